@@ -1,0 +1,71 @@
+import type { Collection } from '../model/collections.ts';
+
+/** A page of a collection as it arrived. */
+export interface HubPage {
+  /** The list's elements, parsed; numbers that a double cannot hold are raw JSON (see core/lossless-json). */
+  readonly rows: readonly unknown[];
+  /** The hub's clock (`Date` header) for this response, ms since the epoch; null when it sent none that can be read. */
+  readonly hubTimeMs: number | null;
+  /** `X-Total-Count`, null when absent or unreadable. */
+  readonly total: number | null;
+  /** Local monotonic time at which the request was sent, ms (performance.now). */
+  readonly sentAtMs: number;
+  /** What {@link ReadOptions.stamp} returned when the request was sent. */
+  readonly stamp: number;
+  readonly bytes: number;
+}
+
+/** How the hub ended a walk. Only some ends prove that everything was seen. */
+export interface WalkEnd {
+  /**
+   * - `no-next-link`: a page with a `Link` header but without `rel="next"` (spec 4.3 rule 8)
+   * - `short-page`: fewer rows than a limit that the hub was seen to honour (rule 2)
+   * - `empty-page`: a page without rows after others
+   * - `total-reached`: as many rows as `X-Total-Count` said, on a page that was not full
+   * - `no-rows`: nothing at all: an empty list or 204 on the first page
+   * - `missing-list`: a body without the list; says nothing about what the hub holds
+   */
+  readonly sign: 'no-next-link' | 'short-page' | 'empty-page' | 'total-reached' | 'no-rows' | 'missing-list';
+  readonly paging: PagingMode;
+  /** Rows delivered, duplicates included. */
+  readonly rows: number;
+  readonly totalAtStart: number | null;
+  readonly totalAtEnd: number | null;
+}
+
+export type PagingMode = 'keyset' | 'sourced-id-filter' | 'offset';
+
+export interface ReadOptions {
+  readonly collection: Collection;
+  /** For nested collections: the parent's `sourcedId`. */
+  readonly parentId?: string | undefined;
+  /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
+  readonly modifiedAfterMs?: number | undefined;
+  /** Called when a page's request is sent; the answer comes back as {@link HubPage.stamp}. */
+  readonly stamp: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Where the data comes from. Reads are idempotent; retries, token, rate limits and paging are the
+ * implementation's business. Errors are `RollcallError`s with a `HUB_…` code.
+ */
+export interface Hub {
+  /**
+   * Walks a collection page by page, in the hub's order, fetching ahead at most one page.
+   * A row may come twice where the hub pages by offset. Throws when a page cannot be had after retries:
+   * what was yielded until then is valid, but the walk proves nothing.
+   */
+  readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd>;
+
+  /**
+   * Asks for single rows again (spec 4.1: class by id; else `filter=sourcedId='…'`).
+   * Returns which of the ids the hub still has. Throws if it cannot be told for any of them.
+   */
+  findExisting(options: {
+    collection: Collection;
+    parentId?: string | undefined;
+    ids: readonly string[];
+    signal: AbortSignal;
+  }): Promise<ReadonlySet<string>>;
+}

@@ -1,0 +1,43 @@
+import type { CollectionName } from './collections.ts';
+
+/** Last data offsets by `<topic>/<partition>`. */
+export type Offsets = Readonly<Record<string, number>>;
+
+export type PassMode = 'FULL' | 'DELTA';
+
+export interface LastCompleteFull {
+  readonly passId: string;
+  /** Hub time at the pass's start, ms since the epoch. */
+  readonly startedAtMs: number;
+  /** Who has read beyond these holds the collection as of `startedAtMs`. */
+  readonly offsets: Offsets;
+  readonly rows: number;
+  readonly rowsRejected: number;
+  readonly rowsWithheld: number;
+}
+
+/** How far a collection is: the value of its record in `progress`, in the same transaction as what it tells of. */
+export interface Progress {
+  readonly collection: CollectionName;
+  /** 1, 2, …: number of the collection's last transaction. */
+  readonly sequence: number;
+  /** Random; tells this log's transaction from another log's of the same number. */
+  readonly transactionId: string;
+  readonly passId: string;
+  readonly mode: PassMode;
+  readonly complete: boolean;
+  /** Hub time at the pass's start, ms since the epoch. */
+  readonly startedAtMs: number;
+  readonly rowsSeen: number;
+  readonly rowsPublished: number;
+  readonly rowsRejected: number;
+  readonly rowsRemoved: number;
+  readonly rowsWithheld: number;
+  readonly totalAtStart: number | null;
+  readonly totalAtEnd: number | null;
+  /** Everything the hub changed before this hub time is committed; null before the first complete full pass. */
+  readonly watermarkMs: number | null;
+  /** Cumulative; includes this transaction's own data. */
+  readonly offsets: Offsets;
+  readonly lastCompleteFull: LastCompleteFull | null;
+}

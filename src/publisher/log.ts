@@ -1,0 +1,75 @@
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import type { Offsets, Progress } from '../model/progress.ts';
+
+/** A record to publish. `body` is the Avro body without frame; null removes the key. */
+export interface OutgoingRecord {
+  readonly topic: TopicSuffix;
+  readonly key: string;
+  readonly body: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What becomes visible together. */
+export interface Transaction {
+  readonly records: readonly OutgoingRecord[];
+  /** Progress as of this transaction; the log adds its own data offsets to `offsets` before it is written. */
+  readonly progress: Progress;
+}
+
+export interface Committed {
+  /** Cumulative, as written in the progress record. */
+  readonly offsets: Offsets;
+  readonly committedAtMs: number;
+}
+
+/** What the log knew when a tenant was taken over. */
+export interface Ownership {
+  readonly owner: string;
+  /** The newest committed progress of each collection. */
+  readonly progress: ReadonlyMap<CollectionName, Progress>;
+  /** Every transaction id still to be found in `progress`: what proves that an index is a point of this log. */
+  readonly transactionIds: ReadonlySet<string>;
+}
+
+export interface LoggedRecord {
+  readonly topic: TopicSuffix;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  /** Framed Avro as in the topic; null for a removal. */
+  readonly value: Buffer | null;
+  /** The `content-hash` header, 16 bytes; null when there is none. */
+  readonly hash: Buffer | null;
+}
+
+export interface TopicRange {
+  readonly topic: TopicSuffix;
+  /** First offset still there and next to be written, by partition. */
+  readonly partitions: readonly { readonly low: number; readonly high: number }[];
+}
+
+/**
+ * One tenant's topics, owned by this process: Kafka is the truth (design, "Kafka is the truth").
+ *
+ * After any error from `commit` nothing is known of its outcome and the log must not be used again:
+ * `KAFKA_OUTCOME_UNKNOWN` asks for a new `own()`. `OWNERSHIP_LOST` means a newer process is there: give up.
+ */
+export interface TenantLog {
+  /** Fences any older owner, settles what it left open, and reads where the log stands. */
+  own(signal: AbortSignal): Promise<Ownership>;
+  /** All or nothing. One at a time. */
+  commit(transaction: Transaction): Promise<Committed>;
+  /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
+  ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
+  /**
+   * Reads committed records from after the given offsets (absent partition: from the beginning) to the end as of
+   * now, found by position, not by a certain record (compaction may have taken the last one).
+   */
+  read(options: {
+    from: readonly { topic: TopicSuffix; after: Offsets }[];
+    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<void>;
+  /** Settles what is under way, then lets go. */
+  close(): Promise<void>;
+}
