@@ -24,8 +24,17 @@ export interface WalkEnd {
    * - `total-reached`: as many rows as `X-Total-Count` said, on a page that was not full
    * - `no-rows`: nothing at all: an empty list or 204 on the first page
    * - `missing-list`: a body without the list; says nothing about what the hub holds
+   * - `repeated-page`: the hub ignores every way of paging and gives the same page, not a full one,
+   *   each time; all it gives was seen, but nothing proves that it is all
    */
-  readonly sign: 'no-next-link' | 'short-page' | 'empty-page' | 'total-reached' | 'no-rows' | 'missing-list';
+  readonly sign:
+    | 'no-next-link'
+    | 'short-page'
+    | 'empty-page'
+    | 'total-reached'
+    | 'no-rows'
+    | 'missing-list'
+    | 'repeated-page';
   readonly paging: PagingMode;
   /** Rows delivered, duplicates included. */
   readonly rows: number;

@@ -41,3 +41,10 @@ export interface Progress {
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
 }
+
+/** The progress as committed: with the transaction's own data offsets, also where it completes a full pass. */
+export function withOffsets(progress: Progress, offsets: Offsets): Progress {
+  const full = progress.lastCompleteFull;
+  const completesFull = progress.complete && full !== null && full.passId === progress.passId;
+  return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
+}

@@ -12,13 +12,13 @@ export interface OutgoingRecord {
 /** What becomes visible together. */
 export interface Transaction {
   readonly records: readonly OutgoingRecord[];
-  /** Progress as of this transaction; the log adds its own data offsets to `offsets` before it is written. */
+  /** Progress as of this transaction; the log adds the transaction's own data offsets before it is written. */
   readonly progress: Progress;
 }
 
 export interface Committed {
-  /** Cumulative, as written in the progress record. */
-  readonly offsets: Offsets;
+  /** As written: with the transaction's own data offsets. */
+  readonly progress: Progress;
   readonly committedAtMs: number;
 }
 

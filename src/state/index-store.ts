@@ -1,5 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
+import type { Coordination } from './coordination.ts';
 
 /** The point of the log that an index reflects. */
 export interface IndexPosition {
@@ -79,5 +80,7 @@ export interface StateStore {
   /** Throws `INDEX_UNREACHABLE`, or `INDEX_REFUSED` with the remedy (eviction policy, rights, password). */
   ready(): Promise<void>;
   tenant(tenantId: string): TenantState;
+  /** How a command and the owner of its tenant find each other; in memory, within this process only. */
+  readonly coordination: Coordination;
   close(): Promise<void>;
 }

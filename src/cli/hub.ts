@@ -1,0 +1,191 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { DEFAULT_SIZE } from '../reference-hub/district/generate/district-plan.ts';
+import { describeFaults } from '../reference-hub/server/faults/registry.ts';
+import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
+import { startReferenceHub } from '../reference-hub/start-reference-hub.ts';
+import { RollcallError } from '../errors.ts';
+import type { VerbContext, VerbInput } from './verb-action.ts';
+import { verbAction } from './verb-action.ts';
+
+interface HubFlags {
+  host: string;
+  port: number;
+  tenant: string;
+  students: number;
+  seed: number;
+  resultsPerStudentYear: number;
+  absencesPerStudentYear: number;
+  live: boolean;
+  speed: number;
+  changesPerMinute: number;
+  start?: number;
+  restampAt: string;
+  fault: string[];
+  clientId: string;
+  clientSecret: string;
+  tokenLifetime: number;
+  publicOrigin?: string;
+  openControl: boolean;
+}
+
+/** `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM. */
+export function hubCommand(): Command {
+  return new Command('hub')
+    .description('serve an invented school district the way an Education Data Hub does')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
+    .option('--tenant <name>', 'path prefix of the tenant', 'north')
+    .option('--students <number>', 'size of the district', wholeNumber, DEFAULT_SIZE.students)
+    .option('--seed <number>', 'another seed is another district', wholeNumber, 1)
+    .option(
+      '--results-per-student-year <number>',
+      'results of a student in a year',
+      wholeNumber,
+      DEFAULT_SIZE.resultsPerStudentYear,
+    )
+    .option(
+      '--absences-per-student-year <number>',
+      'absences of a student in a year',
+      wholeNumber,
+      DEFAULT_SIZE.absencesPerStudentYear,
+    )
+    .option(
+      '--live',
+      'let things happen: absences, results, people coming and going, the nightly re-stamp',
+      false,
+    )
+    .option('--speed <factor>', "how fast the hub's clock runs", positiveNumber, 1)
+    .option(
+      '--changes-per-minute <number>',
+      'how much happens with --live, by the clock on the wall',
+      positiveNumber,
+      90,
+    )
+    .option('--start <time>', "what the hub's clock shows at the start, ISO 8601 (default: now)", instant)
+    .option(
+      '--restamp-at <HH:MM>',
+      'when the night stamps everything anew, by the clock in Oslo',
+      timeOfDay,
+      '02:00',
+    )
+    .option(
+      '--fault <name[=value][@collection]>',
+      'misbehave in this way (see below); may be repeated',
+      collect,
+      [],
+    )
+    .option('--client-id <id>', 'of the only client', 'rollcall')
+    .option('--client-secret <secret>', 'of the only client', 'reference-secret')
+    .option('--token-lifetime <seconds>', 'how long a token is good', positiveNumber, 3600)
+    .option('--public-origin <origin>', 'origin in links, where the hub is reached through something else')
+    .option('--open-control', 'let other machines use the control API', false)
+    .addHelpText(
+      'after',
+      `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
+    )
+    .action(verbAction(runHub));
+}
+
+async function runHub({ output, signal }: VerbContext, { options }: VerbInput<HubFlags>): Promise<void> {
+  const hub = await started(options);
+  output.data(addresses(hub));
+  output.line(welcome(hub, options));
+  await aborted(signal);
+  await hub.stop();
+}
+
+async function started(flags: HubFlags): Promise<ReferenceHub> {
+  try {
+    return await startReferenceHub({
+      ...flags,
+      size: {
+        resultsPerStudentYear: flags.resultsPerStudentYear,
+        absencesPerStudentYear: flags.absencesPerStudentYear,
+      },
+      startMs: flags.start,
+      faults: flags.fault,
+      tokenLifetimeMs: flags.tokenLifetime * 1000,
+    });
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new RollcallError('USAGE_INVALID', error.message, {
+        remedy: 'rollcall hub --help lists what is possible.',
+      });
+    if (!isPortTrouble(error)) throw error;
+    throw new RollcallError(
+      'USAGE_INVALID',
+      `The hub cannot listen on ${flags.host}:${flags.port} (${error.code ?? 'unknown'}).`,
+      {
+        remedy: 'Choose another --port, or 0 for any free one.',
+        cause: error,
+      },
+    );
+  }
+}
+
+function addresses(hub: ReferenceHub): Record<string, string> {
+  const { baseUrl, tokenUrl, controlUrl, clientId, clientSecret } = hub;
+  return { baseUrl, tokenUrl, controlUrl, clientId, clientSecret };
+}
+
+function welcome(hub: ReferenceHub, flags: HubFlags): string {
+  const counts = hub.district.counts();
+  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return `A hub with ${counts.students} invented students (${rows} rows)${flags.live ? ', alive' : ''} is listening.
+
+  base URL   ${hub.baseUrl}
+  token URL  ${hub.tokenUrl}
+  control    ${hub.controlUrl}/state
+
+For rollcall.yaml:
+
+  tenants:
+    - id: ${/^[a-z0-9-]{1,40}$/.test(flags.tenant) ? flags.tenant : 'north'}
+      hub:
+        baseUrl: "${hub.baseUrl}"
+        tokenUrl: "${hub.tokenUrl}"
+        clientId: "${hub.clientId}"
+        clientSecret: "${hub.clientSecret}"
+
+Stop it with Ctrl-C.`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+}
+
+function isPortTrouble(error: unknown): error is NodeJS.ErrnoException {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND';
+}
+
+function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('A whole number is needed.');
+  return Number(text);
+}
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('A number above 0 is needed.');
+  return value;
+}
+
+function instant(text: string): number {
+  const value = Date.parse(text);
+  if (Number.isNaN(value)) throw new InvalidArgumentError('A time like 2026-11-20T07:15:00Z is needed.');
+  return value;
+}
+
+function timeOfDay(text: string): string {
+  if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) throw new InvalidArgumentError('A time like 02:00 is needed.');
+  return text;
+}

@@ -1,0 +1,69 @@
+import picocolors from 'picocolors';
+import { createProgressLine, type ProgressLine, type ProgressStream } from './progress-line.ts';
+import { formatTable, type Column } from './table.ts';
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** How a verb speaks: data on stdout, everything else on stderr. */
+export interface Output {
+  /** Whether `--json` was given: then only {@link Output.data} writes to stdout. */
+  readonly json: boolean;
+  /** Paint functions for stdout; they do nothing where colours are not wanted. */
+  readonly colors: Colors;
+  /** A line for people, on stdout; nothing with `--json`. */
+  line(text?: string): void;
+  /** Aligned rows for people, on stdout; nothing with `--json`. */
+  table(columns: readonly Column[], rows: readonly (readonly string[])[]): void;
+  /** A value for programs: one line of JSON on stdout; nothing without `--json`. */
+  data(value: unknown): void;
+  /** A remark, on stderr. */
+  note(text: string): void;
+  /** A progress line on stderr. */
+  progress(): ProgressLine;
+}
+
+export interface OutputStreams {
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+}
+
+export function createOutput(options: {
+  streams: OutputStreams;
+  env: Readonly<Record<string, string | undefined>>;
+  json: boolean;
+  /** False for `--no-color`. */
+  color?: boolean | undefined;
+  nowMs: () => number;
+}): Output {
+  const { streams, json, nowMs } = options;
+  const colors = picocolors.createColors(wantsColors(streams.stdout, options));
+  return {
+    json,
+    colors,
+    line(text = '') {
+      if (!json) streams.stdout.write(`${text}\n`);
+    },
+    table(columns, rows) {
+      if (json) return;
+      const [titles = '', ...lines] = formatTable(columns, rows);
+      streams.stdout.write(`${[colors.dim(titles), ...lines].join('\n')}\n`);
+    },
+    data(value) {
+      if (json) streams.stdout.write(`${JSON.stringify(value)}\n`);
+    },
+    note(text) {
+      streams.stderr.write(`${text}\n`);
+    },
+    progress: () => createProgressLine({ stream: streams.stderr, nowMs }),
+  };
+}
+
+/** Colours: only on a terminal, and not where NO_COLOR (https://no-color.org) or `--no-color` says otherwise. */
+export function wantsColors(
+  stream: ProgressStream,
+  options: { env: Readonly<Record<string, string | undefined>>; color?: boolean | undefined },
+): boolean {
+  const noColor = options.env['NO_COLOR'] ?? '';
+  if (options.color === false || noColor !== '' || options.env['TERM'] === 'dumb') return false;
+  return stream.isTTY === true;
+}

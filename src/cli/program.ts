@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../errors.ts';
+import { addGlobalOptions } from './global-options.ts';
+import { reportError } from './report-error.ts';
+import type { Verb } from './verbs.ts';
+
+const DESCRIPTION =
+  'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';
+
+const AFTER_HELP = `
+Exit codes:
+  0  all went well
+  1  it failed
+  2  wrong use, or a configuration with mistakes
+  3  it went well, but something waits for a person
+
+Examples:
+  rollcall check                      is everything there and does it let us in?
+  rollcall run                        mirror, until stopped
+  rollcall --config north.yaml status
+  rollcall tail absence-versions      watch changes arrive, decoded
+  rollcall run --help                 all about one verb
+
+The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
+examples/rollcall.yaml shows every key.`;
+
+/** Runs a command line (without node and script) to its end and returns the exit code. Never throws. */
+export async function runProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<number> {
+  process.exitCode = EXIT.ok;
+  try {
+    const program = await createProgram(argv, verbs);
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return exitCodeOfUsage(error);
+    return reportError(error, { stderr: process.stderr, env: process.env, stopped: false });
+  }
+  return process.exitCode;
+}
+
+async function createProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<Command> {
+  const program = new Command('rollcall')
+    .description(DESCRIPTION)
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .usage('[options] <verb>')
+    .commandsGroup('Verbs:')
+    .enablePositionalOptions()
+    .helpCommand('help [verb]', 'all about one verb')
+    .addHelpText('after', AFTER_HELP);
+  const wanted = verbIn(argv, verbs);
+  for (const verb of verbs) {
+    const command = verb === wanted ? await verb.load() : new Command(verb.name);
+    program.addCommand(command.summary(verb.summary));
+  }
+  addGlobalOptions(program);
+  teachOnMistakes(program, 'rollcall');
+  return program;
+}
+
+/** The verb that is called: the only one whose code is needed. */
+function verbIn(argv: readonly string[], verbs: readonly Verb[]): Verb | undefined {
+  const position = argv.findIndex(
+    (word, index) => !word.startsWith('-') && word !== 'help' && !isValueOfConfig(argv[index - 1]),
+  );
+  return verbs.find((verb) => verb.name === argv[position]);
+}
+
+function isValueOfConfig(previous: string | undefined): boolean {
+  return previous === '--config' || previous === '-c';
+}
+
+/** Mistakes on the command line: the mistake, then where to read on; never an exit amid our work. */
+function teachOnMistakes(command: Command, name: string): void {
+  command
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false, subcommandTerm: (sub) => sub.name() })
+    .configureOutput({
+      outputError: (text, write) => write(`✗ ${text.replace(/^error: /, '').trim()}\n→ ${name} --help\n`),
+    });
+  for (const child of command.commands) teachOnMistakes(child, `${name} ${child.name()}`);
+}
+
+function exitCodeOfUsage(error: CommanderError): number {
+  return error.exitCode === 0 ? EXIT.ok : EXIT.badUse;
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

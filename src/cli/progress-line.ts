@@ -1,0 +1,65 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Where a progress line is written: `process.stderr`, or a stand-in. */
+export interface ProgressStream {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+export interface ProgressLine {
+  /** Shows how far things are: redrawn in place on a terminal, else a plain line every few seconds. */
+  update(text: string): void;
+  /** Writes a line that stays, above the progress. */
+  print(line: string): void;
+  /** Takes the progress away, and leaves a last line if one is given. */
+  end(line?: string): void;
+}
+
+const REDRAW_EVERY_MS = 100;
+const ERASE_LINE = '\r\u001B[2K';
+
+/** A progress line. `nowMs` is a monotonic clock. */
+export function createProgressLine(options: {
+  stream: ProgressStream;
+  nowMs: () => number;
+  /** Between two plain lines where there is no terminal. */
+  plainEveryMs?: number | undefined;
+}): ProgressLine {
+  const { stream, nowMs, plainEveryMs = 5000 } = options;
+  const isTty = stream.isTTY === true;
+  let shown: string | null = null;
+  let lastMs = Number.NEGATIVE_INFINITY;
+
+  const erase = () => {
+    if (isTty && shown !== null) stream.write(ERASE_LINE);
+  };
+  const draw = (text: string) => {
+    stream.write(isTty ? ERASE_LINE + fit(text, stream.columns) : `${text}\n`);
+  };
+  return {
+    update(text) {
+      if (nowMs() - lastMs < (isTty ? REDRAW_EVERY_MS : plainEveryMs)) return;
+      lastMs = nowMs();
+      draw(text);
+      shown = text;
+    },
+    print(line) {
+      erase();
+      stream.write(`${line}\n`);
+      if (isTty && shown !== null) draw(shown);
+    },
+    end(line) {
+      erase();
+      shown = null;
+      if (line !== undefined) stream.write(`${line}\n`);
+    },
+  };
+}
+
+/** A line longer than the terminal would wrap, and could not be erased. */
+function fit(text: string, columns: number | undefined): string {
+  const width = (columns ?? 80) - 1;
+  const plain = stripVTControlCharacters(text);
+  return plain.length <= width ? text : `${plain.slice(0, Math.max(0, width - 1))}…`;
+}

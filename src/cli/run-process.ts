@@ -1,0 +1,18 @@
+import { runProgram } from './program.ts';
+import type { Verb } from './verbs.ts';
+
+/** How long open connections may keep a finished program alive. */
+const LINGER_MS = 2000;
+
+/** Runs the command line of this process, and ends the process with its exit code. */
+export async function runProcess(verbs: readonly Verb[]): Promise<void> {
+  // A reader that went away (`rollcall tail | head`) is no failure, and nothing more can be said to it.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit();
+      throw error;
+    });
+  }
+  process.exitCode = await runProgram(process.argv.slice(2), verbs);
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}

@@ -1,0 +1,34 @@
+/** As much of `process` as is needed to hear that it should stop. */
+export interface SignalSource {
+  on(name: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  off(name: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+}
+
+export interface StopSignal extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/** SIGTERM and SIGINT as an AbortSignal: the first asks to stop, a second calls `onSecond`. */
+export function listenForStop(
+  source: SignalSource,
+  on: { first?: (() => void) | undefined; second: () => void },
+): StopSignal {
+  const controller = new AbortController();
+  const listener = () => {
+    if (controller.signal.aborted) {
+      on.second();
+      return;
+    }
+    controller.abort();
+    on.first?.();
+  };
+  source.on('SIGINT', listener);
+  source.on('SIGTERM', listener);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      source.off('SIGINT', listener);
+      source.off('SIGTERM', listener);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { loadConfig, type Config } from '../config.ts';
+import type { GlobalOptions } from './global-options.ts';
+import { createOutput, type Output } from './output.ts';
+import { reportError } from './report-error.ts';
+import { listenForStop } from './stop-signal.ts';
+
+const DEFAULT_CONFIG = './rollcall.yaml';
+
+/** What the frame hands to a verb. */
+export interface VerbContext {
+  readonly output: Output;
+  /** Aborted by SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Path of the configuration as it was asked for. */
+  readonly configPath: string;
+  /** Loads the configuration. Throws `CONFIG_INVALID`. */
+  loadConfig(): Config;
+}
+
+export interface VerbInput<Options> {
+  /** Arguments of the verb, in order; undefined where an optional one was left out. */
+  readonly args: readonly (string | undefined)[];
+  readonly options: Options;
+}
+
+/**
+ * The action of a verb inside the frame: output, signals, configuration, and errors told to a person.
+ * The body returns the exit code (nothing: 0) or throws.
+ */
+export function verbAction<Options extends object = Record<string, unknown>>(
+  body: (context: VerbContext, input: VerbInput<Options>) => Promise<number | void>,
+): (...parameters: unknown[]) => Promise<void> {
+  return async (...parameters) => {
+    // Commander passes the arguments, the options and, last, the command.
+    const command = parameters.at(-1) as Command;
+    const options = optionsOf(command) as Options & GlobalOptions;
+    const stop = stopOf(process);
+    try {
+      const context = contextOf(options, stop.signal);
+      const args = parameters.slice(0, -2) as (string | undefined)[];
+      process.exitCode = (await body(context, { args, options })) ?? 0;
+    } catch (error) {
+      process.exitCode = reportError(error, {
+        stderr: process.stderr,
+        env: process.env,
+        color: options.color,
+        stopped: stop.signal.aborted,
+      });
+    } finally {
+      stop[Symbol.dispose]();
+    }
+  };
+}
+
+/** Options of the command and of those above it; what stands nearest to the verb wins. */
+function optionsOf(command: Command): object {
+  const above = command.parent === null ? {} : optionsOf(command.parent);
+  return { ...above, ...command.opts() };
+}
+
+function stopOf(source: NodeJS.Process) {
+  return listenForStop(source, {
+    first: () => {
+      if (source.stderr.isTTY) source.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
+    },
+    second: () => source.exit(1),
+  });
+}
+
+function contextOf(options: GlobalOptions, signal: AbortSignal): VerbContext {
+  const configPath = options.config ?? (process.env['ROLLCALL_CONFIG'] || DEFAULT_CONFIG);
+  return {
+    output: createOutput({
+      streams: process,
+      env: process.env,
+      json: options.json ?? false,
+      color: options.color,
+      nowMs: () => performance.now(),
+    }),
+    signal,
+    env: process.env,
+    configPath,
+    loadConfig: () =>
+      loadConfig({ path: configPath, env: process.env, readFile: (path) => readFileSync(path, 'utf8') }),
+  };
+}

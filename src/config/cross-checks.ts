@@ -1,0 +1,98 @@
+import type { KeyPath } from './problem.ts';
+
+interface Finding {
+  readonly path: KeyPath;
+  readonly message: string;
+}
+
+/**
+ * Fields that must stay as they are: the key of every row, and what decides an absence's place in its
+ * chain (contract, "Values": a row without them goes to `rejects` whole).
+ */
+const PROTECTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  'absence-versions': ['fromTime', 'toTime', 'deletedTime', 'replaces', 'replacedBy'],
+};
+
+/**
+ * What is wrong between keys. Works on the file as read, so that it is told together with everything
+ * else that is wrong, and skips what has not the right shape: the schema tells that.
+ */
+export function crossCheck(value: unknown): Finding[] {
+  const root = mapOf(value);
+  const tenants = listOf(root['tenants']).map(mapOf);
+  const hasKey = root['pseudonymise'] !== undefined;
+  return [
+    ...repeatedIds(tenants),
+    ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
+    ...credentialFindings(root),
+  ];
+}
+
+function repeatedIds(tenants: readonly Readonly<Record<string, unknown>>[]): Finding[] {
+  const firstAt = new Map<unknown, number>();
+  return tenants.flatMap(({ id }, index) => {
+    if (typeof id !== 'string') return [];
+    const first = firstAt.get(id);
+    if (first === undefined) firstAt.set(id, index);
+    return first === undefined
+      ? []
+      : [{ path: ['tenants', index, 'id'], message: `is the same as tenants[${first}].id; ids must differ` }];
+  });
+}
+
+function settingsFindings(
+  tenant: Readonly<Record<string, unknown>>,
+  options: { index: number; hasKey: boolean },
+): Finding[] {
+  return Object.entries(mapOf(tenant['collections'])).flatMap(([name, written]) => {
+    const settings = mapOf(written);
+    const path = ['tenants', options.index, 'collections', name];
+    const findings = ['drop', 'pseudonymise'].flatMap((kind) =>
+      listOf(settings[kind]).flatMap((field, position) =>
+        isProtected(name, field)
+          ? [{ path: [...path, kind, position], message: 'names a field that Rollcall cannot do without' }]
+          : [],
+      ),
+    );
+    if (listOf(settings['pseudonymise']).length > 0 && !options.hasKey) {
+      findings.push({ path: [...path, 'pseudonymise'], message: 'needs pseudonymise.key, which is missing' });
+    }
+    return findings;
+  });
+}
+
+function isProtected(collection: string, field: unknown): boolean {
+  if (field === 'sourcedId') return true;
+  const fields = Object.hasOwn(PROTECTED_FIELDS, collection) ? PROTECTED_FIELDS[collection] : undefined;
+  return typeof field === 'string' && (fields?.includes(field) ?? false);
+}
+
+function credentialFindings(root: Readonly<Record<string, unknown>>): Finding[] {
+  const tls = mapOf(mapOf(root['kafka'])['ssl']);
+  return [
+    ...missingPartner(mapOf(root['registry']), { path: ['registry'], pair: ['username', 'password'] }),
+    ...missingPartner(tls, { path: ['kafka', 'ssl'], pair: ['cert', 'key'] }),
+  ];
+}
+
+function missingPartner(
+  map: Readonly<Record<string, unknown>>,
+  options: { path: KeyPath; pair: readonly [string, string] },
+): Finding[] {
+  const [first, second] = options.pair;
+  const hasFirst = map[first] !== undefined;
+  const hasSecond = map[second] !== undefined;
+  if (hasFirst === hasSecond) return [];
+  const [absent, present] = hasFirst ? [second, first] : [first, second];
+  return [{ path: [...options.path, absent], message: `is missing; ${present} alone is of no use` }];
+}
+
+function mapOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,5 @@
+/** The code of an error of `node:fs` (`ENOENT`), else its name. */
+export function errorCodeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+/** Building blocks of the configuration's schema: one for each kind of value, with its own message. */
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+const DURATION = /^(\d{1,15})(ms|s|m|h|d)$/;
+
+/** `"90s"` → 90000. Null when it is no duration: digits, then `ms`, `s`, `m`, `h` or `d`. */
+export function parseDurationMs(text: string): number | null {
+  const match = DURATION.exec(text);
+  const unitMs = UNIT_MS[match?.[2] ?? ''];
+  if (match === null || unitMs === undefined) return null;
+  const ms = Number(match[1]) * unitMs;
+  return Number.isSafeInteger(ms) ? ms : null;
+}
+
+/** A duration as text, read as milliseconds; `min` and `max` included. */
+export function duration(bounds: { min: string; max: string }) {
+  const minMs = parseDurationMs(bounds.min) ?? 0;
+  const maxMs = parseDurationMs(bounds.max) ?? 0;
+  return z
+    .string({ error: 'a duration such as 60s is text: digits, then ms, s, m, h or d' })
+    .regex(DURATION, { error: 'is no duration: digits, then ms, s, m, h or d, for example 60s', abort: true })
+    .transform((text) => parseDurationMs(text) ?? Number.POSITIVE_INFINITY)
+    .refine((ms) => ms >= minMs && ms <= maxMs, {
+      error: `must be between ${bounds.min} and ${bounds.max}`,
+    });
+}
+
+/** A whole number; digits as text are taken too, as a filled-in variable is text. */
+export function wholeNumber(bounds: { min: number; max: number }) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    z
+      .int({ error: 'must be a whole number' })
+      .min(bounds.min, { error: `must be at least ${bounds.min}` })
+      .max(bounds.max, { error: `must be at most ${bounds.max}` }),
+  );
+}
+
+/** A number from 0 to 1. */
+export function ratio() {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d(\.\d{1,15})?$/.test(value) ? Number(value) : value),
+    z
+      .number({ error: 'must be a number from 0 to 1' })
+      .min(0, { error: 'must be at least 0' })
+      .max(1, { error: 'must be at most 1' }),
+  );
+}
+
+/** `true` or `false`, also as text, as a filled-in variable is text. */
+export function flag() {
+  return z.preprocess(
+    (value) => (value === 'true' ? true : value === 'false' ? false : value),
+    z.boolean({ error: 'must be true or false' }),
+  );
+}
+
+/** Text that is not empty. */
+export function text(maxLength = 1000) {
+  return z
+    .string({ error: 'must be text (put a number in quotes)' })
+    .min(1, { error: 'is empty', abort: true })
+    .max(maxLength, { error: `is longer than ${maxLength} characters` });
+}
+
+/** Text that is never shown again. */
+export function secret(minLength = 1) {
+  return z
+    .string({ error: 'must be text (put a number in quotes)' })
+    .min(1, { error: 'is empty', abort: true })
+    .min(minLength, { error: `is shorter than ${minLength} characters` })
+    .transform((value) => new Secret(value));
+}
+
+function urlProblem(value: string, schemes: readonly string[]): string | null {
+  if (!URL.canParse(value)) return `is no address: ${schemes[0]}//host/path is expected`;
+  const url = new URL(value);
+  if (!schemes.includes(url.protocol)) return `must begin with ${schemes.map((s) => `${s}//`).join(' or ')}`;
+  if (url.hostname === '') return 'names no host';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(value))
+    return 'must not have a query (?) or fragment (#)';
+  return null;
+}
+
+/** An http or https address without credentials, query or fragment; slashes at its end are taken off. */
+export function httpUrl() {
+  return z
+    .string({ error: 'must be text' })
+    .superRefine((value, context) => {
+      const problem = urlProblem(value, ['https:', 'http:']);
+      if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+    })
+    .transform((value) => value.replace(/\/+$/, ''));
+}
+
+/** An IANA time zone, for example `Europe/Oslo`. */
+export function timeZone() {
+  return text(100).refine(isTimeZone, {
+    error: 'is no time zone: an IANA name such as Europe/Oslo is expected',
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  // An offset such as +01:00 is accepted by Intl but knows no summer time: a name is what the contract asks for.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+import { errorCodeOf } from './error-code.ts';
+
+/** Where the values for `${…}` come from. */
+export interface FillSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Text of a file; throws as `node:fs` does. */
+  readonly readFile: (path: string) => string;
+}
+
+export interface Filled {
+  readonly text: string;
+  /** What could not be filled, as the end of a sentence that begins with the key. */
+  readonly problems: readonly string[];
+}
+
+const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * Fills `${NAME}` from the environment and `${file:/path}` from a file (one line break at its end is
+ * taken off, as editors and Secrets add one). `$${` stands for `${`. What is filled in is not filled again.
+ */
+export function fillText(text: string, sources: FillSources): Filled {
+  const problems: string[] = [];
+  const filled = text.replace(PLACEHOLDER, (whole: string, name: string | undefined, end: string) => {
+    if (name === undefined) return '${';
+    const found =
+      end === ''
+        ? { problem: 'holds "${" without "}"; write "$${" for the characters themselves' }
+        : lookUp(name, sources);
+    if ('value' in found) return found.value;
+    problems.push(found.problem);
+    return whole;
+  });
+  return { text: filled, problems };
+}
+
+function lookUp(name: string, sources: FillSources): { value: string } | { problem: string } {
+  if (name.startsWith('file:')) return readSecretFile(name.slice('file:'.length), sources);
+  if (!NAME.test(name)) {
+    return {
+      problem:
+        'holds a "${…}" that is neither a variable\'s name nor file:/path; write "$${" for the characters themselves',
+    };
+  }
+  // Object.hasOwn: `${constructor}` is no variable.
+  const value = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
+  return value === undefined
+    ? { problem: `needs the environment variable ${name}, which is not set` }
+    : { value };
+}
+
+function readSecretFile(path: string, sources: FillSources): { value: string } | { problem: string } {
+  if (path === '') return { problem: 'holds "${file:}" without a path' };
+  try {
+    return { value: sources.readFile(path).replace(/\r?\n$/, '') };
+  } catch (error) {
+    return { problem: `needs the file ${path}, which cannot be read (${errorCodeOf(error)})` };
+  }
+}

@@ -1,0 +1,46 @@
+import { RollcallError } from '../errors.ts';
+
+export type KeyPath = readonly (string | number)[];
+
+/** Something wrong with a configuration. Never holds a value of it: it might be a secret. */
+export interface Problem {
+  readonly path: KeyPath;
+  /** The end of a sentence that begins with the path: "is missing". */
+  readonly message: string;
+  /** From 1; null where it cannot be told. */
+  readonly line: number | null;
+}
+
+const MAX_SHOWN = 50;
+const PLAIN_KEY = /^[A-Za-z_][\w-]*$/;
+
+/** `tenants[0].hub.baseUrl`; the whole file is `the configuration`. */
+export function formatPath(path: KeyPath): string {
+  const text = path
+    .map((part) => {
+      if (typeof part === 'number') return `[${part}]`;
+      return PLAIN_KEY.test(part) ? `.${part}` : `[${JSON.stringify(part.slice(0, 60))}]`;
+    })
+    .join('')
+    .replace(/^\./, '');
+  return text === '' ? 'the configuration' : text;
+}
+
+/** One error that tells all problems, in the order of the file. */
+export function problemsError(file: string, problems: readonly Problem[]): RollcallError {
+  const sorted = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  const lines = sorted.slice(0, MAX_SHOWN).map(formatProblem);
+  if (sorted.length > MAX_SHOWN) lines.push(`and ${sorted.length - MAX_SHOWN} more`);
+  const message =
+    lines.length === 1
+      ? `${file}: ${lines[0] ?? ''}`
+      : `${file} has ${sorted.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  return new RollcallError('CONFIG_INVALID', message, {
+    remedy: 'Correct the configuration; examples/rollcall.yaml shows every key with its meaning.',
+  });
+}
+
+function formatProblem(problem: Problem): string {
+  const place = problem.line === null ? '' : `line ${problem.line}: `;
+  return `${place}${formatPath(problem.path)} ${problem.message}`;
+}

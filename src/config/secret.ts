@@ -1,0 +1,31 @@
+import { inspect } from 'node:util';
+
+const REDACTED = '[redacted]';
+
+/**
+ * A value that no log, error or dump may show (invariant 9): printed in any way it is `[redacted]`.
+ * Only {@link Secret.reveal} gives it away; call it where it is sent, not before.
+ */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  [inspect.custom](): string {
+    return REDACTED;
+  }
+}

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
+import { COLLECTIONS_TO_COME } from './collections-to-come.ts';
+import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
+
+const collectionName = z.enum([...COLLECTIONS, ...COLLECTIONS_TO_COME]);
+
+const fullPull = z
+  .strictObject({
+    at: z
+      .string({ error: 'must be text: "04:00", in quotes' })
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'is no time of day: "HH:MM" in 24 hours is expected' })
+      .prefault('04:00')
+      .describe('Time of day, HH:MM.'),
+    timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`, for example Europe/Oslo.'),
+  })
+  .describe('When the daily full pass begins. Missed while down: at start.');
+
+const fieldNames = z.array(text(200)).max(200).prefault([]);
+
+const collectionSettingsSchema = z
+  .strictObject({
+    enabled: flag()
+      .optional()
+      .describe('Whether the collection is mirrored. Only `class-students` is off by default.'),
+    deltaEvery: duration({ min: '1ms', max: '1d' })
+      .optional()
+      .describe("Instead of the tenant's deltaEvery."),
+    fullPull: fullPull.optional().describe("Instead of the tenant's fullPull."),
+    drop: fieldNames.describe('Top-level fields that are left out of everything.'),
+    pseudonymise: fieldNames.describe(
+      'Top-level fields that are replaced by a keyed hash (needs pseudonymise.key).',
+    ),
+    ignore: fieldNames.describe('Top-level fields that are published but are no change by themselves.'),
+  })
+  .describe('Settings of one collection.');
+
+const hub = z
+  .strictObject({
+    baseUrl: httpUrl().describe(
+      'Address of the hub with the tenant path; the paths of the API are relative to it.',
+    ),
+    tokenUrl: httpUrl().describe('Token endpoint (OAuth 2, client credentials).'),
+    clientId: text().describe('Client id at the token endpoint.'),
+    clientSecret: secret().describe('Client secret at the token endpoint.'),
+    clientAuth: z
+      .enum(['basic', 'post'])
+      .prefault('basic')
+      .describe('How the client authenticates: HTTP Basic, or in the form.'),
+    scope: z
+      .string({ error: 'must be text' })
+      .max(2000)
+      .prefault('')
+      .describe('Scopes to ask for, separated by spaces; empty: none.'),
+    pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Rows asked for in one page.'),
+    paging: z
+      .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
+      .prefault('auto')
+      .describe(
+        'How pages are asked for. `auto` begins with keyset and steps down where the hub does not follow.',
+      ),
+    maxConcurrentRequests: wholeNumber({ min: 1, max: 64 })
+      .prefault(4)
+      .describe('Requests under way at the same time.'),
+    requestTimeout: duration({ min: '1ms', max: '1h' })
+      .prefault('60s')
+      .describe('Longest time for one request, its body included.'),
+    maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
+      .prefault(64 * 1024 ** 2)
+      .describe('A response with more bytes than this, unpacked, is given up.'),
+  })
+  .describe('The Education Data Hub of this tenant.')
+  .transform(({ requestTimeout, ...rest }) => ({ ...rest, requestTimeoutMs: requestTimeout }));
+
+/** One tenant: its hub, and what is mirrored of it when. */
+export const tenant = z
+  .strictObject({
+    id: z
+      .string({ error: 'must be text (put a number in quotes)' })
+      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 of a-z, 0-9 and -' })
+      .describe('Name of the tenant: part of its topics.'),
+    hub,
+    collections: z
+      .union(
+        [
+          z.literal('all'),
+          z.array(collectionName),
+          z.partialRecord(collectionName, collectionSettingsSchema),
+        ],
+        { error: 'must be all, a list of collections, or a map of settings by collection' },
+      )
+      .prefault('all')
+      .describe(
+        '`all`, a list of the only ones to mirror, or a map with settings (all stay on unless `enabled: false`).',
+      ),
+    fullPull: fullPull.prefault({}),
+    deltaEvery: duration({ min: '1ms', max: '1d' })
+      .prefault('60s')
+      .describe('Pause between two delta passes of a collection.'),
+    deltaOverlap: duration({ min: '0s', max: '1d' })
+      .prefault('5m')
+      .describe('How far a delta reaches back behind the watermark.'),
+    afterschools: z
+      .array(text())
+      .max(10_000)
+      .prefault([])
+      .describe('Ids of the afterschools whose users are mirrored.'),
+    schedules: z
+      .strictObject({
+        students: z
+          .union([z.enum(['absent', 'all']), z.array(text())], {
+            error: 'must be absent, all or a list of ids',
+          })
+          .prefault('absent')
+          .describe('Whose schedules: absent, all, or ids.'),
+        daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('Days before today.'),
+        daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
+      })
+      .prefault({})
+      .describe('Which schedules are mirrored (not yet).'),
+    absences: z
+      .strictObject({
+        forgetAfter: duration({ min: '1d', max: '3650d' })
+          .prefault('30d')
+          .describe('When the key of a deleted absence is nulled.'),
+      })
+      .prefault({})
+      .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
+      .describe('How absence changes are kept (not yet).'),
+  })
+  .transform(({ collections, deltaEvery, deltaOverlap, ...rest }) => ({
+    ...rest,
+    deltaEveryMs: deltaEvery,
+    deltaOverlapMs: deltaOverlap,
+    collections: resolveCollections(collections, {
+      deltaEveryMs: deltaEvery,
+      fullPull: rest.fullPull,
+      afterschools: rest.afterschools,
+    }),
+  }));
+
+export interface CollectionSettings {
+  /** False also where there is nothing to read: `afterschool-users` without `afterschools`. */
+  readonly enabled: boolean;
+  readonly deltaEveryMs: number;
+  readonly fullPull: { readonly at: string; readonly timeZone: string };
+  /** Top-level fields, by the hub's names. */
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  readonly ignore: readonly string[];
+}
+
+type CollectionsAsWritten =
+  | 'all'
+  | readonly string[]
+  | Readonly<Partial<Record<string, z.output<typeof collectionSettingsSchema>>>>;
+
+function resolveCollections(
+  written: CollectionsAsWritten,
+  tenant: { deltaEveryMs: number; fullPull: z.output<typeof fullPull>; afterschools: readonly string[] },
+): Readonly<Record<CollectionName, CollectionSettings>> {
+  const entries = COLLECTIONS.map((name): [CollectionName, CollectionSettings] => {
+    const own = written === 'all' || isList(written) ? undefined : written[name];
+    const wanted = isList(written)
+      ? written.includes(name)
+      : (own?.enabled ?? collectionNamed(name).byDefault);
+    const settings: CollectionSettings = {
+      enabled: wanted && (name !== 'afterschool-users' || tenant.afterschools.length > 0),
+      deltaEveryMs: own?.deltaEvery ?? tenant.deltaEveryMs,
+      fullPull: own?.fullPull ?? tenant.fullPull,
+      drop: own?.drop ?? [],
+      pseudonymise: own?.pseudonymise ?? [],
+      ignore: own?.ignore ?? [],
+    };
+    return [name, settings];
+  });
+  return Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
+}
+
+function isList(written: CollectionsAsWritten): written is readonly string[] {
+  return Array.isArray(written);
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import type { Reading } from './reading.ts';
+
+const HASH_HEX_DIGITS = 32;
+
+/** Value of a record in `class-students` (contract): the students' ids, sorted. */
+export interface ClassStudents {
+  readonly classId: string;
+  readonly students: readonly string[];
+}
+
+/**
+ * A class's students out of the rows of `classes/{id}/students`.
+ * A student without an id that can be read makes the whole list unreadable: a shorter one would be false.
+ */
+export function readClassStudents(classId: string, rows: readonly unknown[]): Reading {
+  const students: string[] = [];
+  for (const row of rows) {
+    const id =
+      typeof row === 'object' && row !== null ? (row as { sourcedId?: unknown }).sourcedId : undefined;
+    if (typeof id !== 'string' || id === '') return unreadable(classId);
+    students.push(id);
+  }
+  const value: ClassStudents = { classId, students: [...new Set(students)].sort() };
+  return {
+    kind: 'row',
+    sourcedId: classId,
+    value,
+    hash: digest(JSON.stringify(value)),
+    modifiedAtMs: null,
+    additionalFieldCount: 0,
+  };
+}
+
+function unreadable(classId: string): Reading {
+  const reason = 'students: an element has no sourcedId that is a text';
+  return { kind: 'reject', sourcedId: classId, rejectId: classId, reason, text: null, hash: digest(reason) };
+}
+
+function digest(text: string): Buffer {
+  return Buffer.from(hash('sha256', text, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
+}

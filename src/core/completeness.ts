@@ -1,0 +1,52 @@
+/**
+ * Whether a full pass has proven that it saw everything the hub holds (design, "Deletions").
+ * Only then may what it did not see be taken for gone (invariant 3).
+ */
+
+export interface FullWalk {
+  /** How the hub ended the walk: `empty` when there was no row at all, `no-list` when a body had no list. */
+  readonly ending: 'hub-sign' | 'empty' | 'no-list';
+  /** Rows can be skipped when they move under an offset walk. */
+  readonly byOffset: boolean;
+  /** Different keys, unreadable rows with an id included. */
+  readonly distinctRows: number;
+  readonly rowsWithoutId: number;
+  readonly totalAtStart: number | null;
+  readonly totalAtEnd: number | null;
+  /** Rows known from before the pass. */
+  readonly knownRows: number;
+}
+
+export type Completeness =
+  /** What was not seen is gone, subject to confirmation and the guard. */
+  | { readonly kind: 'proven' }
+  /** The walk ended well, but nothing vouches for its count: a second pass must miss the same rows. */
+  | { readonly kind: 'needs-second-pass'; readonly why: string }
+  /** Nothing follows from it. */
+  | { readonly kind: 'unproven'; readonly why: string };
+
+export function judgeCompleteness(walk: FullWalk): Completeness {
+  if (walk.ending === 'no-list') return { kind: 'unproven', why: 'a response had no list' };
+  if (walk.ending === 'empty' && walk.knownRows > 0) {
+    return { kind: 'unproven', why: `the hub says it has no rows where ${walk.knownRows} are known` };
+  }
+  if (walk.rowsWithoutId > 0) {
+    return { kind: 'unproven', why: `${walk.rowsWithoutId} rows had no sourcedId that could be read` };
+  }
+  if (walk.byOffset) {
+    return { kind: 'needs-second-pass', why: 'the hub pages by offset, where moving rows can be skipped' };
+  }
+  const { totalAtStart, totalAtEnd, distinctRows } = walk;
+  if (totalAtStart === null || totalAtEnd === null) {
+    return { kind: 'needs-second-pass', why: 'the hub gives no total' };
+  }
+  const agrees =
+    distinctRows >= Math.min(totalAtStart, totalAtEnd) && distinctRows <= Math.max(totalAtStart, totalAtEnd);
+  if (!agrees) {
+    return {
+      kind: 'needs-second-pass',
+      why: `${distinctRows} rows were read where the total was ${totalAtStart} at the start and ${totalAtEnd} at the end`,
+    };
+  }
+  return { kind: 'proven' };
+}

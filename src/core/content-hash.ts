@@ -1,0 +1,94 @@
+import { hash as digest } from 'node:crypto';
+
+import type { AvroRecord } from '../model/avro-schema.ts';
+import { compileContentWriter, type Output, writeLong, writeText } from './content-writer.ts';
+import { canonicalText } from './json-text.ts';
+import { SET_FIELDS } from './mapping.ts';
+
+export const CONTENT_HASH_BYTES = 16;
+
+/** What the configuration does to a collection's rows. Field names are top-level ones. */
+export interface RowMapping {
+  readonly mappingVersion: number;
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  /** Published, but no change by themselves. */
+  readonly ignore: readonly string[];
+}
+
+/** A field that goes to `additionalFields`, before it is text. */
+export interface AdditionalField {
+  readonly name: string;
+  readonly raw: unknown;
+  /** Whether the schema knows a field of that name, and so what in it is a set. */
+  readonly known: boolean;
+}
+
+/** 16 bytes over what counts as content (design, "What counts as a change"), in memory of their own. */
+export type ContentHash = (value: object, additional: readonly AdditionalField[]) => Buffer;
+
+/** Never content: the stamp (spec 1, rule 3), and addresses, which follow the request. */
+const NEVER_CONTENT = ['dateLastModified', 'href'];
+
+/** The first 16 bytes of SHA-256, in memory of their own. */
+export function shortDigest(bytes: Buffer | string): Buffer {
+  const short = Buffer.allocUnsafe(CONTENT_HASH_BYTES);
+  // Node gives a text several times as fast as a buffer.
+  short.write(digest('sha256', bytes, 'binary'), 0, CONTENT_HASH_BYTES, 'latin1');
+  return short;
+}
+
+/** What stands before the content in every hash: another mapping makes every hash another. */
+export function mappingDigest(mapping: RowMapping): Buffer {
+  const { mappingVersion, drop, pseudonymise, ignore } = mapping;
+  const lists = [drop, pseudonymise, ignore].map((names) => [...new Set(names)].sort());
+  return shortDigest(JSON.stringify([mappingVersion, ...lists]));
+}
+
+const FIRST_BYTES = 16 * 1024;
+/** Beyond this, memory is not kept for the rows to come. */
+const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
+
+/**
+ * SHA-256 over the mapping's digest and the Avro body of the value, in which `dateLastModified`, ignored fields, and
+ * `href`s at any depth are null, sets are in the order of their elements' bytes, and the additional fields (without
+ * those names) stand in the order of their names, as canonical JSON text.
+ */
+export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
+  const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
+  const write = compileContentWriter(schema, { without, withoutNested: HREF_ONLY, sets: SET_FIELDS });
+  const prefix = mappingDigest(mapping);
+  const output: Output = { bytes: Buffer.alloc(0), end: 0 };
+  return (value, additional) => {
+    if (output.bytes.length === 0) output.bytes = Buffer.concat([prefix], FIRST_BYTES);
+    output.end = prefix.length;
+    write(value, output);
+    writeAdditional(additional, { without, output });
+    const hash = shortDigest(output.bytes.subarray(0, output.end));
+    if (output.bytes.length > KEPT_BYTES_AT_MOST) output.bytes = Buffer.alloc(0);
+    return hash;
+  };
+}
+
+const HREF_ONLY: ReadonlySet<string> = new Set(['href']);
+
+/** As Avro writes a map: how many, names and texts, and the end. */
+function writeAdditional(
+  additional: readonly AdditionalField[],
+  to: { without: ReadonlySet<string>; output: Output },
+): void {
+  const { without, output } = to;
+  const content = additional.length === 0 ? additional : additional.filter(({ name }) => !without.has(name));
+  if (content.length > 0) {
+    writeLong(content.length, output);
+    for (const { name, raw, known } of content.toSorted(byName)) {
+      writeText(name, output);
+      writeText(canonicalText(raw, { name, sets: known ? SET_FIELDS : null }), output);
+    }
+  }
+  writeLong(0, output);
+}
+
+function byName(one: AdditionalField, other: AdditionalField): number {
+  return one.name < other.name ? -1 : 1;
+}

@@ -1,0 +1,61 @@
+/** Limits above which deletions wait for a person (contract, `deletions.withholdAbove`). */
+export interface GuardLimits {
+  readonly rows: number;
+  /** Share of the rows known before the pass, 0 to 1. */
+  readonly ratio: number;
+  readonly perDay: boolean;
+}
+
+const SMALL_COLLECTION_ROWS = 5;
+
+/**
+ * Why a pass's deletions must wait for a person; null when they may go out.
+ *
+ * Withheld are more than `rows` and more than `ratio` of what was known, or half or more of five or more, or all
+ * (design, "Guard"). With `perDay` the deletions already published that day count as well, so that a mass deletion
+ * cannot come in slices.
+ */
+export function whyWithhold(
+  pass: { deletions: number; deletedEarlierToday: number; knownRows: number },
+  limits: GuardLimits,
+): string | null {
+  if (pass.deletions === 0) return null;
+  const earlier = limits.perDay ? pass.deletedEarlierToday : 0;
+  const deletions = pass.deletions + earlier;
+  const known = pass.knownRows + earlier;
+  const counted = earlier > 0 ? `${deletions} of ${known} rows today` : `${deletions} of ${known} rows`;
+  if (pass.deletions >= pass.knownRows) return `all of the collection's rows (${pass.knownRows}) would go`;
+  if (known >= SMALL_COLLECTION_ROWS && deletions * 2 >= known) return `half or more would go: ${counted}`;
+  if (deletions > limits.rows && deletions > known * limits.ratio) {
+    return `${counted} would go, more than ${limits.rows} and more than ${limits.ratio * 100} %`;
+  }
+  return null;
+}
+
+/**
+ * What a pass's misses lead to. `missedBefore`: keys that the complete pass before missed as well.
+ * A second pass is needed where nothing vouched for the first one's count, and for more candidates than are
+ * worth asking for one by one.
+ */
+export function triageCandidates(options: {
+  candidates: readonly string[];
+  missedBefore: ReadonlyMap<string, string>;
+  needsSecondPass: boolean;
+  confirmAtMost: number;
+}): {
+  readonly confirm: readonly string[];
+  readonly remove: readonly string[];
+  readonly wait: readonly string[];
+} {
+  const twice = options.candidates.filter((key) => options.missedBefore.has(key));
+  const once = options.candidates.filter((key) => !options.missedBefore.has(key));
+  const fewEnoughToAsk = options.candidates.length <= options.confirmAtMost;
+  if (options.needsSecondPass) {
+    return fewEnoughToAsk
+      ? { confirm: twice, remove: [], wait: once }
+      : { confirm: [], remove: twice, wait: once };
+  }
+  return fewEnoughToAsk
+    ? { confirm: options.candidates, remove: [], wait: [] }
+    : { confirm: [], remove: twice, wait: once };
+}

@@ -1,0 +1,172 @@
+import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../model/avro-schema.ts';
+import { isJsonObject } from './raw-json.ts';
+import { parseDate, parseTimestamp } from './timestamps.ts';
+
+/** What a reader returns for a value that does not fit its type at all. */
+export const MISFIT: unique symbol = Symbol('misfit');
+
+/** Reads one value that is not null into what avsc encodes, or {@link MISFIT}. */
+export type FieldReader = (raw: unknown) => unknown;
+
+/** What readers tell beside the value. Kept aside, not returned, so that nothing is allocated per value. */
+export interface ReadNotes {
+  /** Set when the typed value says less than the raw one. */
+  lossy: boolean;
+  /** Never less than the bytes that what was read takes up in Avro. */
+  bytesAtMost: number;
+}
+
+/** A long takes up to ten bytes, the branch of a union one. */
+export const SCALAR_BYTES_AT_MOST = 11;
+
+/** Types defined so far, by name: Avro defines a type where it is first met and refers to it by name afterwards. */
+type Definitions = Map<string, FieldReader>;
+
+/** Name and reader of each field of a row's schema, in its order. */
+export function compileFieldReaders(schema: AvroRecord, notes: ReadNotes): Map<string, FieldReader> {
+  const definitions: Definitions = new Map();
+  const typed = schema.fields.filter((field) => field.name !== 'additionalFields');
+  return new Map(typed.map((field) => [field.name, compile(field.type, { definitions, notes })]));
+}
+
+interface Compiling {
+  readonly definitions: Definitions;
+  readonly notes: ReadNotes;
+}
+
+function compile(schema: AvroSchema, compiling: Compiling): FieldReader {
+  if (typeof schema === 'string') return compileNamed(schema, compiling);
+  if (isDefinition(schema)) return compileDefinition(schema, compiling);
+  const [first, second] = schema;
+  if (schema.length !== 2 || first !== 'null' || second === undefined) {
+    throw new Error('a union of a row schema must be ["null", T]');
+  }
+  return compile(second, compiling);
+}
+
+function isDefinition(schema: AvroSchema): schema is AvroDefinition {
+  return typeof schema === 'object' && !Array.isArray(schema);
+}
+
+function compileNamed(name: string, { definitions, notes }: Compiling): FieldReader {
+  switch (name) {
+    case 'string':
+      return (raw) => readString(raw, notes);
+    case 'double':
+      return readDouble;
+    case 'boolean':
+      return readBoolean;
+    default: {
+      const found = definitions.get(name);
+      if (found === undefined) throw new Error(`a row schema cannot hold the type ${name}`);
+      return found;
+    }
+  }
+}
+
+function compileDefinition(schema: AvroDefinition, compiling: Compiling): FieldReader {
+  if (schema.logicalType === 'timestamp-millis') return (raw) => readTimestamp(raw, compiling.notes);
+  if (schema.logicalType === 'date') return readDate;
+  if (schema.type === 'array' && schema.items !== undefined) {
+    return arrayReader(compile(schema.items, compiling), compiling.notes);
+  }
+  if (schema.type === 'record' && schema.name !== undefined) {
+    const reader = recordReader(schema.fields ?? [], compiling);
+    compiling.definitions.set(schema.name, reader);
+    return reader;
+  }
+  return compile(schema.type, compiling);
+}
+
+function readString(raw: unknown, notes: ReadNotes): unknown {
+  // A lone surrogate has no UTF-8: it would arrive as another character.
+  if (typeof raw !== 'string' || !raw.isWellFormed()) return MISFIT;
+  notes.bytesAtMost += raw.length * 3;
+  return raw;
+}
+
+/** JSON has no other numbers; those that a double cannot hold come as raw JSON, and do not fit. */
+function readDouble(raw: unknown): unknown {
+  return typeof raw === 'number' && Number.isFinite(raw) ? raw : MISFIT;
+}
+
+/** `true`, `"true"` in any case, and 1 (OneRoster sends text, hubs send all of them). */
+function readBoolean(raw: unknown): unknown {
+  if (typeof raw === 'boolean') return raw;
+  if (raw === 1) return true;
+  if (raw === 0) return false;
+  if (typeof raw !== 'string' || raw.length > 5) return MISFIT;
+  const text = raw.toLowerCase();
+  if (text === 'true') return true;
+  return text === 'false' ? false : MISFIT;
+}
+
+function readTimestamp(raw: unknown, notes: ReadNotes): unknown {
+  if (typeof raw !== 'string') return MISFIT;
+  const read = parseTimestamp(raw);
+  if (typeof read === 'number') return read;
+  if (read === null) return MISFIT;
+  if (!read.exact) notes.lossy = true;
+  return read.ms;
+}
+
+function readDate(raw: unknown): unknown {
+  if (typeof raw !== 'string') return MISFIT;
+  const day = parseDate(raw);
+  return Number.isNaN(day) ? MISFIT : day;
+}
+
+/** One element that does not fit, null included, makes the whole array unfit: a shorter one would be a lie. */
+function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
+  return (raw) => {
+    if (!Array.isArray(raw)) return MISFIT;
+    const items: unknown[] = [];
+    for (const element of raw as readonly unknown[]) {
+      const item = element === null ? MISFIT : readItem(element);
+      if (item === MISFIT) return MISFIT;
+      items.push(item);
+    }
+    notes.bytesAtMost += items.length * SCALAR_BYTES_AT_MOST;
+    return items;
+  };
+}
+
+/** Members that are unknown or do not fit are noted as lost; only a missing required one makes the record unfit. */
+function recordReader(fields: readonly AvroField[], compiling: Compiling): FieldReader {
+  const { notes } = compiling;
+  const members = new Map(fields.map((field) => [field.name, compile(field.type, compiling)]));
+  const required = fields.filter((field) => field.default === undefined).map((field) => field.name);
+  const template = emptyRecord(fields);
+  return (raw) => {
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return MISFIT;
+    const source = raw as Record<string, unknown>;
+    const record = { ...template };
+    for (const name in source) {
+      const value = source[name];
+      if (value === null || value === undefined) continue;
+      const read = members.get(name);
+      if (read === undefined) {
+        if (!isJsonObject(raw)) return MISFIT;
+        notes.lossy = true;
+        continue;
+      }
+      const typed = read(value);
+      if (typed === MISFIT) notes.lossy = true;
+      else record[name] = typed;
+    }
+    for (const name of required) if (isBlank(record[name])) return MISFIT;
+    notes.bytesAtMost += fields.length * SCALAR_BYTES_AT_MOST;
+    return record;
+  };
+}
+
+/** All of a record's fields, null: a copy of it costs less than adding them one by one. */
+export function emptyRecord(fields: readonly AvroField[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field.name, null]));
+}
+
+/** Whether an identifier identifies nothing: null, empty, or white space alone. */
+export function isBlank(value: unknown): boolean {
+  if (typeof value !== 'string') return true;
+  return !(value.charCodeAt(0) > 32) && value.trim() === '';
+}

@@ -1,0 +1,94 @@
+import type { ChangeKind } from './cloud-events.ts';
+import type { ReadableRow, Reading, UnreadableRow } from './reading.ts';
+
+/** A row of a page with its record key. */
+export interface KeyedReading {
+  /** Key of the record; null for an unreadable row without an id. */
+  readonly key: string | null;
+  /** Second part of the key in `rejects`. */
+  readonly rejectKey: string;
+  readonly reading: Reading;
+}
+
+export type Change =
+  | {
+      readonly area: 'rows';
+      readonly key: string;
+      readonly kind: 'created' | 'updated';
+      readonly row: ReadableRow;
+    }
+  | { readonly area: 'rows'; readonly key: string; readonly kind: 'deleted' }
+  | {
+      readonly area: 'rejects';
+      readonly key: string;
+      readonly kind: 'created' | 'updated';
+      readonly reject: UnreadableRow;
+    }
+  | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
+
+export interface PageTally {
+  seen: number;
+  unchanged: number;
+  created: number;
+  updated: number;
+  rejected: number;
+  /** Of the rejected: those that cannot be told apart from a row that is gone. */
+  withoutId: number;
+  /** Rows older than what was published since their request was sent. */
+  overtaken: number;
+}
+
+/**
+ * The changes that a page's rows amount to, in the page's order.
+ *
+ * `known…` give the hash as of the index and everything about to be committed, null for none; they must also reflect
+ * the changes this very page leads to, which `note` is told of: a row twice in a page is decided twice.
+ */
+export function decidePage(
+  page: readonly KeyedReading[],
+  known: {
+    row: (key: string) => Buffer | null;
+    reject: (key: string) => Buffer | null;
+    /** Published after the page's request was sent: the page's row is the older one (invariant 4). */
+    overtaken: (key: string) => boolean;
+    note: (change: Change) => void;
+  },
+): PageTally {
+  const tally: PageTally = {
+    seen: 0,
+    unchanged: 0,
+    created: 0,
+    updated: 0,
+    rejected: 0,
+    withoutId: 0,
+    overtaken: 0,
+  };
+  for (const { key, rejectKey, reading } of page) {
+    tally.seen += 1;
+    if (reading.kind === 'reject') {
+      tally.rejected += 1;
+      if (key === null) tally.withoutId += 1;
+      const kind = kindOfChange(known.reject(rejectKey), reading.hash);
+      if (kind !== null) known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
+      continue;
+    }
+    if (key === null || known.overtaken(key)) {
+      tally.overtaken += 1;
+      continue;
+    }
+    const kind = kindOfChange(known.row(key), reading.hash);
+    if (kind === null) {
+      tally.unchanged += 1;
+    } else {
+      tally[kind] += 1;
+      known.note({ area: 'rows', key, kind, row: reading });
+    }
+    if (known.reject(rejectKey) !== null) known.note({ area: 'rejects', key: rejectKey, kind: 'deleted' });
+  }
+  return tally;
+}
+
+function kindOfChange(before: Buffer | null, now: Buffer): Exclude<ChangeKind, 'deleted'> | null {
+  if (before === null) return 'created';
+  return before.equals(now) ? null : 'updated';
+}

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto';
+
+import { canonicalText } from './json-text.ts';
+
+/**
+ * Puts a keyed pseudonym in the place of a value: text and whatever else becomes HMAC-SHA256 in hex (of the text, or of
+ * the canonical JSON text); of a reference the `sourcedId` does, its `type` stays, and the rest, `href` included, goes;
+ * of an array each element. The same value always has the same pseudonym under the same key.
+ */
+export function pseudonymise(value: unknown, key: string): unknown {
+  if (value === null) return null;
+  if (typeof value === 'string') return hmac(value, key);
+  if (Array.isArray(value)) return value.map((element) => pseudonymise(element, key));
+  const reference = asReference(value);
+  if (reference === null) return hmac(canonicalText(value), key);
+  const sourcedId = hmac(reference.sourcedId, key);
+  return typeof reference.type === 'string' ? { sourcedId, type: reference.type } : { sourcedId };
+}
+
+function hmac(text: string, key: string): string {
+  return createHmac('sha256', key).update(text).digest('hex');
+}
+
+function asReference(value: unknown): { sourcedId: string; type: unknown } | null {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'sourcedId')) return null;
+  const { sourcedId, type } = value as { sourcedId: unknown; type?: unknown };
+  return typeof sourcedId === 'string' ? { sourcedId, type } : null;
+}

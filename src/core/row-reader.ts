@@ -1,0 +1,192 @@
+import type { AvroRecord } from '../model/avro-schema.ts';
+import { type AdditionalField, createContentHash, type RowMapping } from './content-hash.ts';
+import {
+  compileFieldReaders,
+  emptyRecord,
+  type FieldReader,
+  isBlank,
+  MISFIT,
+  type ReadNotes,
+  SCALAR_BYTES_AT_MOST,
+} from './field-readers.ts';
+import { jsonText } from './json-text.ts';
+import { MAPPING_VERSION, type StrictField } from './mapping.ts';
+import { pseudonymise } from './pseudonymise.ts';
+import { isJsonObject } from './raw-json.ts';
+import type { Reading, RowReader } from './reading.ts';
+import { createRejectReader } from './unreadable-row.ts';
+import { createSlabEncoder } from './value-codec.ts';
+
+/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
+export const DEFAULT_MAX_RECORD_BYTES = 900_000;
+
+export interface RowReaderOptions {
+  /** The collection's schema in avro/. */
+  readonly schema: AvroRecord;
+  /** `strictFieldsOf(collection)`. */
+  readonly strictFields?: readonly StrictField[] | undefined;
+  /** Top-level fields that are removed before anything else. */
+  readonly drop?: readonly string[] | undefined;
+  /** Top-level fields whose values are replaced by pseudonyms. */
+  readonly pseudonymise?: readonly string[] | undefined;
+  /** Needed as soon as anything is pseudonymised. */
+  readonly pseudonymiseKey?: string | undefined;
+  /** Top-level fields that are published but are no change by themselves. */
+  readonly ignore?: readonly string[] | undefined;
+  readonly mappingVersion?: number | undefined;
+  /** Rows whose Avro body is larger go to `rejects`. */
+  readonly maxRecordBytes?: number | undefined;
+}
+
+/** What is done with a field of the row. Fields that are in no list and not in the schema have none. */
+interface FieldRule {
+  /** Null for a field that the schema does not know. */
+  readonly read: FieldReader | null;
+  readonly drop: boolean;
+  readonly mask: boolean;
+  readonly strict: StrictField | null;
+}
+
+/** A row while it is read. */
+interface Draft {
+  readonly value: Record<string, unknown>;
+  additional: AdditionalField[] | null;
+  problems: string[] | null;
+}
+
+/** What a row without any additional field has, shared by all of them. */
+const NO_ADDITIONAL_FIELDS: Readonly<Record<string, string>> = Object.freeze(
+  Object.create(null) as Record<string, string>,
+);
+const NONE: readonly AdditionalField[] = [];
+
+/**
+ * Compiles the reading of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a change").
+ * Rows are what `parseLossless` made of JSON; they are not changed, but values may share parts with them.
+ *
+ * Throws when a field that must stay readable is dropped or pseudonymised, or the key for pseudonyms is missing:
+ * configuration is expected to have refused both.
+ */
+export function createRowReader(options: RowReaderOptions): RowReader {
+  const { schema, strictFields = [], pseudonymiseKey = '' } = options;
+  const { maxRecordBytes = DEFAULT_MAX_RECORD_BYTES } = options;
+  const mapping = mappingOf(options);
+  assertUsable(options, mapping);
+  const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
+  const rules = compileRules(options, { mapping, notes });
+  const template = { ...emptyRecord(schema.fields), additionalFields: NO_ADDITIONAL_FIELDS };
+  const contentHash = createContentHash(schema, mapping);
+  const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
+  const encodeIntoSlab = createSlabEncoder(schema);
+
+  function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
+    for (const name in source) {
+      let raw = source[name];
+      if (raw === null || raw === undefined) continue;
+      const rule = rules.get(name);
+      if (rule === undefined) {
+        (draft.additional ??= []).push({ name, raw, known: false });
+        continue;
+      }
+      if (rule.drop) continue;
+      if (rule.mask) raw = pseudonymise(raw, pseudonymiseKey);
+      if (raw === '' && rule.strict?.emptyIsNull === true) continue;
+      notes.lossy = false;
+      const typed = rule.read === null ? MISFIT : rule.read(raw);
+      if (typed !== MISFIT) {
+        draft.value[name] = typed;
+        if (!notes.lossy) continue;
+      } else if (rule.strict !== null) {
+        (draft.problems ??= []).push(`\`${name}\` cannot be read as ${rule.strict.shape}`);
+        continue;
+      }
+      (draft.additional ??= []).push({ name, raw, known: rule.read !== null });
+    }
+    if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
+  }
+
+  /** Null when the row can be published. */
+  function refusal(draft: Draft, source: Readonly<Record<string, unknown>>): string | null {
+    const problems = draft.problems ?? [];
+    if (isBlank(draft.value['sourcedId']))
+      problems.push('`sourcedId` is missing, or no text that identifies anything');
+    for (const { name, required } of strictFields) {
+      if (required && (source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
+    }
+    if (draft.additional?.every(({ name }) => name.isWellFormed()) === false) {
+      problems.push('the name of a field is not well-formed Unicode');
+    }
+    if (problems.length > 0) return problems.join('; ');
+    if (notes.bytesAtMost <= maxRecordBytes || encodeIntoSlab(draft.value).length <= maxRecordBytes)
+      return null;
+    return `the row takes up more than the ${maxRecordBytes} bytes that a record may have`;
+  }
+
+  function read(row: unknown): Reading {
+    if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
+    const draft: Draft = { value: { ...template }, additional: null, problems: null };
+    notes.bytesAtMost = schema.fields.length * SCALAR_BYTES_AT_MOST;
+    fill(draft, row);
+    const { value, additional } = draft;
+    const reason = refusal(draft, row);
+    const sourcedId = isBlank(value['sourcedId']) ? null : (value['sourcedId'] as string);
+    if (reason !== null || sourcedId === null) return reject(row, { sourcedId, reason: reason ?? '' });
+    return {
+      kind: 'row',
+      sourcedId,
+      value,
+      hash: contentHash(value, additional ?? NONE),
+      modifiedAtMs: value['dateLastModified'] as number | null,
+      additionalFieldCount: additional === null ? 0 : additional.length,
+    };
+  }
+
+  return { read, encode: (value) => Buffer.from(encodeIntoSlab(value)) };
+}
+
+function additionalTexts(additional: readonly AdditionalField[], notes: ReadNotes): Record<string, string> {
+  // Without a prototype, `__proto__` is a name like any other.
+  const texts = Object.create(null) as Record<string, string>;
+  for (const { name, raw } of additional) {
+    const text = jsonText(raw);
+    texts[name] = text;
+    notes.bytesAtMost += (name.length + text.length) * 3 + 2 * SCALAR_BYTES_AT_MOST;
+  }
+  return texts;
+}
+
+function mappingOf(options: RowReaderOptions): RowMapping {
+  const { mappingVersion = MAPPING_VERSION, drop = [], pseudonymise = [], ignore = [] } = options;
+  return { mappingVersion, drop, pseudonymise, ignore };
+}
+
+function assertUsable(options: RowReaderOptions, mapping: RowMapping): void {
+  const strictNames = (options.strictFields ?? []).map((field) => field.name);
+  const changed = new Set([...mapping.drop, ...mapping.pseudonymise]);
+  const broken = ['sourcedId', ...strictNames].filter((name) => changed.has(name));
+  if (broken.length > 0) throw new Error(`${broken.join(', ')} can be neither dropped nor pseudonymised`);
+  if (mapping.pseudonymise.length > 0 && (options.pseudonymiseKey ?? '') === '') {
+    throw new Error('pseudonyms need a key');
+  }
+}
+
+function compileRules(
+  options: RowReaderOptions,
+  compiled: { mapping: RowMapping; notes: ReadNotes },
+): Map<string, FieldRule> {
+  const { mapping, notes } = compiled;
+  const readers = compileFieldReaders(options.schema, notes);
+  const strict = new Map((options.strictFields ?? []).map((field) => [field.name, field]));
+  const names = new Set([...readers.keys(), ...mapping.drop, ...mapping.pseudonymise]);
+  return new Map(
+    [...names].map((name) => [
+      name,
+      {
+        read: readers.get(name) ?? null,
+        drop: mapping.drop.includes(name),
+        mask: mapping.pseudonymise.includes(name),
+        strict: strict.get(name) ?? null,
+      },
+    ]),
+  );
+}

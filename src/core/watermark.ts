@@ -1,0 +1,47 @@
+/** Rule 4 of spec section 1: beyond a day a delta brings the whole collection anyway. */
+const DELTA_REACH_MS = 24 * 3_600_000;
+/** How far the difference between the hub's clock and ours may move between two passes. */
+const CLOCK_JUMP_MS = 120_000;
+/** Overlap when the hub's clock cannot be trusted. */
+const UNTRUSTED_OVERLAP_MS = 3_600_000;
+
+export interface PassClock {
+  /** Time at the pass's start by the clock that was used, ms since the epoch. */
+  readonly startedAtMs: number;
+  /** Everything changed before this is seen by the pass: `startedAtMs` less the overlap. */
+  readonly watermarkMs: number;
+  /** Hub clock minus ours; null when the hub's was not used. */
+  readonly skewMs: number | null;
+}
+
+/**
+ * The clock of a pass: the hub's own, because its `dateLastModified` is compared with it (spec section 1, rule 3);
+ * ours with a larger overlap where it sends none or one that has jumped against ours since the last pass.
+ */
+export function passClock(options: {
+  hubTimeMs: number | null;
+  localTimeMs: number;
+  previousSkewMs: number | null;
+  overlapMs: number;
+}): PassClock {
+  const { hubTimeMs, localTimeMs, previousSkewMs, overlapMs } = options;
+  const skewMs = hubTimeMs === null ? null : hubTimeMs - localTimeMs;
+  const jumped =
+    skewMs !== null && previousSkewMs !== null && Math.abs(skewMs - previousSkewMs) > CLOCK_JUMP_MS;
+  if (hubTimeMs === null || skewMs === null || jumped) {
+    const overlap = Math.max(overlapMs, UNTRUSTED_OVERLAP_MS);
+    // A jump is remembered, so that a clock that was set right is trusted from the next pass on.
+    return { startedAtMs: localTimeMs, watermarkMs: localTimeMs - overlap, skewMs };
+  }
+  return { startedAtMs: hubTimeMs, watermarkMs: hubTimeMs - overlapMs, skewMs };
+}
+
+/** A delta further back than a day is not worth its filter: a full pass sees the same and more. */
+export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
+  return hubNowMs - watermarkMs <= DELTA_REACH_MS;
+}
+
+/** A delta that brings more than half of what is known is the nightly re-stamp, or as good as one. */
+export function deltaIsWholesale(rowsSeen: number, knownRows: number): boolean {
+  return rowsSeen * 2 > knownRows;
+}

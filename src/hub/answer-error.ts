@@ -1,0 +1,77 @@
+import { parseRetryAfter } from './backoff.ts';
+import type { HttpResponse } from './http.ts';
+import { HubError } from './hub-error.ts';
+import { readStatusInfo } from './status-info.ts';
+
+/** Origin and path of where a redirect leads, for a remedy; the query may hold anything. */
+function redirectTarget(response: HttpResponse, requested: URL): string {
+  const url = URL.parse(response.header('location') ?? '', requested.href);
+  return url === null ? 'elsewhere' : `${url.origin}${url.pathname}`;
+}
+
+function remedyOfRefusal(status: number): string {
+  if (status === 400 || status === 422) {
+    return 'This hub does not take this request: try a lower hub.pageSize, or another hub.paging.';
+  }
+  return 'Check hub.baseUrl and what the hub expects of its clients.';
+}
+
+/** An answer other than 2xx as an error. `where` names the resource without its query. */
+export function errorOfAnswer(
+  response: HttpResponse,
+  options: { where: string; requested: URL; nowMs: number },
+): HubError {
+  const { where, requested, nowMs } = options;
+  const { status } = response;
+  const info = readStatusInfo(response.body.toString('utf8'));
+  const said = info.text === '' ? '' : `: ${info.text}`;
+  const common = { status, jsonBody: info.json };
+
+  if (status >= 500 || status === 429 || status === 408) {
+    return new HubError('HUB_UNAVAILABLE', `The hub answered HTTP ${status} for ${where}${said}`, {
+      ...common,
+      remedy: 'It is tried again; if it goes on, look at the hub.',
+      retryAfterMs: parseRetryAfter(response.header('retry-after'), nowMs),
+    });
+  }
+  if (status === 401 || status === 403) {
+    return new HubError(
+      'HUB_FORBIDDEN',
+      `The hub refuses a valid token for ${where} (HTTP ${status})${said}`,
+      {
+        ...common,
+        remedy:
+          'Have the right to read it granted to this client, check hub.scope, or leave the collection out.',
+      },
+    );
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return new HubError('HUB_NOT_OFFERED', `The hub does not offer ${where} (HTTP ${status})${said}`, {
+      ...common,
+      remedy:
+        'If every collection answers so, check hub.baseUrl (host and tenant prefix); otherwise leave this collection out of the configuration.',
+    });
+  }
+  if (status >= 300 && status < 400) {
+    return new HubError('HUB_REQUEST_REFUSED', `The hub redirects ${where}, which a token must not follow`, {
+      ...common,
+      remedy: `Set hub.baseUrl to where it leads if you trust it: ${redirectTarget(response, requested)}`,
+    });
+  }
+  return new HubError('HUB_REQUEST_REFUSED', `The hub answered HTTP ${status} for ${where}${said}`, {
+    ...common,
+    remedy: remedyOfRefusal(status),
+  });
+}
+
+/** A 2xx answer whose body is no JSON. */
+export function errorOfBody(response: HttpResponse, where: string): HubError {
+  const html = /^\s*<(?:!doctype|html|head|body)/i.test(response.body.toString('latin1', 0, 200));
+  const what = html ? 'is an HTML page' : 'is not JSON, or is cut off';
+  return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
+    status: response.status,
+    remedy: html
+      ? 'It is tried again; if it goes on, check hub.baseUrl: it may lead to a web page or a proxy.'
+      : 'It is tried again; if it goes on, look at the hub and what stands between.',
+  });
+}

@@ -1,0 +1,43 @@
+export interface RetryPolicy {
+  /** Attempts in all, the first included. */
+  readonly maxAttempts: number;
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** No `Retry-After` is obeyed for longer. */
+  readonly retryAfterCapMs: number;
+}
+
+export const DEFAULT_RETRY_POLICY: RetryPolicy = {
+  maxAttempts: 7,
+  baseMs: 500,
+  capMs: 30_000,
+  retryAfterCapMs: 300_000,
+};
+
+/**
+ * How long to wait before the `retry`-th repetition (1 for the first): full jitter, a random time
+ * between 0 and min(cap, base × 2^n) (AWS Architecture Blog, "Exponential Backoff And Jitter"),
+ * but not less than the hub's `Retry-After`.
+ */
+export function retryDelayMs(options: {
+  policy: RetryPolicy;
+  retry: number;
+  retryAfterMs: number | null;
+  random: () => number;
+}): number {
+  const { policy, retry, retryAfterMs, random } = options;
+  const ceilingMs = Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1));
+  const floorMs = Math.min(policy.retryAfterCapMs, retryAfterMs ?? 0);
+  return Math.max(floorMs, Math.floor(random() * ceilingMs));
+}
+
+/** `Retry-After` as ms from now: seconds or an HTTP-date (RFC 9110 10.2.3); undefined when absent or unreadable. */
+export function parseRetryAfter(value: string | null, nowMs: number): number | undefined {
+  if (value === null) return undefined;
+  const text = value.trim();
+  if (/^\d{1,9}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  // Date.parse alone takes far too much for a date.
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}

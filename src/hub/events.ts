@@ -1,0 +1,73 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { PagingMode } from './hub.ts';
+
+/** What a request was for: a collection of the hub's, or the token endpoint. */
+export type RequestTarget = CollectionName | 'token';
+
+/**
+ * What happens at the hub, for logs and metrics. Holds neither secrets nor content of rows
+ * (invariant 9): names of collections, counts, codes, origins.
+ */
+export type HubEvent =
+  | {
+      readonly type: 'request-done';
+      readonly target: RequestTarget;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly bytes: number;
+    }
+  | {
+      readonly type: 'request-failed';
+      readonly target: RequestTarget;
+      readonly code: ErrorCode;
+      readonly status: number | null;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'request-retried';
+      readonly target: RequestTarget;
+      readonly code: ErrorCode;
+      /** 1 for the first repetition. */
+      readonly retry: number;
+      readonly delayMs: number;
+    }
+  | {
+      readonly type: 'token-obtained';
+      readonly reason: 'first' | 'expired' | 'refused-by-hub';
+      readonly lifetimeMs: number;
+    }
+  | { readonly type: 'circuit-opened'; readonly retryInMs: number }
+  | { readonly type: 'circuit-closed' }
+  | {
+      readonly type: 'paging-stepped-down';
+      readonly collection: CollectionName;
+      readonly from: PagingMode;
+      readonly to: PagingMode;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'foreign-link-refused';
+      readonly collection: CollectionName;
+      /** Origin of the link, without path and query. */
+      readonly origin: string;
+    }
+  | {
+      readonly type: 'limit-clamped';
+      readonly collection: CollectionName;
+      readonly asked: number;
+      readonly given: number;
+    }
+  | {
+      readonly type: 'page-size-reduced';
+      readonly collection: CollectionName;
+      readonly from: number;
+      readonly to: number;
+    }
+  | {
+      readonly type: 'total-unreliable';
+      readonly collection: CollectionName;
+      readonly total: number;
+      readonly rows: number;
+    }
+  | { readonly type: 'text-not-utf8'; readonly target: RequestTarget };

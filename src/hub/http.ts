@@ -1,0 +1,173 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { Agent, type Dispatcher } from 'undici';
+import { HubError } from './hub-error.ts';
+import { networkError } from './network-error.ts';
+
+const gunzipAsync = promisify(gunzip);
+
+/** Error bodies are read for their message only. */
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+
+export interface HttpTimeouts {
+  readonly connectMs: number;
+  /** Until the headers are there. */
+  readonly headersMs: number;
+  /** Between two pieces of the body. */
+  readonly bodyMs: number;
+  /** For the whole request, body included. */
+  readonly requestMs: number;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Names the resource in errors, without query and ids. */
+  readonly where: string;
+  /** The configuration that the address came from, for remedies. */
+  readonly setting: string;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** The value of a header, null when absent; several of one name are joined by `, `. */
+  header(name: string): string | null;
+  /** Decompressed. */
+  readonly body: Buffer;
+}
+
+/** HTTP to one hub: bounded in time and size, no redirects followed (the token would go with them). */
+export interface HttpClient extends AsyncDisposable {
+  /** Throws {@link HubError} on network trouble, time-outs and oversize, and the signal's reason when aborted. */
+  send(request: HttpRequest): Promise<HttpResponse>;
+}
+
+async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    const piece = chunk as Buffer;
+    size += piece.length;
+    if (size > maxBytes) return null;
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(request: HttpRequest, maxBytes: number): HubError {
+  return new HubError(
+    'HUB_RESPONSE_TOO_LARGE',
+    `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
+    {
+      remedy:
+        'It is tried again, with smaller pages; if it goes on, lower hub.pageSize or raise hub.maxResponseBytes.',
+    },
+  );
+}
+
+async function decompress(
+  raw: Buffer,
+  encoding: string,
+  context: { request: HttpRequest; maxBytes: number },
+) {
+  const { request, maxBytes } = context;
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity' || raw.length === 0) return raw;
+  if (name !== 'gzip' && name !== 'x-gzip') {
+    throw new HubError(
+      'HUB_BODY_INVALID',
+      `Cannot read ${request.where}: it is encoded in a way not asked for`,
+      {
+        remedy: 'Only gzip is accepted; look at the hub and what stands between.',
+      },
+    );
+  }
+  try {
+    return await gunzipAsync(raw, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(request, maxBytes);
+    throw new HubError(
+      'HUB_BODY_INVALID',
+      `Cannot read ${request.where}: its gzip data is damaged or cut off`,
+      {
+        remedy: 'It is tried again; if it goes on, look at the hub and what stands between.',
+        cause: error,
+      },
+    );
+  }
+}
+
+function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): string | null {
+  const value = headers[name];
+  if (value === undefined) return null;
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** undici with one pool per origin; connections stay open between requests. */
+export function createHttpClient(options: {
+  connections: number;
+  timeouts: HttpTimeouts;
+  maxResponseBytes: number;
+}): HttpClient {
+  const { connections, timeouts, maxResponseBytes } = options;
+  const agent = new Agent({
+    connections,
+    // One request per connection: the number of connections is the promise made to the hub.
+    allowH2: false,
+    pipelining: 1,
+    headersTimeout: timeouts.headersMs,
+    bodyTimeout: timeouts.bodyMs,
+    connect: { timeout: timeouts.connectMs },
+  });
+
+  async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    const { method, url, body } = request;
+    const response = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers: { 'accept-encoding': 'gzip', ...request.headers },
+      ...(body === undefined ? {} : { body }),
+      signal,
+    });
+    const ok = response.statusCode >= 200 && response.statusCode < 300;
+    const maxBytes = ok ? maxResponseBytes : MAX_ERROR_BODY_BYTES;
+    const raw = await readBounded(response.body, maxBytes);
+    if (raw === null && ok) throw tooLarge(request, maxBytes);
+    const encoding = headerOf(response.headers, 'content-encoding') ?? '';
+    return {
+      status: response.statusCode,
+      header: (name) => headerOf(response.headers, name),
+      body: await decompress(raw ?? Buffer.alloc(0), encoding, { request, maxBytes }),
+    };
+  }
+
+  return {
+    async send(request) {
+      request.signal.throwIfAborted();
+      const deadline = AbortSignal.timeout(timeouts.requestMs);
+      try {
+        return await exchange(request, AbortSignal.any([request.signal, deadline]));
+      } catch (error) {
+        request.signal.throwIfAborted();
+        if (error instanceof HubError) throw error;
+        if (deadline.aborted) {
+          throw new HubError(
+            'HUB_TIMEOUT',
+            `Cannot read ${request.where}: no whole answer in ${timeouts.requestMs} ms`,
+            {
+              remedy: 'It is tried again, with smaller pages; if it goes on, lower hub.pageSize.',
+            },
+          );
+        }
+        throw networkError(error, request);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+    },
+  };
+}

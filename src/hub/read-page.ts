@@ -1,0 +1,39 @@
+import type { HubAnswer } from './hub-answer.ts';
+import type { HubPage, ReadOptions } from './hub.ts';
+import { readLinks, type PageLinks } from './link.ts';
+import { listIn, markOf, readableId } from './page-body.ts';
+import type { PageFacts } from './paging-decision.ts';
+import { limitOf } from './walk-request.ts';
+
+/** A page of a collection: for the caller, and what it tells about the way on. */
+export interface FetchedPage {
+  readonly page: HubPage;
+  readonly facts: PageFacts;
+  readonly links: PageLinks;
+}
+
+/** Makes a page of an answer. Throws HUB_BODY_INVALID when it is no collection. */
+export function readPage(
+  answer: HubAnswer,
+  context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
+) {
+  const { baseUrl, read, limit, where } = context;
+  const { body, total, status, hubTimeMs, sentAtMs, stamp, bytes, requested } = answer;
+  // 204 is how some hubs say that a collection is empty.
+  const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
+  const rows = list ?? [];
+  const links = readLinks(answer.link, { requested, baseUrl });
+  const ids = rows.map(readableId).filter((id) => id !== null);
+  const facts: PageFacts = {
+    hasList: list !== null,
+    rowCount: rows.length,
+    limit: limitOf(requested, limit),
+    ids,
+    mark: markOf(rows),
+    total,
+    paging: links.paging,
+    nextOffered: links.nextOffered,
+    next: links.next,
+  };
+  return { page: { rows, hubTimeMs, total, sentAtMs, stamp, bytes }, facts, links };
+}

@@ -1,0 +1,129 @@
+import { RollcallError } from '../errors.ts';
+import type { Breaker } from './breaker.ts';
+import type { HubEvent, RequestTarget } from './events.ts';
+import type { HttpClient } from './http.ts';
+import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
+import { HubError } from './hub-error.ts';
+import { withRetries, type RetryTools } from './retry.ts';
+import type { Semaphore } from './semaphore.ts';
+import type { Token, TokenSource } from './token.ts';
+
+/** A fresh token that was refused with 403 is not replaced again for the same target within this time. */
+const FRUITLESS_RENEWAL_MS = 300_000;
+
+export interface GetOptions<T> {
+  readonly target: RequestTarget;
+  /** Names the resource in errors, without query and ids. */
+  readonly where: string;
+  /** Asked at each attempt, as a failure may change it. */
+  readonly url: () => URL;
+  readonly signal: AbortSignal;
+  /** Called when the request is really sent. */
+  readonly stamp: () => number;
+  /** Makes something of the answer; what it throws counts as a failure of the request. */
+  readonly read: (answer: HubAnswer) => T;
+  readonly onFailure?: ((error: HubError) => void) | undefined;
+}
+
+/** Authorised GETs to one hub, with retries, circuit breaker and a bound on how many run at a time. */
+export interface Requests {
+  get<T>(options: GetOptions<T>): Promise<T>;
+}
+
+export interface RequestsOptions {
+  readonly http: HttpClient;
+  readonly tokens: TokenSource;
+  readonly breaker: Breaker;
+  readonly permits: Semaphore;
+  readonly tools: RetryTools;
+  /** Wall clock, ms since the epoch. */
+  readonly now: () => number;
+  /** Monotonic clock, ms. */
+  readonly monotonicNow: () => number;
+  readonly onEvent: (event: HubEvent) => void;
+}
+
+export function createRequests(options: RequestsOptions): Requests {
+  const { http, tokens, breaker, permits, tools, now, monotonicNow, onEvent } = options;
+  const fruitlessRenewals = new Map<RequestTarget, number>();
+
+  async function send<T>(token: Token, get: GetOptions<T>): Promise<Sent> {
+    const requested = get.url();
+    const stamp = get.stamp();
+    const sentAtMs = monotonicNow();
+    const response = await http.send({
+      method: 'GET',
+      url: requested,
+      headers: { authorization: `Bearer ${token.value}`, accept: 'application/json' },
+      signal: get.signal,
+      where: get.where,
+      setting: 'hub.baseUrl',
+    });
+    return { response, requested, sentAtMs, stamp };
+  }
+
+  /** Some hubs answer 403 to an expired token; a right that is really missing must not cost a token each time. */
+  function mayBeExpired(status: number, context: { fresh: boolean; target: RequestTarget }) {
+    const { fresh, target } = context;
+    if ((status !== 401 && status !== 403) || fresh) return false;
+    if (status === 401) return true;
+    const fruitlessAtMs = fruitlessRenewals.get(target);
+    return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS;
+  }
+
+  async function sendAuthorised<T>(get: GetOptions<T>): Promise<Sent> {
+    const held = tokens.held();
+    const token = await tokens.get(get.signal);
+    const sent = await send(token, get);
+    if (!mayBeExpired(sent.response.status, { fresh: token !== held, target: get.target })) return sent;
+    tokens.discard(token);
+    const again = await send(await tokens.get(get.signal), get);
+    if (again.response.status === 403) fruitlessRenewals.set(get.target, now());
+    return again;
+  }
+
+  function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {
+    const { answer, utf8 } = readAnswer(sent, { where: get.where, nowMs: now() });
+    if (!utf8) onEvent({ type: 'text-not-utf8', target: get.target });
+    return answer;
+  }
+
+  async function attempt<T>(get: GetOptions<T>): Promise<T> {
+    const release = await permits.acquire(get.signal);
+    const startedAtMs = monotonicNow();
+    const { target } = get;
+    try {
+      const answer = await breaker.run(async () => answerOf(await sendAuthorised(get), get));
+      const result = get.read(answer);
+      const { status, bytes } = answer;
+      onEvent({ type: 'request-done', target, status, durationMs: monotonicNow() - startedAtMs, bytes });
+      return result;
+    } catch (error) {
+      if (error instanceof RollcallError) {
+        const status = error instanceof HubError ? error.status : null;
+        onEvent({
+          type: 'request-failed',
+          target,
+          code: error.code,
+          status,
+          durationMs: monotonicNow() - startedAtMs,
+        });
+      }
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  return {
+    async get(get) {
+      const { target, signal, onFailure } = get;
+      return withRetries(() => attempt(get), {
+        tools,
+        target,
+        signal,
+        ...(onFailure === undefined ? {} : { onFailure }),
+      });
+    },
+  };
+}

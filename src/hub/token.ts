@@ -1,0 +1,157 @@
+import type { HubEvent } from './events.ts';
+import type { HttpClient } from './http.ts';
+import { HubError } from './hub-error.ts';
+import { readTokenAnswer } from './token-answer.ts';
+
+/** A token is renewed this long before it ends, or a quarter of its lifetime before where that is less. */
+const MARGIN_MS = 30_000;
+/** Wrong credentials are not tried again sooner: many servers lock a client that keeps trying. */
+const REFUSED_BASE_MS = 15_000;
+const REFUSED_CAP_MS = 600_000;
+
+export interface TokenOptions {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Read at each request for a token, so that a rotated secret is taken up. */
+  readonly clientSecret: () => string;
+  readonly clientAuth: 'basic' | 'post';
+  readonly scope: string;
+  readonly http: HttpClient;
+  readonly now: () => number;
+  readonly onEvent: (event: HubEvent) => void;
+}
+
+export interface Token {
+  readonly value: string;
+}
+
+export interface TokenSource {
+  /** The token in use, or a new one; one request at a time whoever asks. */
+  get(signal: AbortSignal): Promise<Token>;
+  /** The token in use, null when there is none; for telling by identity whether {@link get} brought a new one. */
+  held(): Token | null;
+  /** The hub refused this token: the next {@link get} brings another one. */
+  discard(token: Token): void;
+}
+
+/** `application/x-www-form-urlencoded` of one value, as RFC 6749 2.3.1 asks for id and secret. */
+function formEncode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+function requestOf(options: TokenOptions): { headers: Record<string, string>; body: string } {
+  const { clientId, clientAuth, scope } = options;
+  const secret = options.clientSecret();
+  const form = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (scope !== '') form.set('scope', scope);
+  const headers: Record<string, string> = {
+    'content-type': 'application/x-www-form-urlencoded',
+    accept: 'application/json',
+  };
+  if (clientAuth === 'basic') {
+    const pair = `${formEncode(clientId)}:${formEncode(secret)}`;
+    headers['authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
+  } else {
+    form.set('client_id', clientId);
+    form.set('client_secret', secret);
+  }
+  return { headers, body: form.toString() };
+}
+
+/** The token endpoint's failures on the way are `HUB_TOKEN_UNAVAILABLE`, whatever the network said. */
+function asTokenError(error: unknown): unknown {
+  if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
+  return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
+    remedy: error.remedy.includes('hub.')
+      ? error.remedy
+      : 'It is tried again; if it goes on, look at the token service.',
+    retryable: error.retryable,
+    cause: error,
+  });
+}
+
+interface Held {
+  readonly token: Token;
+  readonly usableUntilMs: number;
+}
+
+/** OAuth 2.0 client credentials (RFC 6749 4.4), cached until shortly before the token's end. */
+export function createTokenSource(options: TokenOptions): TokenSource {
+  const { http, now, onEvent } = options;
+  const url = new URL(options.tokenUrl);
+  const where = `the token endpoint ${url.origin}${url.pathname}`;
+  let held: Held | null = null;
+  let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
+  let pending: Promise<Token> | null = null;
+  let refusal: { error: HubError; untilMs: number; waitMs: number } | null = null;
+
+  async function obtain(): Promise<Token> {
+    // Not the caller's signal: others may be waiting for the same token. The client's time limit bounds it.
+    const signal = new AbortController().signal;
+    const startedAtMs = now();
+    const response = await http.send({
+      method: 'POST',
+      url,
+      ...requestOf(options),
+      signal,
+      where,
+      setting: 'hub.tokenUrl',
+    });
+    const grant = readTokenAnswer(response, { where, nowMs: now() });
+    const token: Token = { value: grant.accessToken };
+    const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
+    held = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
+    onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
+    reason = 'expired';
+    refusal = null;
+    return token;
+  }
+
+  async function obtainOrExplain(): Promise<Token> {
+    const startedAtMs = now();
+    try {
+      return await obtain();
+    } catch (cause) {
+      const error = asTokenError(cause);
+      if (error instanceof HubError) {
+        const { code, status } = error;
+        onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });
+        if (code === 'HUB_TOKEN_REFUSED') {
+          const waitMs = Math.min(REFUSED_CAP_MS, refusal === null ? REFUSED_BASE_MS : refusal.waitMs * 2);
+          refusal = { error, untilMs: now() + waitMs, waitMs };
+        }
+      }
+      throw error;
+    } finally {
+      pending = null;
+    }
+  }
+
+  return {
+    async get(signal) {
+      signal.throwIfAborted();
+      if (held !== null && now() < held.usableUntilMs) return held.token;
+      if (refusal !== null && now() < refusal.untilMs) throw refusal.error;
+      pending ??= obtainOrExplain();
+      return abortable(pending, signal);
+    },
+    held: () => held?.token ?? null,
+    discard(token) {
+      if (held?.token !== token) return;
+      held = null;
+      reason = 'refused-by-hub';
+    },
+  };
+}
+
+/** Lets a waiter go when its own signal aborts, while the shared work goes on. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

@@ -1,0 +1,250 @@
+import type { HubEvent } from './events.ts';
+import type { HubPage, PagingMode, ReadOptions, WalkEnd } from './hub.ts';
+import { asksForSmallerPages, HubError } from './hub-error.ts';
+import {
+  afterPage,
+  beginIn,
+  decidePage,
+  stepDown,
+  type NextStep,
+  type WalkState,
+  type PageFacts,
+} from './paging-decision.ts';
+import type { PagingMemory } from './paging-memory.ts';
+import { readPage, type FetchedPage } from './read-page.ts';
+import type { Requests } from './requests.ts';
+import { pageUrl, type Position } from './walk-request.ts';
+
+/** More pages than any collection has; ends a walk that a hub would keep going for ever. */
+const MAX_PAGES_PER_WALK = 1_000_000;
+
+export interface WalkContext {
+  readonly baseUrl: URL;
+  readonly requests: Requests;
+  readonly memory: PagingMemory;
+  readonly paging: PagingMode | 'auto';
+  readonly onEvent: (event: HubEvent) => void;
+}
+
+interface WalkStep {
+  readonly page: HubPage | null;
+  readonly end: WalkEnd | null;
+}
+
+function brokenPaging(where: string, reason: string, auto: boolean): HubError {
+  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
+    remedy: auto
+      ? 'No way of paging works here; a hub.pageSize above the size of the collection may help.'
+      : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
+  });
+}
+
+/** One walk through a collection: what was asked, what came, what to ask next. */
+class Walker {
+  readonly #context: WalkContext;
+  readonly #read: ReadOptions;
+  readonly #signal: AbortSignal;
+  readonly #where: string;
+  #state: WalkState;
+  #position: Position = { kind: 'first' };
+  #offset = 0;
+  #pages = 0;
+  #rows = 0;
+  #totalAtStart: number | null = null;
+  #totalAtEnd: number | null = null;
+  #previous: PageFacts | null = null;
+
+  constructor(context: WalkContext, read: ReadOptions, signal: AbortSignal) {
+    this.#context = context;
+    this.#read = read;
+    this.#signal = signal;
+    const { name, path, keyset } = read.collection;
+    this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
+    const auto = keyset && context.paging === 'auto';
+    const mode = context.paging === 'auto' ? (context.memory.mode(name) ?? 'keyset') : context.paging;
+    this.#state = beginIn(keyset ? mode : 'offset', {
+      auto,
+      filtered: read.modifiedAfterMs !== undefined,
+      rowsBefore: 0,
+    });
+    if (this.#state.mode === 'offset') this.#position = { kind: 'offset', offset: 0 };
+  }
+
+  /** The next page with news, and the end when it was the last. */
+  async next(): Promise<WalkStep> {
+    for (;;) {
+      const fetched = await this.#fetch();
+      if (fetched === null) continue;
+      const { facts, links } = fetched;
+      const decision = decidePage(this.#state, facts);
+      this.#notice(fetched);
+      this.#state = afterPage(this.#state, facts, decision);
+      this.#offset += facts.rowCount;
+      if (links.foreignOrigin !== null) this.#tellForeign(links.foreignOrigin);
+      const page = decision.deliver ? this.#delivered(fetched.page) : null;
+      const end = this.#take(decision.step);
+      if (page !== null || end !== null) return { page, end };
+    }
+  }
+
+  get #sorts(): boolean {
+    const { collection } = this.#read;
+    // Nested collections take limit and offset only (spec 4.1).
+    return collection.keyset && !this.#context.memory.sortRefused(collection.name);
+  }
+
+  /** Null when the hub refused this way of paging and another one is tried. */
+  async #fetch(): Promise<FetchedPage | null> {
+    const { baseUrl, requests, memory, onEvent } = this.#context;
+    const read = this.#read;
+    const { name } = read.collection;
+    const where = this.#where;
+    this.#pages += 1;
+    if (this.#pages > MAX_PAGES_PER_WALK) throw brokenPaging(where, 'it has no end', this.#state.auto);
+    let limit = memory.limit(name);
+    const url = (): URL => {
+      limit = memory.limit(name);
+      const { mode } = this.#state;
+      return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
+    };
+    try {
+      return await requests.get({
+        target: name,
+        where,
+        url,
+        signal: this.#signal,
+        stamp: read.stamp,
+        read: (answer) => readPage(answer, { baseUrl, read, limit, where }),
+        onFailure: (error) => {
+          const halved = asksForSmallerPages(error) ? memory.halve(name, limit) : null;
+          if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
+        },
+      });
+    } catch (error) {
+      if (!this.#triesOtherwise(error)) throw error;
+      return null;
+    }
+  }
+
+  /** A 400 may mean a parameter this hub does not know: the next best way of paging is tried. */
+  #triesOtherwise(error: unknown): boolean {
+    if (!(error instanceof HubError) || (error.status !== 400 && error.status !== 422)) return false;
+    const { mode, auto } = this.#state;
+    // By filter the order matters: without `sort` only where a person has prescribed this mode.
+    if (this.#sorts && (mode === 'offset' || (mode === 'sourced-id-filter' && !auto))) {
+      this.#context.memory.rememberSortRefused(this.#read.collection.name);
+      this.#begin(mode);
+      return true;
+    }
+    const askedByCursor = mode === 'sourced-id-filter' || this.#position.kind !== 'first';
+    if (!auto || mode === 'offset' || !askedByCursor) return false;
+    this.#take(stepDown(this.#state, `the hub answered HTTP ${error.status}`));
+    return true;
+  }
+
+  #begin(mode: PagingMode): void {
+    const { auto, filtered } = this.#state;
+    this.#state = beginIn(mode, { auto, filtered, rowsBefore: this.#rows });
+    this.#offset = 0;
+    this.#previous = null;
+    this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };
+  }
+
+  /** Sets out for the next page; an end when there is none. */
+  #take(step: NextStep): WalkEnd | null {
+    switch (step.kind) {
+      case 'end':
+        return this.#ended(step.sign);
+      case 'broken':
+        throw brokenPaging(this.#where, step.reason, this.#state.auto);
+      case 'step-down': {
+        const { mode: from } = this.#state;
+        const { to, reason } = step;
+        const collection = this.#read.collection.name;
+        this.#context.onEvent({ type: 'paging-stepped-down', collection, from, to, reason });
+        this.#begin(to);
+        return null;
+      }
+      case 'follow':
+        this.#position = step;
+        this.#state = { ...this.#state, cursor: step.link.cursor };
+        return null;
+      case 'cursor':
+        this.#position = step;
+        this.#state = { ...this.#state, cursor: step.cursor };
+        return null;
+      case 'offset':
+        this.#position = { kind: 'offset', offset: this.#offset };
+        return null;
+    }
+  }
+
+  /** The page as the caller gets it, counted. */
+  #delivered(page: HubPage): HubPage {
+    // With a clause on sourcedId the total counts what is left after it: not comparable with the others.
+    const { mode, pagesInMode } = this.#state;
+    const total = mode === 'sourced-id-filter' && pagesInMode > 1 ? null : page.total;
+    if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
+    if (total !== null) this.#totalAtEnd = total;
+    this.#rows += page.rows.length;
+    return { ...page, total };
+  }
+
+  #ended(sign: WalkEnd['sign']): WalkEnd {
+    const { memory, onEvent } = this.#context;
+    const { name } = this.#read.collection;
+    const { auto, filtered, mode, rowsInMode } = this.#state;
+    if (auto && mode !== memory.mode(name) && sign !== 'missing-list') memory.rememberMode(name, mode);
+    const total = this.#totalAtEnd;
+    const doubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
+    if (doubtful && memory.firstTime(name, 'total')) {
+      onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
+    }
+    const { totalAtStart, totalAtEnd } = { totalAtStart: this.#totalAtStart, totalAtEnd: this.#totalAtEnd };
+    return { sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
+  }
+
+  #tellForeign(origin: string): void {
+    const { memory, onEvent } = this.#context;
+    const collection = this.#read.collection.name;
+    if (memory.firstTime(collection, `link ${origin}`))
+      onEvent({ type: 'foreign-link-refused', collection, origin });
+  }
+
+  /** A page of fewer rows than asked for that was not the last: the hub clamps the limit. */
+  #notice({ facts }: FetchedPage): void {
+    const { memory, onEvent } = this.#context;
+    const collection = this.#read.collection.name;
+    const before = this.#previous;
+    this.#previous = facts;
+    if (before === null || facts.rowCount === 0 || before.rowCount >= before.limit) return;
+    if (facts.mark !== null && facts.mark === before.mark) return;
+    if (facts.rowCount === before.rowCount && facts.rowCount < facts.limit) {
+      memory.rememberLimit(collection, facts.rowCount);
+    }
+    if (!memory.firstTime(collection, 'clamp')) return;
+    onEvent({ type: 'limit-clamped', collection, asked: before.limit, given: before.rowCount });
+  }
+}
+
+/** Walks a collection; see {@link Hub.readPages}. One page is fetched ahead while the caller has another. */
+export async function* walkPages(context: WalkContext, read: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+  const abandoned = new AbortController();
+  const walker = new Walker(context, read, AbortSignal.any([read.signal, abandoned.signal]));
+  const fetchNext = async (): Promise<WalkStep> => walker.next();
+  let pending = fetchNext();
+  try {
+    for (;;) {
+      const { page, end } = await pending;
+      if (end === null) {
+        pending = fetchNext();
+        // Its failure is told when the caller asks for that page, or never if the walk is given up.
+        pending.catch(() => undefined);
+      }
+      if (page !== null) yield page;
+      if (end !== null) return end;
+    }
+  } finally {
+    abandoned.abort();
+  }
+}

@@ -1,0 +1,290 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Kafka, SASLOptions } from 'kafkajs';
+import type { Logger } from 'pino';
+import {
+  collectionSettings,
+  enabledCollections,
+  partitionsOf,
+  type Config,
+  type TenantConfig,
+} from '../config.ts';
+import { strictFieldsOf } from '../core/mapping.ts';
+import { createRowReader } from '../core/row-reader.ts';
+import { createValueCodec } from '../core/value-codec.ts';
+import { createHub } from '../hub/create-hub.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import { topicName } from '../model/topics.ts';
+import { createKafkaClient } from '../publisher/kafka-client.ts';
+import { kafkaError } from '../publisher/kafka-errors.ts';
+import { createKafkaLog } from '../publisher/kafka-log.ts';
+import type { TenantLog } from '../publisher/log.ts';
+import { createProgressCodec } from '../publisher/progress-codec.ts';
+import { createRegistry, type Registry } from '../publisher/registry.ts';
+import { readSchemaFiles } from '../publisher/schema-files.ts';
+import {
+  createMissingTopics,
+  inspectTopics,
+  topicMismatch,
+  wantedTopics,
+  type WantedTopic,
+} from '../publisher/topics.ts';
+import type { StateStore } from '../state/index-store.ts';
+import { createMemoryStore } from '../state/memory-store.ts';
+import { createRedisStore } from '../state/redis-store.ts';
+import type { RejectValue } from './collection-writer.ts';
+import type { PipelineEvent } from './events.ts';
+import { sleep, type TenantCollection, type TenantParts } from './tenant.ts';
+
+export interface AssemblyOptions {
+  readonly logger: Logger;
+  readonly emit: (tenantId: string, event: PipelineEvent) => void;
+}
+
+/** The parts of the program, put together as the configuration says; nothing is connected yet. */
+export interface Assembly extends AsyncDisposable {
+  readonly config: Config;
+  /** Names this process among the owners of tenants. */
+  readonly owner: string;
+  readonly kafka: Kafka;
+  readonly registry: Registry;
+  readonly store: StateStore;
+  tenant(tenantId: string): AssembledTenant;
+}
+
+export interface AssembledTenant {
+  readonly config: TenantConfig;
+  readonly parts: TenantParts;
+  readonly topics: readonly WantedTopic[];
+}
+
+type SchemaFiles = ReturnType<typeof readSchemaFiles>;
+
+export function assemble(config: Config, options: AssemblyOptions): Assembly {
+  const kafka = connectKafka(config, options.logger);
+  const registry = createRegistry({
+    url: config.registry.url,
+    username: config.registry.username,
+    password:
+      config.registry.password === undefined ? undefined : () => config.registry.password?.reveal() ?? '',
+  });
+  const store = openStore(config);
+  const schemas = readSchemaFiles();
+  const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const tenants = new Map<string, AssembledTenant>();
+  const hubs: AsyncDisposable[] = [];
+  const logs: TenantLog[] = [];
+  return {
+    config,
+    owner,
+    kafka,
+    registry,
+    store,
+    tenant(tenantId) {
+      const known = tenants.get(tenantId);
+      if (known !== undefined) return known;
+      const tenantConfig = config.tenants.find(({ id }) => id === tenantId);
+      if (tenantConfig === undefined) throw new Error(`no tenant ${tenantId}`);
+      const emit = (event: PipelineEvent): void => options.emit(tenantId, event);
+      const hub = connectHub(tenantConfig, emit);
+      const assembled = assembleTenant({
+        config,
+        tenantConfig,
+        hub,
+        kafka,
+        registry,
+        store,
+        schemas,
+        owner,
+        emit,
+      });
+      hubs.push(hub);
+      logs.push(assembled.parts.log);
+      tenants.set(tenantId, assembled);
+      return assembled;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(hubs.map((hub) => hub[Symbol.asyncDispose]()));
+      await Promise.allSettled(logs.map((log) => log.close()));
+      await store.close();
+    },
+  };
+}
+
+function connectKafka(config: Config, logger: Logger): Kafka {
+  const { brokers, ssl, sasl } = config.kafka;
+  return createKafkaClient(
+    {
+      brokers,
+      clientId: 'rollcall',
+      ssl: typeof ssl === 'boolean' ? ssl : withRevealedKey(ssl),
+      sasl: sasl === undefined ? undefined : ({ ...sasl, password: sasl.password.reveal() } as SASLOptions),
+    },
+    logger,
+  );
+}
+
+function withRevealedKey(ssl: Exclude<Config['kafka']['ssl'], boolean>) {
+  const { ca, cert, key, rejectUnauthorized } = ssl;
+  return {
+    rejectUnauthorized,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key: key.reveal() }),
+  };
+}
+
+function openStore(config: Config): StateStore {
+  const { redis } = config;
+  if (redis === undefined) return createMemoryStore();
+  return createRedisStore({
+    url: redis.url,
+    keyPrefix: redis.keyPrefix,
+    ...(redis.username === undefined ? {} : { username: redis.username }),
+    ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
+  });
+}
+
+function connectHub({ hub }: TenantConfig, emit: (event: PipelineEvent) => void): Hub & AsyncDisposable {
+  return createHub({
+    baseUrl: hub.baseUrl,
+    tokenUrl: hub.tokenUrl,
+    clientId: hub.clientId,
+    clientSecret: () => hub.clientSecret.reveal(),
+    clientAuth: hub.clientAuth,
+    scope: hub.scope,
+    pageSize: hub.pageSize,
+    paging: hub.paging,
+    maxConcurrentRequests: hub.maxConcurrentRequests,
+    timeouts: { requestMs: hub.requestTimeoutMs },
+    maxResponseBytes: hub.maxResponseBytes,
+    onEvent: (event) => emit({ type: 'hub', event }),
+  });
+}
+
+interface TenantInputs {
+  readonly config: Config;
+  readonly tenantConfig: TenantConfig;
+  readonly hub: Hub;
+  readonly kafka: Kafka;
+  readonly registry: Registry;
+  readonly store: StateStore;
+  readonly schemas: SchemaFiles;
+  readonly owner: string;
+  readonly emit: (event: PipelineEvent) => void;
+}
+
+function assembleTenant(inputs: TenantInputs): AssembledTenant {
+  const { config, tenantConfig, schemas, registry, kafka, emit } = inputs;
+  const { topicPrefix, replicationFactor } = config.kafka;
+  const tenantId = tenantConfig.id;
+  const collections = enabledCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const suffixes: TopicSuffix[] = [...collections.map(({ name }) => name), 'rejects', 'progress'];
+  const topics = wantedTopics({
+    topicPrefix,
+    tenantId,
+    suffixes,
+    partitionsOf: (suffix) => partitionsOf(config.kafka, suffix),
+    replicationFactor,
+  });
+  const schemaIds = new Map<TopicSuffix, number>();
+  const progressValues = createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
+    schemaOf(schemas, 'progress'),
+  );
+  const rejectValues = createValueCodec<RejectValue>(schemaOf(schemas, 'rejects'));
+  const now = (): number => Date.now();
+  const log = createKafkaLog({
+    kafka,
+    topicPrefix,
+    tenantId,
+    schemaIds,
+    progressCodec: createProgressCodec({
+      encode: (value) => progressValues.toBuffer(value),
+      decode: async (framed) => (await registry.decode(framed)) as never,
+    }),
+    owner: inputs.owner,
+    now,
+    randomId: randomUUID,
+  });
+  const parts: TenantParts = {
+    tenantId,
+    topicPrefix,
+    hub: inputs.hub,
+    log,
+    state: inputs.store.tenant(tenantId),
+    collections,
+    afterschoolIds: tenantConfig.afterschools,
+    encodeReject: (value) => rejectValues.toBuffer(value),
+    guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
+    deltaOverlapMs: tenantConfig.deltaOverlapMs,
+    prepare: async () => {
+      await inputs.store.ready();
+      await registerSchemas({ inputs, suffixes, schemaIds });
+      await prepareTopics(kafka, topics);
+    },
+    now,
+    random: Math.random,
+    randomId: randomUUID,
+    sleep,
+    emit,
+  };
+  return { config: tenantConfig, parts, topics };
+}
+
+function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCollection {
+  const settings = collectionSettings(inputs.tenantConfig, name);
+  return {
+    name,
+    reader: createRowReader({
+      schema: schemaOf(inputs.schemas, name),
+      strictFields: strictFieldsOf(name),
+      drop: settings.drop,
+      pseudonymise: settings.pseudonymise,
+      pseudonymiseKey: inputs.config.pseudonymise?.key.reveal(),
+      ignore: settings.ignore,
+    }),
+    deltaEveryMs: settings.deltaEveryMs,
+    fullPull: settings.fullPull,
+  };
+}
+
+function schemaOf(schemas: SchemaFiles, suffix: TopicSuffix) {
+  const file = schemas.get(suffix);
+  if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+  return file.schema;
+}
+
+async function registerSchemas(options: {
+  inputs: TenantInputs;
+  suffixes: readonly TopicSuffix[];
+  schemaIds: Map<TopicSuffix, number>;
+}): Promise<void> {
+  const { inputs, suffixes, schemaIds } = options;
+  const { config, tenantConfig, registry, schemas } = inputs;
+  const scope = { topicPrefix: config.kafka.topicPrefix, tenantId: tenantConfig.id };
+  await Promise.all(
+    suffixes
+      .filter((suffix) => !schemaIds.has(suffix))
+      .map(async (suffix) => {
+        const subject = `${topicName(scope, suffix)}-value`;
+        schemaIds.set(suffix, await registry.register(subject, schemaOf(schemas, suffix)));
+      }),
+  );
+}
+
+/** Missing topics are created; one that differs from the contract is refused, never altered. */
+async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect().catch((error: unknown) => {
+      throw kafkaError(error, 'connecting');
+    });
+    const findings = await inspectTopics(admin, topics);
+    const mismatch = topicMismatch(findings);
+    if (mismatch !== null) throw mismatch;
+    await createMissingTopics(admin, findings);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,178 @@
+import { planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { Offsets, Progress } from '../model/progress.ts';
+import { partitionName, topicName } from '../model/topics.ts';
+import type { LoggedRecord, Ownership, TenantLog } from '../publisher/log.ts';
+import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
+import type { WriterStart } from './collection-writer.ts';
+import type { Emit } from './events.ts';
+
+export interface CatchUpParts {
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  readonly collections: readonly CollectionName[];
+  readonly log: TenantLog;
+  readonly state: TenantState;
+  readonly now: () => number;
+  readonly randomId: () => string;
+  readonly emit: Emit;
+}
+
+interface Behind {
+  readonly collection: CollectionName;
+  readonly plan: Exclude<CatchUpPlan, { kind: 'current' }>;
+  /** What the log says, less what it has lost. */
+  readonly progress: Progress | null;
+  readonly after: Offsets;
+  readonly replay: IndexReplay;
+}
+
+/** Makes every collection's index equal to the log (design, steps 2 and 3), and says where writing begins. */
+export async function catchUp(
+  parts: CatchUpParts,
+  ownership: Ownership,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<CollectionName, WriterStart>> {
+  const nextOffsets = await readNextOffsets(parts);
+  const starts = new Map<CollectionName, WriterStart>();
+  const behind: Behind[] = [];
+  for (const collection of parts.collections) {
+    const progress = ownership.progress.get(collection) ?? null;
+    const index = parts.state.collection(collection);
+    const position = await index.position();
+    const plan = planCatchUp({
+      progress,
+      index: position,
+      transactionIds: ownership.transactionIds,
+      nextOffsets,
+      nowMs: parts.now(),
+    });
+    if (plan.kind === 'current' && position !== null) {
+      starts.set(collection, await writerStart(parts, collection, { progress, position }));
+      report(parts, { collection, how: 'current', why: '' }, starts);
+    } else if (plan.kind === 'resume' && position !== null) {
+      behind.push({
+        collection,
+        plan,
+        progress,
+        after: position.offsets,
+        replay: await index.resume(position),
+      });
+    } else if (plan.kind === 'rebuild') {
+      const kept = plan.dataLost ? withoutProof(progress) : progress;
+      behind.push({ collection, plan, progress: kept, after: {}, replay: await index.rebuild() });
+    }
+  }
+  await replayLog(parts, behind, signal);
+  for (const { collection, plan, progress, replay } of behind) {
+    const position = positionOf(parts, progress);
+    await replay.finish(position);
+    starts.set(collection, await writerStart(parts, collection, { progress, position }));
+    const how = plan.kind === 'resume' ? 'resumed' : 'rebuilt';
+    report(parts, { collection, how, why: plan.kind === 'rebuild' ? plan.why : '' }, starts);
+  }
+  return starts;
+}
+
+/** A topic that lost records: what was said of completeness and of how far it is no longer holds. */
+function withoutProof(progress: Progress | null): Progress | null {
+  if (progress === null) return null;
+  return { ...progress, offsets: {}, watermarkMs: null, lastCompleteFull: null };
+}
+
+function positionOf(parts: CatchUpParts, progress: Progress | null): IndexPosition {
+  return {
+    sequence: progress?.sequence ?? 0,
+    // Without any transaction yet: an id of its own, so that every read can still be checked.
+    transactionId: progress?.transactionId ?? parts.randomId(),
+    committedAtMs: parts.now(),
+    offsets: progress?.offsets ?? {},
+  };
+}
+
+async function writerStart(
+  parts: CatchUpParts,
+  collection: CollectionName,
+  at: { progress: Progress | null; position: IndexPosition },
+): Promise<WriterStart> {
+  const index = parts.state.collection(collection);
+  return {
+    progress: at.progress,
+    indexed: at.position.transactionId,
+    knownRows: await index.count('rows'),
+    knownRejects: await index.count('rejects'),
+  };
+}
+
+function report(
+  parts: CatchUpParts,
+  done: { collection: CollectionName; how: 'current' | 'resumed' | 'rebuilt'; why: string },
+  starts: ReadonlyMap<CollectionName, WriterStart>,
+): void {
+  const start = starts.get(done.collection);
+  parts.emit({
+    type: 'caught-up',
+    ...done,
+    rows: start?.knownRows ?? 0,
+    rejects: start?.knownRejects ?? 0,
+    progress: start?.progress ?? null,
+  });
+}
+
+async function readNextOffsets(parts: CatchUpParts): Promise<Offsets> {
+  const topics: TopicSuffix[] = [...parts.collections, 'rejects'];
+  const next: Record<string, number> = {};
+  for (const { topic, partitions } of await parts.log.ranges(topics)) {
+    for (const [partition, { high }] of partitions.entries()) {
+      next[partitionName(topicName(parts, topic), partition)] = high;
+    }
+  }
+  return next;
+}
+
+/** One reading for all: joining a consumer group costs more than the records of most collections. */
+async function replayLog(parts: CatchUpParts, behind: readonly Behind[], signal: AbortSignal): Promise<void> {
+  if (behind.length === 0) return;
+  const replays = new Map(behind.map(({ collection, replay }) => [collection, replay]));
+  await parts.log.read({
+    from: [
+      ...behind.map(({ collection, after }) => ({ topic: collection, after })),
+      // Shared by all collections, and small: read whole; replaying it again changes nothing.
+      { topic: 'rejects' as const, after: {} },
+    ],
+    onBatch: (records) => writeToReplays(records, replays),
+    signal,
+  });
+}
+
+async function writeToReplays(
+  records: readonly LoggedRecord[],
+  replays: ReadonlyMap<CollectionName, IndexReplay>,
+): Promise<void> {
+  const first = records[0];
+  if (first === undefined) return;
+  if (first.topic !== 'rejects') {
+    const replay = replays.get(first.topic as CollectionName);
+    await replay?.write(
+      records.map(({ key, value, hash }) => ({ area: 'rows', key, hash: hashOf(value, hash) })),
+    );
+    return;
+  }
+  for (const [collection, replay] of replays) {
+    const changes = records.flatMap(({ key, value, hash }) => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || parts[0] !== collection) return [];
+      return [{ area: 'rejects' as const, key: parts[1], hash: hashOf(value, hash) }];
+    });
+    if (changes.length > 0) await replay.write(changes);
+  }
+}
+
+/** A record without a hash was not written by Rollcall: a hash that no row has lets it be published again. */
+function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
+  if (value === null) return null;
+  return hash?.length === HASH_BYTES ? hash : Buffer.alloc(HASH_BYTES);
+}
+
+const HASH_BYTES = 16;

@@ -1,0 +1,186 @@
+import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
+import { nextPass } from '../core/next-pass.ts';
+import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { Emit } from './events.ts';
+import { runPass, type PassParts, type PassResult } from './pass.ts';
+
+const LONGEST_RETRY_MS = 300_000;
+const SHORTEST_RETRY_MS = 1_000;
+
+export interface RunnerParts {
+  readonly collection: CollectionName;
+  readonly pass: PassParts;
+  readonly hasDelta: boolean;
+  readonly fullPull: FullPullTime;
+  readonly deltaEveryMs: number;
+  readonly now: () => number;
+  /** 0 to 1 */
+  readonly random: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly emit: Emit;
+}
+
+interface Demand {
+  readonly mode: PassMode;
+  readonly done: PromiseWithResolvers<PassResult>;
+}
+
+/** Runs one collection's passes, one after another: on demand, or when they are due. */
+export class CollectionRunner {
+  readonly #parts: RunnerParts;
+  readonly #demands: Demand[] = [];
+  #wake: () => void = () => undefined;
+  #lastPassAtMs: number | null = null;
+  #lastFullAtMs: number | null;
+  #failures = 0;
+  #notOfferedUntilMs: number | null = null;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#lastFullAtMs = parts.pass.writer.progress?.lastCompleteFull?.startedAtMs ?? null;
+  }
+
+  get collection(): CollectionName {
+    return this.#parts.collection;
+  }
+
+  /** A pass as soon as the one at hand is over. Rejects with what the pass fails with. */
+  demand(mode: PassMode): Promise<PassResult> {
+    const done = Promise.withResolvers<PassResult>();
+    this.#demands.push({ mode, done });
+    this.#wake();
+    return done.promise;
+  }
+
+  /** Until the signal aborts, or something fails that concerns the whole tenant. */
+  async loop(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        const demand = this.#demands.shift();
+        if (demand === undefined) await this.#whatIsDue(signal);
+        else await this.#meet(demand, signal);
+      }
+    } finally {
+      for (const { done } of this.#demands) done.reject(signal.reason as Error);
+    }
+  }
+
+  async #meet(demand: Demand, signal: AbortSignal): Promise<void> {
+    try {
+      demand.done.resolve(await this.once(demand.mode, signal));
+    } catch (error) {
+      demand.done.reject(error);
+      demand.done.promise.catch(() => undefined);
+      if (concernsTenant(error)) throw error;
+    }
+  }
+
+  async #whatIsDue(signal: AbortSignal): Promise<void> {
+    const { now, deltaEveryMs, fullPull, hasDelta, pass } = this.#parts;
+    const nowMs = now();
+    if (this.#notOfferedUntilMs !== null && lastFullPullDue(fullPull, nowMs) <= this.#notOfferedUntilMs) {
+      await this.#rest(deltaEveryMs, signal);
+      return;
+    }
+    const next = nextPass({
+      watermarkMs: pass.writer.progress?.watermarkMs ?? null,
+      lastFullAtMs: this.#lastFullAtMs,
+      lastPassAtMs: this.#lastPassAtMs,
+      fullDueAtMs: lastFullPullDue(fullPull, nowMs),
+      deltaEveryMs,
+      hasDelta,
+      hubNowMs: nowMs + (pass.clock.skewMs ?? 0),
+      nowMs,
+    });
+    if (next.kind === 'wait') {
+      await this.#rest(next.atMs - nowMs, signal);
+      return;
+    }
+    try {
+      await this.once(next.mode, signal);
+    } catch (error) {
+      if (signal.aborted || concernsTenant(error)) throw error;
+      await this.#rest(this.#retryInMs(), signal);
+    }
+  }
+
+  /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
+  async once(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
+    const { hasDelta, pass } = this.#parts;
+    const canDelta = hasDelta && pass.writer.progress?.watermarkMs != null;
+    let result = await this.#pass(canDelta ? mode : 'FULL', signal);
+    if (result.kind === 'wholesale') result = await this.#pass('FULL', signal);
+    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#pass('FULL', signal);
+    return result;
+  }
+
+  async #pass(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
+    const { collection, emit, now, pass } = this.#parts;
+    const startedAtMs = now();
+    emit({ type: 'pass-started', collection, mode });
+    try {
+      const result = await runPass(pass, mode, signal);
+      this.#failures = 0;
+      this.#notOfferedUntilMs = null;
+      this.#lastPassAtMs = startedAtMs;
+      // Also after a suspect one: the next full pass is tomorrow's, not the next minute's.
+      if (mode === 'FULL' && result.kind !== 'wholesale') this.#lastFullAtMs = startedAtMs;
+      emit({
+        type: 'pass-ended',
+        collection,
+        outcome: result.kind,
+        why: result.kind === 'suspect' ? result.why : null,
+        stats: result.stats,
+        durationMs: now() - startedAtMs,
+        rows: pass.writer.knownRows,
+        rejects: pass.writer.knownRejects,
+        progress: pass.writer.progress,
+      });
+      return result;
+    } catch (error) {
+      if (!signal.aborted) this.#noteFailure(error, mode, startedAtMs);
+      throw error;
+    }
+  }
+
+  #noteFailure(error: unknown, mode: PassMode, startedAtMs: number): void {
+    const { collection, emit } = this.#parts;
+    if (error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED') {
+      if (this.#notOfferedUntilMs === null) emit({ type: 'not-offered', collection });
+      this.#notOfferedUntilMs = startedAtMs;
+      return;
+    }
+    this.#failures += 1;
+    emit({
+      type: 'pass-failed',
+      collection,
+      mode,
+      error,
+      retryInMs: concernsTenant(error) ? null : this.#retryInMs(),
+    });
+  }
+
+  /** Between half and all of a time that doubles with each failure in a row. */
+  #retryInMs(): number {
+    const { deltaEveryMs, random } = this.#parts;
+    const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
+    const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures - 1, 10));
+    return Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2));
+  }
+
+  /** Sleeps, unless something is demanded. */
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await this.#parts.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+  }
+}
+
+/** Whether an error says something about the log or the index, which all collections of the tenant share. */
+function concernsTenant(error: unknown): boolean {
+  if (!(error instanceof RollcallError)) return true;
+  return !error.code.startsWith('HUB_');
+}

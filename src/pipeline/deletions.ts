@@ -1,0 +1,141 @@
+import type { Completeness } from '../core/completeness.ts';
+import { triageCandidates, whyWithhold, type GuardLimits } from '../core/deletion-guard.ts';
+import { describeError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+import type { ActivePass, CollectionWriter } from './collection-writer.ts';
+
+/** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
+const CONFIRM_AT_MOST = 100;
+
+export interface DeletionParts {
+  readonly collection: CollectionName;
+  readonly writer: CollectionWriter;
+  readonly memory: DeletionMemory;
+  /** Every collection of the tenant: what one withholds, all withhold. */
+  readonly tenantCollections: readonly CollectionName[];
+  readonly limits: GuardLimits;
+  /** Which of these keys the hub still has; throws when that cannot be told. */
+  readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** `YYYY-MM-DD` in the tenant's time zone. */
+  readonly today: () => string;
+  readonly now: () => number;
+  readonly say: (event: DeletionEvent) => void;
+}
+
+export type DeletionEvent =
+  | {
+      readonly kind: 'withheld';
+      readonly collection: CollectionName;
+      readonly rows: number;
+      readonly why: string;
+    }
+  | { readonly kind: 'unproven'; readonly collection: CollectionName; readonly why: string }
+  | {
+      readonly kind: 'second-pass';
+      readonly collection: CollectionName;
+      readonly rows: number;
+      readonly why: string;
+    };
+
+export interface DeletionResult {
+  readonly withheld: number;
+  /** Candidates wait for another complete pass to miss them too. */
+  readonly wantsSecondPass: boolean;
+}
+
+/**
+ * Settles what a full pass did not see: removes it, asks again, waits for a second pass, or withholds it for a
+ * person. The only place where the absence of a row leads to a removal (invariant 3).
+ */
+export async function settleDeletions(
+  parts: DeletionParts,
+  pass: ActivePass,
+  judged: { completeness: Completeness; knownRowsBefore: number },
+): Promise<DeletionResult> {
+  const { collection, writer, memory } = parts;
+  const { completeness } = judged;
+  if (pass.seen === null) return { withheld: 0, wantsSecondPass: false };
+  if (completeness.kind === 'unproven') {
+    parts.say({ kind: 'unproven', collection, why: completeness.why });
+    return { withheld: (await memory.withheld(collection)).size, wantsSecondPass: false };
+  }
+  const candidates = await writer.unseen('rows', pass.seen);
+  const missedBefore = await memory.missing(collection);
+  const needsSecondPass = completeness.kind === 'needs-second-pass';
+  const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
+  const why = await whyHoldBack(parts, countable.length, judged.knownRowsBefore);
+  if (why !== null) {
+    await withhold(parts, countable);
+    parts.say({ kind: 'withheld', collection, rows: countable.length, why });
+    return { withheld: countable.length, wantsSecondPass: false };
+  }
+  await memory.setWithheld(collection, new Map());
+
+  const triage = triageCandidates({
+    candidates,
+    missedBefore,
+    needsSecondPass,
+    confirmAtMost: CONFIRM_AT_MOST,
+  });
+  const asked = await confirm(parts, triage.confirm);
+  // What could not be asked for is gone only if two passes missed it.
+  const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
+  const waiting = [...triage.wait, ...asked.unanswered.filter((key) => !missedBefore.has(key))];
+  await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
+  const removed = await writer.remove(pass, 'rows', [...triage.remove, ...asked.gone, ...unaskedTwice]);
+  if (removed > 0) await memory.addRemoved(parts.today(), collection, removed);
+  if (waiting.length > 0) {
+    const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
+    parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });
+  }
+  return { withheld: 0, wantsSecondPass: waiting.length > 0 };
+}
+
+async function whyHoldBack(
+  parts: DeletionParts,
+  deletions: number,
+  knownRows: number,
+): Promise<string | null> {
+  if (deletions === 0) return null;
+  const today = await parts.memory.removedOn(parts.today());
+  const own = whyWithhold(
+    { deletions, deletedEarlierToday: today.get(parts.collection) ?? 0, knownRows },
+    parts.limits,
+  );
+  if (own !== null) return own;
+  for (const other of parts.tenantCollections) {
+    if (other === parts.collection) continue;
+    const waiting = await parts.memory.withheld(other);
+    if (waiting.size > 0) return `deletions of ${other} wait for a person`;
+  }
+  return null;
+}
+
+async function withhold(parts: DeletionParts, keys: readonly string[]): Promise<void> {
+  const before = await parts.memory.withheld(parts.collection);
+  const nowMs = parts.now();
+  await parts.memory.setWithheld(
+    parts.collection,
+    new Map(keys.map((key) => [key, before.get(key) ?? nowMs])),
+  );
+}
+
+async function confirm(
+  parts: DeletionParts,
+  keys: readonly string[],
+): Promise<{ gone: readonly string[]; unanswered: readonly string[] }> {
+  if (keys.length === 0) return { gone: [], unanswered: [] };
+  try {
+    const existing = await parts.findExisting(keys);
+    return { gone: keys.filter((key) => !existing.has(key)), unanswered: [] };
+  } catch (error) {
+    parts.say({
+      kind: 'second-pass',
+      collection: parts.collection,
+      rows: keys.length,
+      why: describeError(error),
+    });
+    return { gone: [], unanswered: keys };
+  }
+}

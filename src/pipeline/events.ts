@@ -1,0 +1,52 @@
+import type { HubEvent } from '../hub/events.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { PassMode, Progress } from '../model/progress.ts';
+import type { DeletionEvent } from './deletions.ts';
+import type { PassStats } from './pass-stats.ts';
+
+/** What happens in the pipeline, for logs, metrics, health and progress lines. Holds no content of rows. */
+export type PipelineEvent =
+  | { readonly type: 'owned'; readonly owner: string }
+  | { readonly type: 'released' }
+  | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
+  | {
+      readonly type: 'caught-up';
+      readonly collection: CollectionName;
+      readonly how: 'current' | 'resumed' | 'rebuilt';
+      readonly why: string;
+      readonly rows: number;
+      readonly rejects: number;
+      readonly progress: Progress | null;
+    }
+  | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: PassMode }
+  | { readonly type: 'pass-page'; readonly collection: CollectionName; readonly stats: Readonly<PassStats> }
+  | {
+      readonly type: 'pass-ended';
+      readonly collection: CollectionName;
+      readonly outcome: 'complete' | 'suspect' | 'wholesale';
+      readonly why: string | null;
+      readonly stats: Readonly<PassStats>;
+      readonly durationMs: number;
+      readonly rows: number;
+      readonly rejects: number;
+      readonly progress: Progress | null;
+    }
+  | {
+      readonly type: 'pass-failed';
+      readonly collection: CollectionName;
+      readonly mode: PassMode;
+      readonly error: unknown;
+      readonly retryInMs: number | null;
+    }
+  | { readonly type: 'not-offered'; readonly collection: CollectionName }
+  | {
+      readonly type: 'committed';
+      readonly collection: CollectionName;
+      readonly records: number;
+      readonly durationMs: number;
+    }
+  | { readonly type: 'deletion'; readonly event: DeletionEvent }
+  | { readonly type: 'hub'; readonly event: HubEvent };
+
+/** Must not throw and must not wait. */
+export type Emit = (event: PipelineEvent) => void;

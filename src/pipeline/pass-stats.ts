@@ -1,0 +1,35 @@
+import type { PassMode } from '../model/progress.ts';
+
+/** The running numbers of one pass; what its progress records say. */
+export interface PassStats {
+  readonly passId: string;
+  readonly mode: PassMode;
+  /** Hub time, ms since the epoch. */
+  startedAtMs: number;
+  rowsSeen: number;
+  rowsUnchanged: number;
+  rowsCreated: number;
+  rowsUpdated: number;
+  rowsRejected: number;
+  rowsWithoutId: number;
+  rowsRemoved: number;
+  rowsWithheld: number;
+  totalAtStart: number | null;
+  totalAtEnd: number | null;
+}
+
+export function newPassStats(options: { passId: string; mode: PassMode; startedAtMs: number }): PassStats {
+  return {
+    ...options,
+    rowsSeen: 0,
+    rowsUnchanged: 0,
+    rowsCreated: 0,
+    rowsUpdated: 0,
+    rowsRejected: 0,
+    rowsWithoutId: 0,
+    rowsRemoved: 0,
+    rowsWithheld: 0,
+    totalAtStart: null,
+    totalAtEnd: null,
+  };
+}

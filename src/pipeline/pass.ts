@@ -1,0 +1,233 @@
+import { judgeCompleteness, type Completeness } from '../core/completeness.ts';
+import type { KeyedReading } from '../core/page-decision.ts';
+import { SeenKeys } from '../core/seen-keys.ts';
+import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
+import type { WalkEnd } from '../hub/hub.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { ActivePass, CollectionWriter } from './collection-writer.ts';
+import { settleDeletions, type DeletionParts } from './deletions.ts';
+import { newPassStats, type PassStats } from './pass-stats.ts';
+
+/** A page of a source, already read into rows with keys. */
+export interface SourcePage {
+  readonly readings: readonly KeyedReading[];
+  readonly hubTimeMs: number | null;
+  readonly total: number | null;
+  readonly stamp: number;
+}
+
+/** One walk of a collection: most have one, nested ones have one for each parent. */
+export interface SourceWalk {
+  open(options: {
+    modifiedAfterMs: number | undefined;
+    stamp: () => number;
+    signal: AbortSignal;
+  }): AsyncGenerator<SourcePage, WalkEnd>;
+}
+
+export interface PassParts {
+  readonly writer: CollectionWriter;
+  readonly walks: () => Promise<readonly SourceWalk[]>;
+  readonly deletions: DeletionParts;
+  readonly overlapMs: number;
+  /** Hub clock minus ours at the last pass; kept by the caller between passes. */
+  readonly clock: { skewMs: number | null };
+  readonly now: () => number;
+  readonly randomId: () => string;
+  readonly onPage: (stats: PassStats) => void;
+}
+
+export type PassResult =
+  | {
+      readonly kind: 'complete';
+      readonly stats: PassStats;
+      readonly withheld: number;
+      readonly wantsSecondPass: boolean;
+    }
+  /** The hub gave no proof that its list is whole, or none at all: nothing was removed, the watermark stays. */
+  | { readonly kind: 'suspect'; readonly stats: PassStats; readonly why: string; readonly withheld: number }
+  /** A delta that would bring most of the collection: a full pass does that better. */
+  | { readonly kind: 'wholesale'; readonly stats: PassStats };
+
+/** Reads a collection once, whole or since the watermark, and publishes what changed. Throws what the hub throws. */
+export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSignal): Promise<PassResult> {
+  const { writer } = parts;
+  const localStartMs = parts.now();
+  const stats = newPassStats({ passId: parts.randomId(), mode, startedAtMs: localStartMs });
+  const isFull = mode === 'FULL';
+  const pass: ActivePass = {
+    stats,
+    seen: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
+    seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
+    stamp: writer.stamp(),
+  };
+  const knownRowsBefore = writer.knownRows;
+  writer.begin(pass);
+  try {
+    const walked = await walkAll({ parts, pass, knownRowsBefore, localStartMs, signal });
+    if (walked === 'wholesale') return { kind: 'wholesale', stats };
+    return await complete({ parts, pass, knownRowsBefore, ...walked });
+  } finally {
+    writer.end(pass);
+  }
+}
+
+interface Walked {
+  readonly ends: readonly WalkEnd[];
+  readonly clock: PassClock;
+}
+
+async function walkAll(options: {
+  parts: PassParts;
+  pass: ActivePass;
+  knownRowsBefore: number;
+  localStartMs: number;
+  signal: AbortSignal;
+}): Promise<Walked | 'wholesale'> {
+  const { parts, pass, localStartMs, signal } = options;
+  const { writer } = parts;
+  const modifiedAfterMs =
+    pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
+  const ends: WalkEnd[] = [];
+  let clock: PassClock | null = null;
+  const startClock = (hubTimeMs: number | null): PassClock => {
+    const started = passClock({
+      hubTimeMs,
+      localTimeMs: localStartMs,
+      previousSkewMs: parts.clock.skewMs,
+      overlapMs: parts.overlapMs,
+    });
+    parts.clock.skewMs = started.skewMs;
+    pass.stats.startedAtMs = started.startedAtMs;
+    return started;
+  };
+  for (const walk of await parts.walks()) {
+    const pages = walk.open({ modifiedAfterMs, stamp: writer.stamp, signal });
+    try {
+      let next = ahead(pages);
+      for (;;) {
+        // Commit while the next page is on its way; with pages waiting, gather more rows for one transaction.
+        if (writer.isFull || (writer.hasPending && !(await isSettled(next)))) await writer.flush(pass);
+        const step = await next;
+        if (step.done === true) {
+          ends.push(step.value);
+          break;
+        }
+        next = ahead(pages);
+        clock ??= startClock(step.value.hubTimeMs);
+        await writer.accept(pass, step.value);
+        parts.onPage(pass.stats);
+        if (pass.seen === null && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore))
+          return 'wholesale';
+      }
+    } finally {
+      await pages.return(undefined as never).catch(() => undefined);
+    }
+  }
+  noteTotals(pass.stats, ends);
+  return { ends, clock: clock ?? startClock(null) };
+}
+
+/** The generator's next step, which may fail before anyone awaits it. */
+function ahead<T, R>(pages: AsyncGenerator<T, R>): Promise<IteratorResult<T, R>> {
+  const next = pages.next();
+  next.catch(() => undefined);
+  return next;
+}
+
+/** Whether a promise is settled by the next turn of the event loop. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([settled, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+}
+
+function noteTotals(stats: PassStats, ends: readonly WalkEnd[]): void {
+  stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
+  stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
+}
+
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const total of totals) {
+    if (total === null) return null;
+    sum += total;
+  }
+  return sum;
+}
+
+async function complete(
+  options: { parts: PassParts; pass: ActivePass; knownRowsBefore: number } & Walked,
+): Promise<PassResult> {
+  const { parts, pass, clock } = options;
+  const { writer } = parts;
+  const { stats } = pass;
+  if (pass.seen === null) {
+    if (options.ends.some(({ sign }) => sign === 'missing-list')) {
+      await writer.flush(pass);
+      return { kind: 'suspect', stats, why: 'a response had no list', withheld: 0 };
+    }
+    await writer.flush(pass, { watermarkMs: clock.watermarkMs, lastCompleteFull: null });
+    return { kind: 'complete', stats, withheld: 0, wantsSecondPass: false };
+  }
+  const completeness = judge(options, pass.seen);
+  const { withheld, wantsSecondPass } = await settleDeletions(parts.deletions, pass, {
+    completeness,
+    knownRowsBefore: options.knownRowsBefore,
+  });
+  stats.rowsWithheld = withheld;
+  const suspect = completeness.kind === 'unproven' && stats.rowsSeen === 0;
+  if (suspect || options.ends.some(({ sign }) => sign === 'missing-list')) {
+    await writer.flush(pass, 'incomplete');
+    return {
+      kind: 'suspect',
+      stats,
+      why: completeness.kind === 'unproven' ? completeness.why : '',
+      withheld,
+    };
+  }
+  await clearRejects(writer, pass);
+  await writer.flush(pass, {
+    watermarkMs: clock.watermarkMs,
+    lastCompleteFull: {
+      passId: stats.passId,
+      startedAtMs: stats.startedAtMs,
+      rows: pass.seen.size,
+      rowsRejected: stats.rowsRejected,
+      rowsWithheld: withheld,
+    },
+  });
+  return { kind: 'complete', stats, withheld, wantsSecondPass };
+}
+
+function judge(
+  options: { pass: ActivePass; knownRowsBefore: number } & Walked,
+  seen: SeenKeys,
+): Completeness {
+  const { ends, pass } = options;
+  const nothing = ends.every(({ sign }) => sign === 'no-rows');
+  return judgeCompleteness({
+    ending: ends.some(({ sign }) => sign === 'missing-list') ? 'no-list' : nothing ? 'empty' : 'hub-sign',
+    // An empty answer for one parent of several is as doubtful as a row skipped by an offset walk.
+    byOffset: ends.some(({ paging, sign }) => paging === 'offset' || (sign === 'no-rows' && ends.length > 1)),
+    distinctRows: seen.size,
+    rowsWithoutId: pass.stats.rowsWithoutId,
+    totalAtStart: pass.stats.totalAtStart,
+    totalAtEnd: pass.stats.totalAtEnd,
+    knownRows: options.knownRowsBefore,
+  });
+}
+
+/** Rows that could not be read and have left the hub, or read again under another content. */
+async function clearRejects(writer: CollectionWriter, pass: ActivePass): Promise<void> {
+  if (writer.knownRejects === 0 || pass.seenRejects === null) return;
+  const gone = await writer.unseen('rejects', pass.seenRejects);
+  await writer.remove(pass, 'rejects', gone);
+}
+
+/** A 32-bit seed out of a random id's hexadecimal digits. */
+function seedFrom(passId: string): number {
+  return Number.parseInt(passId.replaceAll('-', '').slice(0, 8), 16) | 0;
+}

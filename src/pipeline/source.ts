@@ -1,0 +1,149 @@
+import { readClassStudents } from '../core/class-students.ts';
+import type { KeyedReading } from '../core/page-decision.ts';
+import type { RowReader } from '../core/reading.ts';
+import type { Hub, WalkEnd } from '../hub/hub.ts';
+import type { Collection } from '../model/collections.ts';
+import { compositeKey, splitCompositeKey } from '../model/keys.ts';
+import type { SourcePage, SourceWalk } from './pass.ts';
+
+/** Where a collection's rows come from, and how to ask for single ones again. */
+export interface Source {
+  /** The walks of one pass: one, or one for each parent. */
+  walks(): Promise<readonly SourceWalk[]>;
+  /** Which of these record keys the hub still has. Throws when that cannot be told. */
+  findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+}
+
+type WalkOptions = Parameters<SourceWalk['open']>[0];
+
+/** A collection whose rows are records: key = `sourcedId`. */
+export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
+  const walk: SourceWalk = { open: (options) => readRows({ hub, collection, reader }, options) };
+  return {
+    walks: () => Promise.resolve([walk]),
+    findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
+  };
+}
+
+/** A collection below parents: key = `<parent id>|<sourcedId>`. */
+export function nestedSource(options: {
+  hub: Hub;
+  collection: Collection;
+  reader: RowReader;
+  parentIds: readonly string[];
+}): Source {
+  const { hub, collection, reader, parentIds } = options;
+  return {
+    walks: () =>
+      Promise.resolve(
+        parentIds.map((parentId) => ({
+          open: (walk) => readRows({ hub, collection, reader, parentId }, walk),
+        })),
+      ),
+    async findExisting(keys, signal) {
+      const existing = new Set<string>();
+      for (const [parentId, ids] of byParent(keys)) {
+        const found = await hub.findExisting({ collection, parentId, ids, signal });
+        for (const id of found) existing.add(compositeKey(parentId, id));
+      }
+      return existing;
+    },
+  };
+}
+
+function byParent(keys: readonly string[]): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const key of keys) {
+    const parts = splitCompositeKey(key);
+    if (parts === null) continue;
+    const siblings = ids.get(parts[0]);
+    if (siblings === undefined) ids.set(parts[0], [parts[1]]);
+    else siblings.push(parts[1]);
+  }
+  return ids;
+}
+
+/** One record a class, put together from all pages of `classes/{id}/students`. */
+export function classStudentsSource(options: {
+  hub: Hub;
+  collection: Collection;
+  classes: Collection;
+  /** The classes known now. */
+  classIds: () => AsyncIterable<readonly string[]>;
+}): Source {
+  const { hub, collection, classes } = options;
+  return {
+    async walks() {
+      const ids = new Set<string>();
+      for await (const batch of options.classIds()) for (const id of batch) ids.add(id);
+      return [...ids].map((classId) => ({
+        open: (walk) => composeClass({ hub, collection, classId }, walk),
+      }));
+    },
+    findExisting: (ids, signal) => hub.findExisting({ collection: classes, ids, signal }),
+  };
+}
+
+async function* readRows(
+  source: { hub: Hub; collection: Collection; reader: RowReader; parentId?: string | undefined },
+  options: WalkOptions,
+): AsyncGenerator<SourcePage, WalkEnd> {
+  const { hub, collection, reader, parentId } = source;
+  const pages = hub.readPages({ collection, parentId, ...options });
+  try {
+    for (;;) {
+      const step = await pages.next();
+      if (step.done === true) return step.value;
+      const { rows, hubTimeMs, total, stamp } = step.value;
+      yield { readings: rows.map((row) => keyed(reader, row, parentId)), hubTimeMs, total, stamp };
+    }
+  } finally {
+    await pages.return(undefined as never);
+  }
+}
+
+function keyed(reader: RowReader, row: unknown, parentId: string | undefined): KeyedReading {
+  const reading = reader.read(row);
+  const inParent = (id: string): string => (parentId === undefined ? id : compositeKey(parentId, id));
+  return {
+    key: reading.sourcedId === null ? null : inParent(reading.sourcedId),
+    rejectKey: inParent(reading.kind === 'row' ? reading.sourcedId : reading.rejectId),
+    reading,
+  };
+}
+
+async function* composeClass(
+  source: { hub: Hub; collection: Collection; classId: string },
+  options: WalkOptions,
+): AsyncGenerator<SourcePage, WalkEnd> {
+  const { hub, collection, classId } = source;
+  const pages = hub.readPages({ collection, parentId: classId, ...options });
+  const rows: unknown[] = [];
+  let stamp = options.stamp();
+  let hubTimeMs: number | null = null;
+  try {
+    for (let first = true; ; first = false) {
+      const step = await pages.next();
+      if (step.done === true) {
+        const { sign } = step.value;
+        if (sign !== 'missing-list') {
+          const reading = readClassStudents(classId, rows);
+          yield { readings: [{ key: classId, rejectKey: classId, reading }], hubTimeMs, total: null, stamp };
+        }
+        // Of the students, not of the classes: the count that the pass judges is the one of the walks.
+        return {
+          ...step.value,
+          sign: sign === 'no-rows' ? 'empty-page' : sign,
+          rows: 1,
+          totalAtStart: 1,
+          totalAtEnd: 1,
+        };
+      }
+      if (first) stamp = step.value.stamp;
+      hubTimeMs ??= step.value.hubTimeMs;
+      rows.push(...step.value.rows);
+    }
+  } finally {
+    await pages.return(undefined as never);
+  }
+}

@@ -1,0 +1,230 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { GuardLimits } from '../core/deletion-guard.ts';
+import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
+import type { RowReader } from '../core/reading.ts';
+import { RollcallError } from '../errors.ts';
+import type { Hub } from '../hub/hub.ts';
+import { collectionNamed, type CollectionName } from '../model/collections.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { TenantLog, Transaction } from '../publisher/log.ts';
+import type { TenantState } from '../state/index-store.ts';
+import { catchUp } from './catch-up.ts';
+import { CollectionRunner } from './collection-runner.ts';
+import { CollectionWriter, type RejectValue, type WriterStart } from './collection-writer.ts';
+import type { Emit } from './events.ts';
+import { Mutex } from './mutex.ts';
+import type { PassParts, PassResult } from './pass.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
+
+export interface TenantCollection {
+  readonly name: CollectionName;
+  readonly reader: RowReader;
+  readonly deltaEveryMs: number;
+  readonly fullPull: FullPullTime;
+}
+
+export interface TenantParts {
+  readonly tenantId: string;
+  readonly topicPrefix: string;
+  readonly hub: Hub;
+  readonly log: TenantLog;
+  readonly state: TenantState;
+  readonly collections: readonly TenantCollection[];
+  readonly afterschoolIds: readonly string[];
+  readonly encodeReject: (value: RejectValue) => Buffer;
+  readonly guard: GuardLimits;
+  readonly deltaOverlapMs: number;
+  /** Creates or checks topics and schemas; called before each taking over. */
+  readonly prepare: () => Promise<void>;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly randomId: () => string;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly emit: Emit;
+}
+
+/** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
+export interface TenantSession {
+  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
+}
+
+/** Takes a tenant over: topics, schemas, fence, catch-up (design, "Kafka is the truth"). */
+export async function openSession(parts: TenantParts, signal: AbortSignal): Promise<TenantSession> {
+  await parts.prepare();
+  const ownership = await parts.log.own(signal);
+  parts.emit({ type: 'owned', owner: ownership.owner });
+  const starts = await catchUp(
+    { ...parts, collections: parts.collections.map(({ name }) => name) },
+    ownership,
+    signal,
+  );
+  const oneAtATime = new Mutex();
+  const commit = (transaction: Transaction): ReturnType<TenantLog['commit']> =>
+    oneAtATime.run(async () => {
+      const startedAtMs = parts.now();
+      const committed = await parts.log.commit(transaction);
+      parts.emit({
+        type: 'committed',
+        collection: transaction.progress.collection,
+        records: transaction.records.length,
+        durationMs: parts.now() - startedAtMs,
+      });
+      return committed;
+    });
+  const runners = new Map<CollectionName, CollectionRunner>();
+  for (const collection of parts.collections) {
+    const start = starts.get(collection.name);
+    if (start === undefined) throw new Error(`${collection.name} was not caught up`);
+    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal }));
+  }
+  return { runners };
+}
+
+function createRunner(options: {
+  parts: TenantParts;
+  collection: TenantCollection;
+  start: WriterStart;
+  commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
+  signal: AbortSignal;
+}): CollectionRunner {
+  const { parts, collection, signal } = options;
+  const { name, reader, fullPull, deltaEveryMs } = collection;
+  const writer = new CollectionWriter(
+    {
+      tenantId: parts.tenantId,
+      collection: name,
+      reader,
+      encodeReject: parts.encodeReject,
+      index: parts.state.collection(name),
+      commit: options.commit,
+      now: parts.now,
+      randomId: parts.randomId,
+    },
+    options.start,
+  );
+  const source = sourceOf(parts, collection);
+  const pass: PassParts = {
+    writer,
+    walks: () => source.walks(),
+    deletions: {
+      collection: name,
+      writer,
+      memory: parts.state.deletions,
+      tenantCollections: parts.collections.map((each) => each.name),
+      limits: parts.guard,
+      findExisting: (keys) => source.findExisting(keys, signal),
+      today: () => localDate(parts.now(), fullPull.timeZone),
+      now: parts.now,
+      say: (event) => parts.emit({ type: 'deletion', event }),
+    },
+    overlapMs: parts.deltaOverlapMs,
+    clock: { skewMs: null },
+    now: parts.now,
+    randomId: parts.randomId,
+    onPage: (stats) => parts.emit({ type: 'pass-page', collection: name, stats }),
+  };
+  return new CollectionRunner({
+    collection: name,
+    pass,
+    hasDelta: collectionNamed(name).keyset,
+    fullPull,
+    deltaEveryMs,
+    now: parts.now,
+    random: parts.random,
+    sleep: parts.sleep,
+    emit: parts.emit,
+  });
+}
+
+function sourceOf(parts: TenantParts, { name, reader }: TenantCollection): Source {
+  const { hub } = parts;
+  const collection = collectionNamed(name);
+  switch (name) {
+    case 'class-students':
+      return classStudentsSource({
+        hub,
+        collection,
+        classes: collectionNamed('classes'),
+        classIds: () => parts.state.collection('classes').keys('rows'),
+      });
+    case 'afterschool-users':
+      return nestedSource({ hub, collection, reader, parentIds: parts.afterschoolIds });
+    default:
+      return plainSource(hub, collection, reader);
+  }
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Mirrors a tenant until the signal aborts. Whatever befalls log or index, the cure is the same: own again, catch
+ * up, go on. Throws only what a person must see to: ownership lost, an incompatible topic or schema.
+ */
+export async function runTenant(
+  parts: TenantParts,
+  options: { signal: AbortSignal; onSession?: ((session: TenantSession | null) => void) | undefined },
+): Promise<void> {
+  const { signal } = options;
+  for (let failures = 0; !signal.aborted;) {
+    const ending = new AbortController();
+    const both = AbortSignal.any([signal, ending.signal]);
+    try {
+      const session = await openSession(parts, both);
+      failures = 0;
+      options.onSession?.(session);
+      const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
+      try {
+        await Promise.all(loops);
+      } finally {
+        ending.abort(
+          new RollcallError('INTERNAL', 'the session is ending', { remedy: 'It is started anew.' }),
+        );
+        await Promise.allSettled(loops);
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      if (isFinal(error)) throw error;
+      failures += 1;
+      const retryInMs =
+        Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) * (0.5 + parts.random() / 2);
+      parts.emit({ type: 'session-failed', error, retryInMs });
+      await parts.sleep(retryInMs, signal).catch(() => undefined);
+    } finally {
+      options.onSession?.(null);
+    }
+  }
+}
+
+/** Staying up would not help: another process is newer, or what stands in Kafka does not fit this program. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof RollcallError &&
+    (error.code === 'OWNERSHIP_LOST' ||
+      error.code === 'KAFKA_TOPIC_MISMATCH' ||
+      error.code === 'SCHEMA_INCOMPATIBLE')
+  );
+}
+
+/** One pass of each named collection, without staying. Results in the collections' order; a failed one has its error. */
+export async function passOnce(
+  session: TenantSession,
+  options: { collections: readonly CollectionName[]; mode: PassMode; signal: AbortSignal },
+): Promise<readonly { collection: CollectionName; result: PassResult | null; error: unknown }[]> {
+  return Promise.all(
+    options.collections.map(async (collection) => {
+      try {
+        const runner = session.runners.get(collection);
+        if (runner === undefined) throw new Error(`${collection} is not mirrored`);
+        return { collection, result: await runner.once(options.mode, options.signal), error: null };
+      } catch (error) {
+        return { collection, result: null, error };
+      }
+    }),
+  );
+}
+
+/** Sleeps, and rejects when the signal aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(Math.max(0, ms), undefined, { signal });
+}

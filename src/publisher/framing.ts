@@ -1,0 +1,11 @@
+const MAGIC_BYTE = 0;
+const FRAME_BYTES = 5;
+
+/** Confluent wire format: a zero byte, the schema's registry id as 4 bytes big-endian, the Avro body. */
+export function frame(schemaId: number, body: Buffer): Buffer {
+  const framed = Buffer.allocUnsafe(FRAME_BYTES + body.length);
+  framed.writeUInt8(MAGIC_BYTE, 0);
+  framed.writeInt32BE(schemaId, 1);
+  body.copy(framed, FRAME_BYTES);
+  return framed;
+}

@@ -1,0 +1,78 @@
+import { RollcallError } from '../errors.ts';
+
+interface KafkaFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly type?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** The innermost failure: kafkajs wraps what it retried in KafkaJSNumberOfRetriesExceeded. */
+export function innermost(error: unknown): KafkaFailure {
+  let current = error as KafkaFailure;
+  for (let depth = 0; depth < 5; depth += 1) {
+    const cause = current?.cause as KafkaFailure | undefined;
+    if (cause === undefined || cause === null || typeof cause !== 'object') break;
+    current = cause;
+  }
+  return current ?? { name: 'Error', message: String(error) };
+}
+
+const AUTHORISATION_TYPES = new Set([
+  'TOPIC_AUTHORIZATION_FAILED',
+  'GROUP_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+]);
+
+/**
+ * What a failure outside a transaction means. `doing` completes "Kafka failed while …".
+ * Decided by kafkajs' error names and protocol types, never by message text.
+ */
+export function kafkaError(error: unknown, doing: string): RollcallError {
+  if (error instanceof RollcallError) return error;
+  const failure = innermost(error);
+  if (failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED') {
+    return new RollcallError('KAFKA_REFUSED', `Kafka refused the credentials while ${doing}`, {
+      remedy: 'Check kafka.sasl.mechanism, username and password.',
+      cause: error,
+    });
+  }
+  if (failure.type !== undefined && AUTHORISATION_TYPES.has(failure.type)) {
+    return new RollcallError(
+      'KAFKA_REFUSED',
+      `Kafka denied the right to go on while ${doing}: ${failure.type}`,
+      {
+        remedy:
+          'Grant this user READ, WRITE, DESCRIBE and CREATE on the topic prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+        cause: error,
+      },
+    );
+  }
+  if (failure.type === 'UNKNOWN_TOPIC_OR_PARTITION') {
+    return new RollcallError('KAFKA_TOPIC_MISSING', `A topic is missing in Kafka while ${doing}`, {
+      remedy:
+        'It is created at the next start; if its data was deleted on purpose, everything is published again.',
+      cause: error,
+    });
+  }
+  return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${failure.message}`, {
+    remedy:
+      'Check kafka.brokers, that the brokers are up, and that their advertised listeners can be reached from here.',
+    cause: error,
+  });
+}
+
+/** What any failure inside a transaction means: nothing is known of its outcome (facts: ambiguous commits). */
+export function outcomeUnknown(error: unknown, doing: string): RollcallError {
+  const failure = innermost(error);
+  const detail = failure.type ?? failure.message;
+  return new RollcallError(
+    'KAFKA_OUTCOME_UNKNOWN',
+    `The outcome of a transaction is unknown (${doing}): ${detail}`,
+    {
+      remedy: 'Nothing to do: Rollcall reads from Kafka what happened and goes on from there.',
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,380 @@
+import type { Admin, Kafka, KafkaMessage, Producer, RecordMetadata } from 'kafkajs';
+import { RollcallError } from '../errors.ts';
+import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { withOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import { partitionName, topicName } from '../model/topics.ts';
+import { frame } from './framing.ts';
+import { kafkaError, outcomeUnknown } from './kafka-errors.ts';
+import { fetchOffsets } from './topic-offsets.ts';
+import { readStretches, type Stretch } from './kafka-reader.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  OutgoingRecord,
+  Ownership,
+  TenantLog,
+  TopicRange,
+  Transaction,
+} from './log.ts';
+import {
+  createKeyPartitioner,
+  recordBytes,
+  splitIntoSends,
+  type AddressedRecord,
+} from './outgoing-batches.ts';
+import { OWNER_KEY, ownerHeaders, progressHeaders, type ProgressCodec } from './progress-codec.ts';
+
+export interface KafkaLogOptions {
+  readonly kafka: Kafka;
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  /** Registry id of each topic's value schema. */
+  readonly schemaIds: ReadonlyMap<TopicSuffix, number>;
+  readonly progressCodec: ProgressCodec;
+  /** Names this process for as long as it lives. */
+  readonly owner: string;
+  readonly now: () => number;
+  readonly randomId: () => string;
+}
+
+const SEAL_KEY = '@seal';
+
+/** A tenant's topics in Kafka, written through one transactional producer (KIP-98; `transactional.id` = `<p>.<t>`). */
+export function createKafkaLog(options: KafkaLogOptions): TenantLog {
+  return new KafkaLog(options);
+}
+
+class KafkaLog implements TenantLog {
+  readonly #options: KafkaLogOptions;
+  readonly #partitionOf = createKeyPartitioner();
+  readonly #admin: Admin;
+  readonly #partitionCounts = new Map<string, number>();
+  #adminConnected = false;
+  #producer: Producer | null = null;
+  #ownedBefore = false;
+
+  constructor(options: KafkaLogOptions) {
+    this.#options = options;
+    this.#admin = options.kafka.admin();
+  }
+
+  async own(signal: AbortSignal): Promise<Ownership> {
+    await this.#discardProducer();
+    await this.#connectAdmin();
+    if (this.#ownedBefore) await this.#giveUpIfSuperseded(signal);
+    signal.throwIfAborted();
+    const ownedSinceMs = this.#options.now();
+    const ownerOffset = await this.#fence(ownedSinceMs);
+    this.#ownedBefore = true;
+    const { newest, owner, transactionIds } = await this.#readProgress({ to: ownerOffset + 1, signal });
+    if (owner !== this.#options.owner) throw this.#superseded();
+    return { owner, progress: newest, transactionIds };
+  }
+
+  /** Init of the producer fences older ones and settles what they left open; the record tells them who came. */
+  async #fence(ownedSinceMs: number): Promise<number> {
+    const { kafka, progressCodec, owner, randomId } = this.#options;
+    const producer = kafka.producer({
+      transactionalId: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      transactionTimeout: 60_000,
+      // Everything comes with its partition; the partitioner only has to pass it on.
+      createPartitioner:
+        () =>
+        ({ message }) =>
+          message.partition ?? 0,
+    });
+    this.#producer = producer;
+    try {
+      await producer.connect();
+      const transaction = await producer.transaction();
+      const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
+      const [written] = await transaction.send({
+        topic: this.#topic('progress'),
+        messages: [
+          {
+            key: OWNER_KEY,
+            value: frame(this.#schemaId('progress'), body),
+            partition: 0,
+            headers: ownerHeaders({ tenantId: this.#options.tenantId, id: randomId(), body }),
+          },
+        ],
+      });
+      await transaction.commit();
+      return Number(written?.baseOffset ?? Number.NaN);
+    } catch (error) {
+      await this.#discardProducer();
+      throw kafkaError(error, `taking over tenant ${this.#options.tenantId}`);
+    }
+  }
+
+  /** Who re-inits after an ambiguous failure would fence a newer process: so first look who owns the tenant. */
+  async #giveUpIfSuperseded(signal: AbortSignal): Promise<void> {
+    const [range] = await fetchOffsets(this.#admin, this.#topic('progress'));
+    const { owner } = await this.#readProgress({ to: range?.high ?? 0, signal });
+    if (owner !== null && owner !== this.#options.owner) throw this.#superseded();
+  }
+
+  #superseded(): RollcallError {
+    return new RollcallError(
+      'OWNERSHIP_LOST',
+      `Another process has taken over tenant ${this.#options.tenantId}`,
+      {
+        remedy:
+          'Run one process a tenant; this one ends, the newer one goes on. In Kubernetes use strategy Recreate.',
+      },
+    );
+  }
+
+  async #readProgress(options: { to: number; signal: AbortSignal }): Promise<{
+    newest: Map<CollectionName, Progress>;
+    owner: string | null;
+    transactionIds: Set<string>;
+  }> {
+    const topic = this.#topic('progress');
+    const newest = new Map<CollectionName, Progress>();
+    const transactionIds = new Set<string>();
+    let owner: string | null = null;
+    const onMessage = async (message: KafkaMessage): Promise<void> => {
+      const key = message.key?.toString('utf8');
+      if (message.value === null) return;
+      const record = await this.#options.progressCodec.decode(message.value);
+      if (key === OWNER_KEY) owner = record.owner;
+      if (record.progress === null || key === undefined || !isCollectionName(key)) return;
+      newest.set(key, record.progress);
+      transactionIds.add(record.progress.transactionId);
+    };
+    await readStretches({
+      kafka: this.#options.kafka,
+      groupIdPrefix: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
+      stretches: [{ topic, partition: 0, from: 0, to: options.to }],
+      onMessages: async ({ messages }) => {
+        for (const message of messages) await onMessage(message);
+      },
+      signal: options.signal,
+    });
+    return { newest, owner, transactionIds };
+  }
+
+  async commit(transaction: Transaction): Promise<Committed> {
+    const producer = this.#producer;
+    if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
+    let offsets = transaction.progress.offsets;
+    try {
+      const addressed = await this.#address(transaction.records);
+      const kafkaTransaction = await producer.transaction();
+      for (const topicMessages of splitIntoSends(addressed)) {
+        const written = await kafkaTransaction.sendBatch({ acks: -1, topicMessages });
+        offsets = withLastOffsets(offsets, topicMessages, written);
+      }
+      // In a send of its own, because it tells the offsets of the data it stands for.
+      const progress = withOffsets(transaction.progress, offsets);
+      await kafkaTransaction.send({ acks: -1, ...this.#progressMessage(progress) });
+      await kafkaTransaction.commit();
+      return { progress, committedAtMs: this.#options.now() };
+    } catch (error) {
+      await this.#discardProducer();
+      throw outcomeUnknown(error, `${transaction.progress.collection} ${transaction.progress.sequence}`);
+    }
+  }
+
+  #progressMessage(progress: Progress): { topic: string; messages: AddressedRecord['message'][] } {
+    const body = this.#options.progressCodec.encode(progress);
+    return {
+      topic: this.#topic('progress'),
+      messages: [
+        {
+          key: progress.collection,
+          value: frame(this.#schemaId('progress'), body),
+          partition: 0,
+          headers: progressHeaders({ tenantId: this.#options.tenantId, progress, body }),
+        },
+      ],
+    };
+  }
+
+  async #address(records: readonly OutgoingRecord[]): Promise<AddressedRecord[]> {
+    const addressed: AddressedRecord[] = [];
+    for (const record of records) {
+      const topic = this.#topic(record.topic);
+      // Awaited only the first time a topic is met.
+      const partitions = this.#partitionCounts.get(topic) ?? (await this.#countPartitions(topic));
+      const partition = this.#partitionOf(record.key, partitions);
+      const message = {
+        key: record.key,
+        value: record.body === null ? null : frame(this.#schemaId(record.topic), record.body),
+        partition,
+        headers: record.headers,
+      };
+      addressed.push({ topic, partition, message, bytes: recordBytes(message) });
+    }
+    return addressed;
+  }
+
+  async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
+    await this.#connectAdmin();
+    return Promise.all(
+      topics.map(async (topic) => ({
+        topic,
+        partitions: (await fetchOffsets(this.#admin, this.#topic(topic))).map(({ low, high }) => ({
+          low,
+          high,
+        })),
+      })),
+    );
+  }
+
+  async read(options: {
+    from: readonly { topic: TopicSuffix; after: Offsets }[];
+    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<void> {
+    if (options.from.length === 0) return;
+    const sealed = await this.#sealEnds(options.from.map(({ topic }) => topic));
+    const stretches: Stretch[] = [];
+    const suffixes = new Map<string, TopicSuffix>();
+    for (const { topic: suffix, after } of options.from) {
+      const topic = this.#topic(suffix);
+      suffixes.set(topic, suffix);
+      for (const { partition, offset } of sealed.get(topic) ?? []) {
+        stretches.push({
+          topic,
+          partition,
+          from: (after[partitionName(topic, partition)] ?? -1) + 1,
+          to: offset + 1,
+        });
+      }
+    }
+    await readStretches({
+      kafka: this.#options.kafka,
+      groupIdPrefix: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
+      stretches,
+      onMessages: ({ topic, partition, messages }) => {
+        const suffix = suffixes.get(topic);
+        if (suffix === undefined) return Promise.resolve();
+        return options.onBatch(messages.map((message) => toLoggedRecord(suffix, partition, message)));
+      },
+      signal: options.signal,
+    });
+  }
+
+  /**
+   * Appends a record to every partition in a transaction and aborts it: no reader ever sees it, but the log then
+   * ends in a control batch, so that its end can be reached by position whatever was compacted before it.
+   * Returns where those records lie.
+   */
+  async #sealEnds(
+    suffixes: readonly TopicSuffix[],
+  ): Promise<ReadonlyMap<string, { partition: number; offset: number }[]>> {
+    const producer = this.#producer;
+    if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
+    try {
+      const topicMessages = await Promise.all(
+        suffixes.map(async (suffix) => {
+          const topic = this.#topic(suffix);
+          const partitions = await this.#countPartitions(topic);
+          const messages = Array.from({ length: partitions }, (_, partition) => ({
+            key: SEAL_KEY,
+            value: null,
+            partition,
+          }));
+          return { topic, messages };
+        }),
+      );
+      const transaction = await producer.transaction();
+      const written = await transaction.sendBatch({ acks: -1, topicMessages });
+      await transaction.abort();
+      const sealed = new Map<string, { partition: number; offset: number }[]>();
+      for (const { topicName: topic, partition, baseOffset } of written) {
+        const offsets = sealed.get(topic) ?? [];
+        offsets.push({ partition, offset: Number(baseOffset) });
+        sealed.set(topic, offsets);
+      }
+      return sealed;
+    } catch (error) {
+      await this.#discardProducer();
+      throw outcomeUnknown(error, 'marking the ends of the topics');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#discardProducer();
+    if (this.#adminConnected) await this.#admin.disconnect().catch(() => undefined);
+    this.#adminConnected = false;
+  }
+
+  /** A producer whose send or commit was rejected must never be used again (facts: acknowledged and lost). */
+  async #discardProducer(): Promise<void> {
+    const producer = this.#producer;
+    this.#producer = null;
+    await producer?.disconnect().catch(() => undefined);
+  }
+
+  async #connectAdmin(): Promise<void> {
+    if (this.#adminConnected) return;
+    try {
+      await this.#admin.connect();
+      this.#adminConnected = true;
+    } catch (error) {
+      throw kafkaError(error, 'connecting');
+    }
+  }
+
+  async #countPartitions(topic: string): Promise<number> {
+    const { topics } = await this.#admin.fetchTopicMetadata({ topics: [topic] });
+    const count = topics[0]?.partitions.length ?? 0;
+    this.#partitionCounts.set(topic, count);
+    return count;
+  }
+
+  #topic(suffix: TopicSuffix): string {
+    return topicName(this.#options, suffix);
+  }
+
+  #schemaId(suffix: TopicSuffix): number {
+    const id = this.#options.schemaIds.get(suffix);
+    if (id === undefined) throw new Error(`no schema was registered for ${suffix}`);
+    return id;
+  }
+}
+
+/**
+ * Adds the last offsets of a send. Each partition must have been written exactly once: kafkajs, meeting a change of
+ * leader amid a send, may write a partition's batch to both brokers.
+ */
+function withLastOffsets(
+  offsets: Offsets,
+  sent: readonly { topic: string; messages: readonly { partition?: number }[] }[],
+  written: readonly RecordMetadata[],
+): Offsets {
+  const counts = new Map<string, number>();
+  for (const { topic, messages } of sent) {
+    for (const { partition = 0 } of messages) {
+      const name = partitionName(topic, partition);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  const result: Record<string, number> = { ...offsets };
+  for (const { topicName: topic, partition, baseOffset } of written) {
+    const name = partitionName(topic, partition);
+    const count = counts.get(name);
+    if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
+    counts.delete(name);
+    result[name] = Number(baseOffset) + count - 1;
+  }
+  if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);
+  return result;
+}
+
+function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
+  const header = message.headers?.['content-hash'];
+  return {
+    topic,
+    partition,
+    offset: Number(message.offset),
+    key: message.key?.toString('utf8') ?? '',
+    value: message.value,
+    hash: header === undefined ? null : Buffer.from(String(header), 'hex'),
+  };
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { RollcallError } from '../errors.ts';
+import { kafkaError } from './kafka-errors.ts';
+
+/** A stretch of a partition: offsets from `from` up to, not including, `to`. */
+export interface Stretch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ReadMessages {
+  readonly topic: string;
+  readonly partition: number;
+  /** Only messages within the stretch; never empty. */
+  readonly messages: readonly KafkaMessage[];
+}
+
+export interface ReadOptions {
+  readonly kafka: Kafka;
+  readonly groupIdPrefix: string;
+  readonly stretches: readonly Stretch[];
+  readonly onMessages: (read: ReadMessages) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+const STALLED_AFTER_MS = 60_000;
+const ATTEMPTS = 5;
+const BETWEEN_ATTEMPTS_MS = 500;
+
+/**
+ * Reads stretches of partitions with `read_committed`, each in order, until all are read to their end.
+ *
+ * The end is found by position: the last record may have been compacted away or belong to an aborted transaction,
+ * and then no handler ever sees it, but the consumer's own position passes it (END_BATCH_PROCESS). This needs the
+ * offset before `to` to be a live record or a control batch: see `sealEnds` in kafka-log.ts.
+ * kafkajs cannot be told partitions, so each attempt joins a throw-away group and commits nothing.
+ */
+export async function readStretches(options: ReadOptions): Promise<void> {
+  const reading = new Reading(options);
+  for (let attempt = 1; !reading.isDone; attempt += 1) {
+    options.signal.throwIfAborted();
+    try {
+      await reading.attempt();
+    } catch (error) {
+      options.signal.throwIfAborted();
+      const failure = kafkaError(error, 'reading topics');
+      // A coordinator that is still loading, a leader that moved: gone on from where it broke off.
+      if (attempt === ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
+      await delay(BETWEEN_ATTEMPTS_MS * attempt);
+    }
+  }
+}
+
+class Reading {
+  readonly #options: ReadOptions;
+  /** What is still to be read, by `<topic>/<partition>`; `from` moves on as messages are handled. */
+  readonly #open = new Map<string, Stretch>();
+
+  constructor(options: ReadOptions) {
+    this.#options = options;
+    for (const stretch of options.stretches) {
+      if (stretch.from < stretch.to) this.#open.set(`${stretch.topic}/${stretch.partition}`, stretch);
+    }
+  }
+
+  get isDone(): boolean {
+    return this.#open.size === 0;
+  }
+
+  async attempt(): Promise<void> {
+    const { kafka, groupIdPrefix, signal } = this.#options;
+    const consumer = kafka.consumer({
+      groupId: `${groupIdPrefix}.catch-up.${randomUUID()}`,
+      maxBytesPerPartition: 4_194_304,
+      maxWaitTimeInMs: 100,
+      sessionTimeout: 60_000,
+      rebalanceTimeout: 120_000,
+      retry: {
+        initialRetryTime: 50,
+        maxRetryTime: 1_000,
+        retries: 8,
+        restartOnFailure: () => Promise.resolve(false),
+      },
+    });
+    const ended = Promise.withResolvers<void>();
+    // It may reject before anyone awaits it; the await below still sees that.
+    ended.promise.catch(() => undefined);
+    const onAbort = (): void => ended.reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const watchdog = this.#watch(consumer, ended);
+    try {
+      await this.#start(consumer);
+      await ended.promise;
+    } finally {
+      clearInterval(watchdog);
+      signal.removeEventListener('abort', onAbort);
+      await consumer.disconnect().catch(() => undefined);
+    }
+  }
+
+  async #start(consumer: Consumer): Promise<void> {
+    const stretches = [...this.#open.values()];
+    await consumer.connect();
+    await consumer.subscribe({
+      topics: [...new Set(stretches.map(({ topic }) => topic))],
+      fromBeginning: true,
+    });
+    await consumer.run({ autoCommit: false, eachBatch: (payload) => this.#handle(payload) });
+    for (const { topic, partition, from } of stretches) {
+      if (from > 0) consumer.seek({ topic, partition, offset: String(from) });
+    }
+  }
+
+  #watch(consumer: Consumer, ended: PromiseWithResolvers<void>): NodeJS.Timeout {
+    let lastProgressAtMs = performance.now();
+    consumer.on(consumer.events.CRASH, ({ payload }) => ended.reject(payload.error));
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      lastProgressAtMs = performance.now();
+      const name = `${payload.topic}/${payload.partition}`;
+      const stretch = this.#open.get(name);
+      if (stretch !== undefined && Number(payload.lastOffset) + 1 >= stretch.to) this.#open.delete(name);
+      if (this.isDone) ended.resolve();
+    });
+    return setInterval(() => {
+      if (performance.now() - lastProgressAtMs > STALLED_AFTER_MS) ended.reject(this.#stalled());
+    }, 1_000);
+  }
+
+  async #handle({ batch }: EachBatchPayload): Promise<void> {
+    const name = `${batch.topic}/${batch.partition}`;
+    const stretch = this.#open.get(name);
+    if (stretch === undefined) return;
+    // Before the seek takes effect, what lies before the stretch may arrive.
+    const messages = batch.messages.filter(({ offset }) => {
+      const position = Number(offset);
+      return position >= stretch.from && position < stretch.to;
+    });
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    await this.#options.onMessages({ topic: batch.topic, partition: batch.partition, messages });
+    this.#open.set(name, { ...stretch, from: Number(last.offset) + 1 });
+  }
+
+  #stalled(): RollcallError {
+    const [name = ''] = this.#open.keys();
+    return new RollcallError(
+      'KAFKA_UNREACHABLE',
+      `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`,
+      {
+        remedy:
+          'Check that all partitions have a leader and that no foreign transaction hangs on these topics.',
+      },
+    );
+  }
+}

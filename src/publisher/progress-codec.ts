@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto';
+import { changeHeaders } from '../core/cloud-events.ts';
+import { isCollectionName } from '../model/collections.ts';
+import type { LastCompleteFull, Offsets, PassMode, Progress } from '../model/progress.ts';
+
+/** Key of the record that tells who owns a tenant (contract, topic `progress`). */
+export const OWNER_KEY = '@owner';
+const HASH_HEX_DIGITS = 32;
+
+export interface ProgressCodec {
+  /** Avro body of a progress record. */
+  encode(progress: Progress): Buffer;
+  encodeOwner(owner: { owner: string; ownedSinceMs: number }): Buffer;
+  /** Reads a framed value, written under this or an earlier version of the schema. */
+  decode(framed: Buffer): Promise<{ progress: Progress | null; owner: string | null }>;
+}
+
+/** The value of a progress record as avro/progress.avsc shapes it; times are ms since the epoch. */
+interface ProgressValue {
+  readonly collection: string;
+  readonly sequence?: number | null;
+  readonly transactionId?: string | null;
+  readonly passId?: string | null;
+  readonly mode?: string | null;
+  readonly complete?: boolean | null;
+  readonly startedAt?: number | null;
+  readonly rowsSeen?: number | null;
+  readonly rowsPublished?: number | null;
+  readonly rowsRejected?: number | null;
+  readonly rowsRemoved?: number | null;
+  readonly rowsWithheld?: number | null;
+  readonly totalAtStart?: number | null;
+  readonly totalAtEnd?: number | null;
+  readonly watermark?: number | null;
+  readonly offsets?: Readonly<Record<string, number>> | null;
+  readonly lastCompleteFull?: {
+    readonly passId: string;
+    readonly startedAt: number;
+    readonly offsets: Readonly<Record<string, number>>;
+    readonly rows: number;
+    readonly rowsRejected: number;
+    readonly rowsWithheld: number;
+  } | null;
+  readonly owner?: string | null;
+  readonly ownedSince?: number | null;
+}
+
+export function createProgressCodec(parts: {
+  encode: (value: ProgressValue) => Buffer;
+  decode: (framed: Buffer) => Promise<ProgressValue>;
+}): ProgressCodec {
+  return {
+    encode: (progress) => parts.encode(toValue(progress)),
+    encodeOwner: ({ owner, ownedSinceMs }) =>
+      parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs }),
+    async decode(framed) {
+      const value = await parts.decode(framed);
+      return { progress: fromValue(value), owner: value.owner ?? null };
+    },
+  };
+}
+
+const EMPTY_VALUE = {
+  sequence: null,
+  transactionId: null,
+  passId: null,
+  mode: null,
+  complete: null,
+  startedAt: null,
+  rowsSeen: null,
+  rowsPublished: null,
+  rowsRejected: null,
+  rowsRemoved: null,
+  rowsWithheld: null,
+  totalAtStart: null,
+  totalAtEnd: null,
+  watermark: null,
+  offsets: {},
+  lastCompleteFull: null,
+  owner: null,
+  ownedSince: null,
+} as const;
+
+function toValue(progress: Progress): ProgressValue {
+  const { startedAtMs, watermarkMs, lastCompleteFull, ...same } = progress;
+  return {
+    ...EMPTY_VALUE,
+    ...same,
+    startedAt: startedAtMs,
+    watermark: watermarkMs,
+    lastCompleteFull: lastCompleteFull === null ? null : fullToValue(lastCompleteFull),
+  };
+}
+
+function fullToValue({
+  startedAtMs,
+  ...same
+}: LastCompleteFull): NonNullable<ProgressValue['lastCompleteFull']> {
+  return { ...same, startedAt: startedAtMs };
+}
+
+/** Null for `@owner` and for a collection this version does not know. */
+function fromValue(value: ProgressValue): Progress | null {
+  if (
+    !isCollectionName(value.collection) ||
+    value.transactionId === null ||
+    value.transactionId === undefined
+  ) {
+    return null;
+  }
+  const full = value.lastCompleteFull ?? null;
+  return {
+    collection: value.collection,
+    sequence: value.sequence ?? 0,
+    transactionId: value.transactionId,
+    passId: value.passId ?? '',
+    mode: (value.mode ?? 'FULL') as PassMode,
+    complete: value.complete ?? false,
+    startedAtMs: toMs(value.startedAt) ?? 0,
+    rowsSeen: value.rowsSeen ?? 0,
+    rowsPublished: value.rowsPublished ?? 0,
+    rowsRejected: value.rowsRejected ?? 0,
+    rowsRemoved: value.rowsRemoved ?? 0,
+    rowsWithheld: value.rowsWithheld ?? 0,
+    totalAtStart: value.totalAtStart ?? null,
+    totalAtEnd: value.totalAtEnd ?? null,
+    watermarkMs: toMs(value.watermark),
+    offsets: copyOffsets(value.offsets),
+    lastCompleteFull:
+      full === null
+        ? null
+        : {
+            passId: full.passId,
+            startedAtMs: toMs(full.startedAt) ?? 0,
+            offsets: copyOffsets(full.offsets),
+            rows: full.rows,
+            rowsRejected: full.rowsRejected,
+            rowsWithheld: full.rowsWithheld,
+          },
+  };
+}
+
+/** Avro libraries give a timestamp as a number or a Date, as their logical types are set up. */
+function toMs(time: number | Date | null | undefined): number | null {
+  if (time === null || time === undefined) return null;
+  return Number(time);
+}
+
+function copyOffsets(offsets: Readonly<Record<string, number>> | null | undefined): Offsets {
+  return { ...offsets };
+}
+
+function bodyHash(body: Buffer): Buffer {
+  return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
+}
+
+export function progressHeaders(options: {
+  tenantId: string;
+  progress: Progress;
+  body: Buffer;
+}): Record<string, string> {
+  return changeHeaders({
+    tenantId: options.tenantId,
+    topic: 'progress',
+    id: options.progress.transactionId,
+    kind: options.progress.sequence === 1 ? 'created' : 'updated',
+    modifiedAtMs: null,
+    hash: bodyHash(options.body),
+  });
+}
+
+export function ownerHeaders(options: {
+  tenantId: string;
+  id: string;
+  body: Buffer;
+}): Record<string, string> {
+  return changeHeaders({
+    tenantId: options.tenantId,
+    topic: 'progress',
+    id: options.id,
+    kind: 'updated',
+    modifiedAtMs: null,
+    hash: bodyHash(options.body),
+  });
+}

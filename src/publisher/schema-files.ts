@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+
+import type { AvroRecord } from '../model/avro-schema.ts';
+import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../model/collections.ts';
+
+/** The schema of a topic's values. */
+export interface SchemaFile {
+  /** As it is registered. */
+  readonly text: string;
+  readonly schema: AvroRecord;
+}
+
+/** Collections whose rows are users: one shape, one file. */
+const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
+  students: 'users',
+  teachers: 'users',
+  'afterschool-users': 'users',
+};
+
+/** Reads the schema of every topic's values from avro/. For the start; throws when a file is missing or no JSON. */
+export function readSchemaFiles(): ReadonlyMap<TopicSuffix, SchemaFile> {
+  return new Map(
+    [...COLLECTIONS, ...OWN_TOPICS].map((suffix) => [suffix, readSchemaFile(SAME_SHAPE[suffix] ?? suffix)]),
+  );
+}
+
+function readSchemaFile(name: string): SchemaFile {
+  const text = readFileSync(new URL(`../../avro/${name}.avsc`, import.meta.url), 'utf8');
+  return { text, schema: JSON.parse(text) as AvroRecord };
+}

@@ -1,0 +1,170 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import { RollcallError } from '../errors.ts';
+import { topicName } from '../model/topics.ts';
+import type { TopicSuffix } from '../model/collections.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { fetchOffsets } from './topic-offsets.ts';
+import { partitionCount, settingSatisfied, topicSettings } from './topic-settings.ts';
+
+// kafkajs is CommonJS, and Node finds only some of its names.
+const { ConfigResourceTypes, ConfigSource } = kafkajs;
+
+export interface WantedTopic {
+  readonly name: string;
+  readonly suffix: TopicSuffix;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+}
+
+/** What a topic is like beside what it should be. */
+export interface TopicFinding {
+  readonly topic: WantedTopic;
+  readonly exists: boolean;
+  readonly partitions: number | null;
+  /** Each in words, with the wanted value: `segment.ms is 604800000, should be at most 86400000`. */
+  readonly differences: readonly string[];
+  /** Settings that `alterConfigs` can cure; a partition count cannot be cured in place. */
+  readonly curable: boolean;
+}
+
+export function wantedTopics(options: {
+  topicPrefix: string;
+  tenantId: string;
+  suffixes: readonly TopicSuffix[];
+  partitionsOf: (suffix: TopicSuffix) => number;
+  replicationFactor: number;
+}): WantedTopic[] {
+  return options.suffixes.map((suffix) => ({
+    name: topicName(options, suffix),
+    suffix,
+    partitions: partitionCount(suffix, options.partitionsOf(suffix)),
+    replicationFactor: options.replicationFactor,
+  }));
+}
+
+/** Compares topics with the contract. Changes nothing. */
+export async function inspectTopics(admin: Admin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
+  try {
+    const existing = new Set(await admin.listTopics());
+    const present = wanted.filter(({ name }) => existing.has(name));
+    const partitionsByTopic = new Map<string, number>();
+    const settingsByTopic = new Map<string, Map<string, string>>();
+    if (present.length > 0) {
+      const { topics } = await admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) });
+      for (const { name, partitions } of topics) partitionsByTopic.set(name, partitions.length);
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: present.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
+      });
+      for (const { resourceName, configEntries } of resources) {
+        settingsByTopic.set(
+          resourceName,
+          new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+        );
+      }
+    }
+    return wanted.map((topic) =>
+      compare(topic, partitionsByTopic.get(topic.name) ?? null, settingsByTopic.get(topic.name)),
+    );
+  } catch (error) {
+    throw kafkaError(error, 'comparing topics with the contract');
+  }
+}
+
+const BOUND_WORDS = {
+  equal: 'should be',
+  'at-least': 'should be at least',
+  'at-most': 'should be at most',
+} as const;
+
+function compare(
+  topic: WantedTopic,
+  partitions: number | null,
+  actual: ReadonlyMap<string, string> | undefined,
+): TopicFinding {
+  if (partitions === null) return { topic, exists: false, partitions, differences: [], curable: true };
+  const differences = topicSettings(topic.suffix)
+    .filter((setting) => !settingSatisfied(setting, actual?.get(setting.name)))
+    .map(
+      (setting) =>
+        `${setting.name} is ${actual?.get(setting.name) ?? 'unknown'}, ${BOUND_WORDS[setting.bound]} ${setting.value}`,
+    );
+  const curable = partitions === topic.partitions;
+  if (!curable)
+    differences.push(`it has ${partitions} partitions, the configuration says ${topic.partitions}`);
+  return { topic, exists: true, partitions, differences, curable };
+}
+
+/** Creates topics that are missing, with the contract's settings. Existing ones are left as they are. */
+export async function createMissingTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
+  const missing = findings.filter(({ exists }) => !exists);
+  if (missing.length === 0) return;
+  try {
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map(({ topic }) => ({
+        topic: topic.name,
+        numPartitions: topic.partitions,
+        replicationFactor: topic.replicationFactor,
+        configEntries: topicSettings(topic.suffix).map(({ name, value }) => ({ name, value })),
+      })),
+    });
+    // Created is not yet led: wait until each answers.
+    for (const { topic } of missing) await fetchOffsets(admin, topic.name);
+  } catch (error) {
+    throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
+  }
+}
+
+/**
+ * Sets what differs, keeping a topic's other settings: the protocol's AlterConfigs replaces all of a topic's
+ * settings at once, so those set on the topic itself are read first and sent along.
+ */
+export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
+  const curable = findings.filter(
+    ({ exists, differences, curable }) => exists && curable && differences.length > 0,
+  );
+  for (const { topic } of curable) {
+    try {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic.name }],
+      });
+      const entries = new Map(
+        (resources[0]?.configEntries ?? [])
+          .filter(({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG)
+          .map(({ configName, configValue }) => [configName, configValue]),
+      );
+      for (const setting of topicSettings(topic.suffix)) {
+        if (!settingSatisfied(setting, entries.get(setting.name))) entries.set(setting.name, setting.value);
+      }
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [
+          {
+            type: ConfigResourceTypes.TOPIC,
+            name: topic.name,
+            configEntries: [...entries].map(([name, value]) => ({ name, value })),
+          },
+        ],
+      });
+    } catch (error) {
+      throw kafkaError(error, `altering ${topic.name}`);
+    }
+  }
+}
+
+/** The refusal that lists every difference; null when there is none. */
+export function topicMismatch(findings: readonly TopicFinding[]): RollcallError | null {
+  const wrong = findings.filter(({ differences }) => differences.length > 0);
+  if (wrong.length === 0) return null;
+  const list = wrong.flatMap(({ topic, differences }) =>
+    differences.map((each) => `  ${topic.name}: ${each}`),
+  );
+  const partitionsDiffer = wrong.some(({ curable }) => !curable);
+  return new RollcallError('KAFKA_TOPIC_MISMATCH', `Topics differ from the contract:\n${list.join('\n')}`, {
+    remedy: partitionsDiffer
+      ? 'Settings: "rollcall topics apply". Partitions: set kafka.partitions to what the topic has; changing a partition count would break the order per key.'
+      : 'Run "rollcall topics apply", or change them with kafka-configs.',
+  });
+}

@@ -1,0 +1,100 @@
+import type { District } from '../district/district.ts';
+import { lastRestamp } from '../district/district.ts';
+import { restampEverything } from '../district/district-operations.ts';
+import { createRandom } from '../random.ts';
+import { CHANGES } from './changes.ts';
+
+const LONGEST_TICK_MS = 1000;
+
+/** A district in which things happen by themselves. */
+export interface LivingDistrict {
+  /** Nothing happens until unfreeze; the clock goes on. */
+  freeze(): void;
+  unfreeze(): void;
+  readonly frozen: () => boolean;
+  /** Makes so many changes at once, frozen or not; returns what happened, by kind. */
+  step(changes: number): Record<string, number>;
+  /** What has happened so far, by kind. */
+  happened(): Record<string, number>;
+  stop(): void;
+}
+
+/**
+ * Changes follow from the seed and their order, whatever the time; only their stamps come from the hub's clock.
+ *
+ * @param changesPerMinute of the world, not of the hub's clock
+ * @param running false: frozen at the start
+ */
+export function createLivingDistrict(
+  district: District,
+  options: { seed: number; restampAt: string; changesPerMinute: number; running: boolean },
+): LivingDistrict {
+  const random = createRandom(options.seed ^ 0x5eed);
+  const totals: Record<string, number> = {};
+  let frozen = !options.running;
+  let timer: NodeJS.Timeout | undefined;
+  let restampedFor = lastRestamp(district.clock.now(), options.restampAt);
+  const intervalMs = Math.max(20, Math.min(LONGEST_TICK_MS, 60_000 / options.changesPerMinute));
+  let owed = 0;
+
+  const step = (changes: number): Record<string, number> => {
+    const done: Record<string, number> = {};
+    for (let made = 0; made < changes; made += 1) {
+      const kind = changeOnce(district, random);
+      done[kind] = (done[kind] ?? 0) + 1;
+      totals[kind] = (totals[kind] ?? 0) + 1;
+    }
+    return done;
+  };
+  const restampAtNight = (): void => {
+    const due = lastRestamp(district.clock.now(), options.restampAt);
+    if (due <= restampedFor) return;
+    restampedFor = due;
+    restampEverything(district);
+    totals['restamp'] = (totals['restamp'] ?? 0) + 1;
+  };
+  const tick = (): void => {
+    restampAtNight();
+    owed += (options.changesPerMinute * intervalMs) / 60_000;
+    const whole = Math.floor(owed);
+    owed -= whole;
+    step(whole);
+  };
+  const start = (): void => {
+    timer ??= setInterval(tick, intervalMs);
+    timer.unref();
+  };
+  const pause = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  if (!frozen) start();
+  return {
+    step,
+    frozen: () => frozen,
+    freeze: () => {
+      frozen = true;
+      pause();
+    },
+    unfreeze: () => {
+      frozen = false;
+      start();
+    },
+    happened: () => ({ ...totals }),
+    stop: () => {
+      frozen = true;
+      pause();
+    },
+  };
+}
+
+/** One change; a kind that finds nothing to change gives way to the next. */
+function changeOnce(district: District, random: ReturnType<typeof createRandom>): string {
+  const total = CHANGES.reduce((sum, change) => sum + change.weight, 0);
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    let place = random.fraction() * total;
+    const change = CHANGES.find((candidate) => (place -= candidate.weight) < 0);
+    if (change?.make(district, random) === true) return change.name;
+  }
+  return 'nothing';
+}

@@ -1,0 +1,131 @@
+import { COLLECTIONS } from '../district/collections.ts';
+import type { District } from '../district/district.ts';
+import { membershipOf } from '../district/district.ts';
+import { lessonsOf } from '../district/lessons.ts';
+import type { Listing } from '../district/row-store.ts';
+import { createListing, findRow, objectOf } from '../district/row-store.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Reply } from './reply.ts';
+import { jsonReply, RequestRefused } from './reply.ts';
+import type { Route } from './routes.ts';
+import { readScheduleQuery } from './schedule-query.ts';
+import type { MetFault } from './serve-collection.ts';
+import { changedRow, serveCollection } from './serve-collection.ts';
+
+const SCHEDULE_PAGE = 50;
+
+/** Answers a routed, authorised request. @throws RequestRefused */
+export function serveRoute(
+  district: District,
+  options: { route: Route; url: URL; faults: readonly MetFault[] },
+): Reply {
+  const { route, url, faults } = options;
+  switch (route.kind) {
+    case 'collection': {
+      const { envelope, fields } = COLLECTIONS[route.collection];
+      return serveCollection({
+        listing: district.listings[route.collection],
+        envelope,
+        fields,
+        keysetOffered: true,
+        url,
+        faults,
+      });
+    }
+    case 'class-students': {
+      const { envelope, fields } = COLLECTIONS.students;
+      return serveCollection({
+        listing: studentsOf(district, route.id),
+        envelope,
+        fields,
+        keysetOffered: false,
+        url,
+        faults,
+      });
+    }
+    case 'afterschool-users': {
+      const listing = district.afterschools.get(route.id);
+      if (listing === undefined) throw unknownObject('afterschool programme');
+      const { envelope, fields } = COLLECTIONS.users;
+      return serveCollection({ listing, envelope, fields, keysetOffered: true, url, faults });
+    }
+    case 'class':
+      return serveClass(district, { id: route.id, faults });
+    case 'schedules':
+      return serveSchedules(district, { url, faults });
+    case 'swagger':
+      return {
+        status: 200,
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+        body: Buffer.from(
+          '<!DOCTYPE html><title>Core API</title><p>GET /api/core/schedules?student=&amp;from=&amp;to=</p>',
+        ),
+      };
+  }
+}
+
+function serveClass(district: District, options: { id: string; faults: readonly MetFault[] }): Reply {
+  const { classes } = district.listings;
+  const row = findRow(classes, options.id);
+  if (row === undefined) throw unknownObject('class');
+  const text = changedRow(objectOf(classes.store, row), options.faults);
+  return { ...jsonReply(200, null), body: Buffer.from(`{"class":${text}}`) };
+}
+
+/** Members of a class as a collection; 404 for a class that does not exist. */
+function studentsOf(district: District, classId: string): Listing {
+  if (findRow(district.listings.classes, classId) === undefined) throw unknownObject('class');
+  const ids = new Set(membershipOf(district).studentsOfClass.get(classId)?.values() ?? []);
+  const { students } = district.listings;
+  const rows = [...ids].map((id) => findRow(students, id)).filter((row) => row !== undefined);
+  return createListing(students.store, rows);
+}
+
+/** Spec 4.4; the body's shape is not shown there, so a fault chooses between those that hubs are seen to use. */
+function serveSchedules(district: District, options: { url: URL; faults: readonly MetFault[] }): Reply {
+  const query = readScheduleQuery(options.url.searchParams);
+  const named = (name: string): MetFault | undefined =>
+    options.faults.find(({ fault }) => fault.name === name);
+  let lessons = lessonsOf(district, query);
+  if (named('schedules-to-exclusive') !== undefined) {
+    lessons = query.from === query.to ? [] : lessonsOf(district, { ...query, to: dayBefore(query.to) });
+  }
+  if (named('empty-list') !== undefined) lessons = [];
+  if (named('missing-list') !== undefined) return jsonReply(200, {});
+  return jsonReply(
+    200,
+    shaped(lessons, { shape: named('schedules-shape')?.value ?? 'array', url: options.url }),
+  );
+}
+
+function shaped(lessons: JsonObject[], options: { shape: string; url: URL }): JsonValue {
+  const skip = Number(options.url.searchParams.get('$skip') ?? '0') || 0;
+  const page = lessons.slice(skip, skip + SCHEDULE_PAGE);
+  const next = new URL(options.url);
+  next.searchParams.set('$skip', String(skip + SCHEDULE_PAGE));
+  const more = skip + SCHEDULE_PAGE < lessons.length;
+  switch (options.shape) {
+    case 'schedules':
+      return { schedules: lessons };
+    case 'odata':
+      return more ? { value: page, '@odata.nextLink': next.toString() } : { value: page };
+    case 'hal':
+      return {
+        _embedded: { schedules: page },
+        _links: {
+          self: { href: options.url.toString() },
+          next: more ? { href: next.toString() } : undefined,
+        },
+      };
+    default:
+      return lessons;
+  }
+}
+
+function dayBefore(date: string): string {
+  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+}
+
+function unknownObject(kind: string): RequestRefused {
+  return new RequestRefused(404, { codeMinor: 'unknownobject', description: `There is no such ${kind}.` });
+}

@@ -1,0 +1,118 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { JsonObject } from '../json.ts';
+import type { Reply } from './reply.ts';
+import { jsonReply } from './reply.ts';
+
+/** OAuth 2.0 client credentials (RFC 6749 section 4.4) and the tokens it gave out. */
+export interface TokenEndpoint {
+  /** @param authorization header, @param body form-encoded */
+  issue(request: { authorization: string | undefined; contentType: string; body: string }): Reply;
+  check(authorization: string | undefined): 'good' | 'missing' | 'unknown' | 'expired';
+  revokeAll(): void;
+  readonly lifetimeMs: number;
+  /** How many tokens have been given out. */
+  readonly issued: () => number;
+}
+
+export function createTokenEndpoint(options: {
+  clientId: string;
+  clientSecret: string;
+  lifetimeMs: number;
+  now: () => number;
+}): TokenEndpoint {
+  const expiryOf = new Map<string, number>();
+  let issued = 0;
+  return {
+    lifetimeMs: options.lifetimeMs,
+    issued: () => issued,
+    issue: (request) => {
+      if (!request.contentType.startsWith('application/x-www-form-urlencoded')) {
+        return oauthError(400, {
+          error: 'invalid_request',
+          error_description: 'Send a form (application/x-www-form-urlencoded).',
+        });
+      }
+      const form = new URLSearchParams(request.body);
+      const repeated = [...new Set(form.keys())].find((name) => form.getAll(name).length > 1);
+      if (repeated !== undefined)
+        return oauthError(400, { error: 'invalid_request', error_description: 'A parameter is repeated.' });
+      const basic = basicCredentials(request.authorization);
+      if (basic !== undefined && form.has('client_secret')) {
+        return oauthError(400, {
+          error: 'invalid_request',
+          error_description: 'Use one way of authentication, not two.',
+        });
+      }
+      const id = basic?.id ?? form.get('client_id') ?? '';
+      const secret = basic?.secret ?? form.get('client_secret') ?? '';
+      if (!form.has('grant_type'))
+        return oauthError(400, { error: 'invalid_request', error_description: 'grant_type is missing.' });
+      if (!same(id, options.clientId) || !same(secret, options.clientSecret)) {
+        return oauthError(401, {
+          error: 'invalid_client',
+          error_description: 'Unknown client or wrong secret.',
+        });
+      }
+      if (form.get('grant_type') !== 'client_credentials') {
+        return oauthError(400, {
+          error: 'unsupported_grant_type',
+          error_description: 'Use client_credentials.',
+        });
+      }
+      const token = randomBytes(24).toString('base64url');
+      for (const [old, expiry] of expiryOf) if (expiry < options.now() - 3_600_000) expiryOf.delete(old);
+      expiryOf.set(token, options.now() + options.lifetimeMs);
+      issued += 1;
+      const scope = form.get('scope');
+      return tokenReply(200, {
+        access_token: token,
+        token_type: 'Bearer',
+        expires_in: Math.floor(options.lifetimeMs / 1000),
+        scope: scope === null || scope === '' ? undefined : scope,
+      });
+    },
+    check: (authorization) => {
+      const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      if (token === undefined) return 'missing';
+      const expiry = expiryOf.get(token);
+      if (expiry === undefined) return 'unknown';
+      return options.now() < expiry ? 'good' : 'expired';
+    },
+    revokeAll: () => {
+      for (const token of expiryOf.keys()) expiryOf.set(token, options.now());
+    },
+  };
+}
+
+/** RFC 6749 section 2.3.1: both halves are form-encoded before they are joined. */
+function basicCredentials(authorization: string | undefined): { id: string; secret: string } | undefined {
+  const encoded = /^Basic +(\S+)$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return { id: formDecoded(text.slice(0, Math.max(0, colon))), secret: formDecoded(text.slice(colon + 1)) };
+}
+
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+function same(given: string, wanted: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+/** RFC 6749 section 5.2. */
+function oauthError(status: number, body: JsonObject): Reply {
+  const reply = tokenReply(status, body);
+  if (status === 401) reply.headers['www-authenticate'] = 'Basic realm="hub"';
+  return reply;
+}
+
+function tokenReply(status: number, body: JsonObject): Reply {
+  return jsonReply(status, body, { 'cache-control': 'no-store', pragma: 'no-cache' });
+}

@@ -1,0 +1,39 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from './index-store.ts';
+
+const DAYS_KEPT = 8;
+
+/** What a tenant remembers of deletions, in this process. */
+export class MemoryDeletions implements DeletionMemory {
+  readonly #missing = new Map<CollectionName, ReadonlyMap<string, string>>();
+  readonly #withheld = new Map<CollectionName, ReadonlyMap<string, number>>();
+  readonly #removed = new Map<string, Map<string, number>>();
+
+  async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
+    return new Map(this.#missing.get(collection));
+  }
+
+  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void> {
+    this.#missing.set(collection, new Map(keys));
+  }
+
+  async withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>> {
+    return new Map(this.#withheld.get(collection));
+  }
+
+  async setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void> {
+    this.#withheld.set(collection, new Map(keys));
+  }
+
+  async removedOn(day: string): Promise<ReadonlyMap<string, number>> {
+    return new Map(this.#removed.get(day));
+  }
+
+  async addRemoved(day: string, collection: CollectionName, count: number): Promise<void> {
+    const counts = this.#removed.get(day) ?? new Map<string, number>();
+    counts.set(collection, (counts.get(collection) ?? 0) + count);
+    this.#removed.set(day, counts);
+    const [oldest] = [...this.#removed.keys()].sort();
+    if (this.#removed.size > DAYS_KEPT && oldest !== undefined) this.#removed.delete(oldest);
+  }
+}

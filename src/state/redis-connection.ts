@@ -1,0 +1,137 @@
+import { Redis } from 'ioredis';
+import { RollcallError } from '../errors.ts';
+import { explainRedisError, replyCode } from './redis-errors.ts';
+import type { RedisScript } from './redis-scripts.ts';
+
+export interface RedisConnectionOptions {
+  /** `redis://` or `rediss://`; user name and password may stand in it or beside it. */
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** How long a command may take, ms. */
+  readonly commandTimeoutMs?: number | undefined;
+  /** How long making a connection may take, ms. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** 0 to 1; spreads reconnections. */
+  readonly random?: (() => number) | undefined;
+}
+
+export type RedisArgument = string | Buffer | number;
+
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_MOST_MS = 5_000;
+
+/**
+ * One connection to Redis that comes back by itself.
+ *
+ * No command waits in a queue or is sent twice: without a connection a command waits for the attempt to connect that
+ * is under way, fails at once when the last attempt failed, and fails when the connection breaks amid it. What fails for want of time may still arrive at Redis later, so each
+ * write must be harmless when it is late: writes to the index name the transaction before them.
+ */
+export class RedisConnection {
+  /** Host and port. */
+  readonly address: string;
+  readonly #client: Redis;
+  readonly #connectTimeoutMs: number;
+  #waiting: Promise<void> | null = null;
+  /** Why there is no connection; null while there is one, or nobody has tried yet. */
+  #trouble: Error | null = null;
+
+  constructor(options: RedisConnectionOptions) {
+    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random } = options;
+    const url = new URL(options.url);
+    this.address = `${url.hostname}:${url.port === '' ? '6379' : url.port}`;
+    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#client = new Redis(options.url, {
+      ...(options.username === undefined ? {} : { username: options.username }),
+      ...(options.password === undefined ? {} : { password: options.password }),
+      lazyConnect: true,
+      protocol: 2,
+      connectTimeout: connectTimeoutMs,
+      commandTimeout: commandTimeoutMs,
+      // A connection that a firewall dropped in silence would otherwise fail each command for a quarter of an hour.
+      socketTimeout: commandTimeoutMs + 1_000,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      disableClientInfo: true,
+      retryStrategy: (attempt) => {
+        const most = Math.min(RECONNECT_MOST_MS, RECONNECT_FIRST_MS * 2 ** Math.min(attempt, 10));
+        return Math.ceil(RECONNECT_FIRST_MS / 2 + random() * most);
+      },
+      // After a failover the old primary still answers, as a replica: only a new connection finds the new one.
+      reconnectOnError: (error) => replyCode(error) === 'READONLY',
+    });
+    this.#client.on('error', (error: Error) => {
+      this.#trouble = error;
+    });
+    this.#client.on('ready', () => {
+      this.#trouble = null;
+    });
+  }
+
+  /** Runs commands; throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
+  async run<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
+    try {
+      if (this.#client.status !== 'ready') await this.#connected();
+      return await commands(this.#client);
+    } catch (error) {
+      // A mistake in this program is no outage.
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      throw explainRedisError(error, this.address);
+    }
+  }
+
+  /** Runs a script that answers with a whole number. */
+  async script(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly RedisArgument[],
+  ): Promise<number> {
+    const rest: RedisArgument[] = [keys.length, ...keys];
+    const all = rest.concat(args);
+    return this.run(async (client) => {
+      try {
+        return Number(await client.call('EVALSHA', [script.sha1, ...all]));
+      } catch (error) {
+        if (replyCode(error) !== 'NOSCRIPT') throw error;
+        return Number(await client.call('EVAL', [script.source, ...all]));
+      }
+    });
+  }
+
+  close(): void {
+    this.#client.disconnect();
+  }
+
+  /** Waits for the connection being made, or makes it; fails with the reason of the first attempt that fails. */
+  #connected(): Promise<void> {
+    if (this.#client.status === 'reconnecting' && this.#trouble !== null)
+      return Promise.reject(this.#trouble);
+    this.#waiting ??= this.#attempt().finally(() => {
+      this.#waiting = null;
+    });
+    return this.#waiting;
+  }
+
+  async #attempt(): Promise<void> {
+    const client = this.#client;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onEnd = () =>
+      reject(
+        new RollcallError('INDEX_UNREACHABLE', `the connection to Redis at ${this.address} is closed`, {
+          remedy: 'Start again.',
+        }),
+      );
+    const timer = setTimeout(() => reject(new Error('no connection in time')), this.#connectTimeoutMs);
+    client.once('ready', resolve).once('error', reject).once('end', onEnd);
+    try {
+      if (client.status === 'wait') client.connect().catch(reject);
+      if (client.status === 'end') onEnd();
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      client.off('ready', resolve).off('error', reject).off('end', onEnd);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
+import type { Coordination, OwnerRequest, OwnerSign, RequestAnswer } from './coordination.ts';
+import { answerFromJson, infoFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { tenantKeys } from './redis-keys.ts';
+import { SCRIPTS } from './redis-scripts.ts';
+
+const LIST_KEPT_MS = 60 * 60 * 1000;
+
+/** How processes find each other through Redis. Layout: `redis-keys.ts`. */
+export class RedisCoordination implements Coordination {
+  readonly #connection: RedisConnection;
+  readonly #keyPrefix: string;
+
+  constructor(connection: RedisConnection, keyPrefix: string) {
+    this.#connection = connection;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  async announce(tenantId: string, sign: OwnerSign, ttlMs: number): Promise<boolean> {
+    const announced = await this.#connection.script(
+      SCRIPTS.announceOwner,
+      [this.#keys(tenantId).owner],
+      [sign.owner, sign.ownedSinceMs, JSON.stringify(sign.info), ttlMs],
+    );
+    return announced === 1;
+  }
+
+  async livingOwner(tenantId: string): Promise<OwnerSign | null> {
+    const key = this.#keys(tenantId).owner;
+    const [owner, ownedSinceMs, info] = await this.#connection.run((client) =>
+      client.hmget(key, 'owner', 'ownedSinceMs', 'info'),
+    );
+    if (!owner) return null;
+    return { owner, ownedSinceMs: Number(ownedSinceMs), info: infoFromJson(info ?? '') };
+  }
+
+  async withdraw(tenantId: string, owner: string): Promise<void> {
+    await this.#connection.script(SCRIPTS.withdrawOwner, [this.#keys(tenantId).owner], [owner]);
+  }
+
+  async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
+    const keys = this.#keys(tenantId);
+    const left = await this.#connection.script(
+      SCRIPTS.leaveRequest,
+      [keys.requests, keys.asker(request.id)],
+      [JSON.stringify(request), MOST_REQUESTS_WAITING, aliveMs, LIST_KEPT_MS],
+    );
+    if (left !== 1) throw tooManyRequests(tenantId);
+  }
+
+  async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {
+    const key = this.#keys(tenantId).asker(requestId);
+    await this.#connection.run((client) => client.set(key, '1', 'PX', aliveMs));
+  }
+
+  async cancel(tenantId: string, requestId: string): Promise<void> {
+    const key = this.#keys(tenantId).asker(requestId);
+    await this.#connection.run((client) => client.del(key));
+  }
+
+  async take(tenantId: string, owner: string): Promise<OwnerRequest | null> {
+    const keys = this.#keys(tenantId);
+    for (let waiting = 0; waiting < MOST_REQUESTS_WAITING; waiting += 1) {
+      const text = await this.#connection.run((client) => client.lpop(keys.requests));
+      if (text === null) return null;
+      const request = requestFromJson(text);
+      if (request === null) continue;
+      const isAwaited = await this.#connection.run((client) => client.exists(keys.asker(request.id)));
+      if (isAwaited === 0) continue;
+      await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
+      return request;
+    }
+    return null;
+  }
+
+  async answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void> {
+    const key = this.#keys(tenantId).answer(requestId);
+    await this.#connection.run((client) => client.set(key, JSON.stringify(answer), 'PX', ANSWER_KEPT_MS));
+  }
+
+  async answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null> {
+    const key = this.#keys(tenantId).answer(requestId);
+    const text = await this.#connection.run((client) => client.get(key));
+    return text === null ? null : answerFromJson(text);
+  }
+
+  #keys(tenantId: string) {
+    return tenantKeys(this.#keyPrefix, tenantId);
+  }
+}

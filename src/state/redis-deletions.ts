@@ -1,0 +1,80 @@
+import type { ChainableCommander } from 'ioredis';
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from './index-store.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { TenantKeys } from './redis-keys.ts';
+
+/** Longer than any day of a tenant's lasts, and a week to look back. */
+const REMOVED_KEPT_SECONDS = 8 * 24 * 60 * 60;
+const FIELDS_AT_ONCE = 5_000;
+
+/** What a tenant remembers of deletions, in Redis. Layout: `redis-keys.ts`. */
+export class RedisDeletions implements DeletionMemory {
+  readonly #connection: RedisConnection;
+  readonly #keys: TenantKeys;
+
+  constructor(connection: RedisConnection, keys: TenantKeys) {
+    this.#connection = connection;
+    this.#keys = keys;
+  }
+
+  async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
+    return this.#read(this.#keys.collection(collection).missing, (value) => value);
+  }
+
+  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void> {
+    await this.#replace(this.#keys.collection(collection).missing, keys);
+  }
+
+  async withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>> {
+    return this.#read(this.#keys.collection(collection).withheld, Number);
+  }
+
+  async setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void> {
+    await this.#replace(this.#keys.collection(collection).withheld, keys);
+  }
+
+  async removedOn(day: string): Promise<ReadonlyMap<string, number>> {
+    return this.#read(this.#keys.removed(day), Number);
+  }
+
+  async addRemoved(day: string, collection: CollectionName, count: number): Promise<void> {
+    const key = this.#keys.removed(day);
+    await this.#transaction((multi) =>
+      multi.hincrby(key, collection, count).expire(key, REMOVED_KEPT_SECONDS),
+    );
+  }
+
+  /** Read in pieces, so that no reply is larger than a few thousand keys. Nobody writes meanwhile: a tenant has one owner. */
+  async #read<T>(key: string, toValue: (text: string) => T): Promise<Map<string, T>> {
+    const found = new Map<string, T>();
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, pairs] = await this.#connection.run((client) => client.hscan(key, from, 'COUNT', 1_000));
+      for (let at = 0; at + 1 < pairs.length; at += 2) {
+        found.set(pairs[at] as string, toValue(pairs[at + 1] as string));
+      }
+      cursor = next;
+    } while (cursor !== '0');
+    return found;
+  }
+
+  async #replace(key: string, fields: ReadonlyMap<string, string | number>): Promise<void> {
+    const pairs = [...fields].flat();
+    await this.#transaction((multi) => {
+      multi.unlink(key);
+      for (let at = 0; at < pairs.length; at += FIELDS_AT_ONCE * 2) {
+        multi.hset(key, ...pairs.slice(at, at + FIELDS_AT_ONCE * 2));
+      }
+    });
+  }
+
+  async #transaction(fill: (multi: ChainableCommander) => unknown): Promise<void> {
+    await this.#connection.run(async (client) => {
+      const multi = client.multi();
+      fill(multi);
+      for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
+    });
+  }
+}

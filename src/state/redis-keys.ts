@@ -1,0 +1,65 @@
+import type { CollectionName } from '../model/collections.ts';
+
+/*
+ * What stands in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. All keys between the same braces
+ * are in one slot of a Redis Cluster, so that a script may touch them together.
+ *
+ *   {<p>:<t>:<collection>}:rows       hash    key → 16 bytes content hash
+ *   {<p>:<t>:<collection>}:rejects    hash    key → 16 bytes content hash
+ *   {<p>:<t>:<collection>}:position   hash    transactionId   of the last transaction reflected; '' unknown
+ *                                             position        JSON
+ *                                             rowCount, rejectCount   lengths of the two hashes above: a hash that
+ *                                                             was evicted or deleted beside its position shows
+ *                                             replay          token of a replay that has not finished
+ *   {<p>:<t>:<collection>}:missing    hash    key → pass that missed it first
+ *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
+ *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
+ *   {<p>:<t>}:owner                   hash    owner, ownedSinceMs, info (JSON); expires when the owner falls silent
+ *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
+ *   {<p>:<t>}:asker:<id>              string  there while somebody waits for the answer to a request; expires
+ *   {<p>:<t>}:answer:<id>             string  how far a request is, JSON; expires
+ *   {<p>}:probe:<random>              hash    lives for a moment, at the start
+ */
+
+export interface CollectionKeys {
+  readonly rows: string;
+  readonly rejects: string;
+  readonly position: string;
+  readonly missing: string;
+  readonly withheld: string;
+}
+
+export interface TenantKeys {
+  readonly owner: string;
+  readonly requests: string;
+  asker(requestId: string): string;
+  answer(requestId: string): string;
+  /** `day` is `YYYY-MM-DD`. */
+  removed(day: string): string;
+  collection(name: CollectionName): CollectionKeys;
+}
+
+export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
+  const tenant = `{${keyPrefix}:${tenantId}}`;
+  return {
+    owner: `${tenant}:owner`,
+    requests: `${tenant}:requests`,
+    asker: (requestId) => `${tenant}:asker:${requestId}`,
+    answer: (requestId) => `${tenant}:answer:${requestId}`,
+    removed: (day) => `${tenant}:removed:${day}`,
+    collection(name) {
+      const collection = `{${keyPrefix}:${tenantId}:${name}}`;
+      return {
+        rows: `${collection}:rows`,
+        rejects: `${collection}:rejects`,
+        position: `${collection}:position`,
+        missing: `${collection}:missing`,
+        withheld: `${collection}:withheld`,
+      };
+    },
+  };
+}
+
+export function probeKey(keyPrefix: string, random: string): string {
+  return `{${keyPrefix}}:probe:${random}`;
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError } from '../errors.ts';
+import type { StateStore } from './index-store.ts';
+import { RedisConnection } from './redis-connection.ts';
+import type { RedisConnectionOptions } from './redis-connection.ts';
+import { RedisCoordination } from './redis-coordination.ts';
+import { RedisDeletions } from './redis-deletions.ts';
+import { RedisIndex } from './redis-index.ts';
+import { probeKey, tenantKeys } from './redis-keys.ts';
+import { SCRIPTS } from './redis-scripts.ts';
+
+export interface RedisStoreOptions extends RedisConnectionOptions {
+  /** First part of every key; whoever shares a Redis needs a prefix of their own. */
+  readonly keyPrefix: string;
+  /** A random token, different each time. */
+  readonly newToken?: (() => string) | undefined;
+}
+
+/** The memory of tenants in Redis 6.2 or later. Connects when first used; `close` it. */
+export function createRedisStore(options: RedisStoreOptions): StateStore {
+  const { keyPrefix, newToken = randomUUID } = options;
+  const connection = new RedisConnection(options);
+  return {
+    coordination: new RedisCoordination(connection, keyPrefix),
+    async ready() {
+      await connection.run((client) => client.ping());
+      refuseEviction(await connection.run((client) => client.info('memory')), connection.address);
+      await connection.script(SCRIPTS.probe, [probeKey(keyPrefix, newToken())], []);
+    },
+    tenant(tenantId) {
+      const keys = tenantKeys(keyPrefix, tenantId);
+      return {
+        collection: (name) =>
+          new RedisIndex({
+            connection,
+            keys: keys.collection(name),
+            name: `${tenantId}/${name}`,
+            newToken,
+          }),
+        deletions: new RedisDeletions(connection, keys),
+      };
+    },
+    async close() {
+      connection.close();
+    },
+  };
+}
+
+/** Read from INFO: managed services forbid CONFIG. */
+function refuseEviction(memoryInfo: string, address: string): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memoryInfo)?.[1];
+  if (policy === undefined || policy === 'noeviction') return;
+  throw new RollcallError(
+    'INDEX_REFUSED',
+    `Redis at ${address} has maxmemory-policy ${policy} and may drop what is indexed when memory runs short`,
+    { remedy: 'Set maxmemory-policy to noeviction, or name a Redis of its own for Rollcall in redis.url.' },
+  );
+}

@@ -1,0 +1,18 @@
+--[[
+  Leaves a request for a tenant's owner, unless too many are waiting.
+
+  KEYS[1]  requests   list of JSON, oldest first
+  KEYS[2]  asker      string; while it is there, somebody waits for the answer
+
+  ARGV[1]  request, JSON
+  ARGV[2]  most requests that may wait
+  ARGV[3]  for how long the asker is taken to be alive, ms
+  ARGV[4]  for how long the list is kept when nobody adds to it or takes from it, ms
+
+  Output   1 left; 0 too many are waiting
+]]
+if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[2], '1', 'PX', ARGV[3])
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1

@@ -1,0 +1,148 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { RollcallError } from '../errors.ts';
+import type { Health } from './health.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface MetricsText {
+  readonly contentType: string;
+  /** The metrics in the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+/** The server of probes and metrics. Start it first and close it last, so that probes see the whole life. */
+export interface StatusServer {
+  readonly host: string;
+  /** The port in use: a real one where 0 was asked for. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+/** Probes and scrapers are few. */
+const MAX_CONNECTIONS = 100;
+const CLOSE_GRACE_MS = 500;
+
+/**
+ * Serves `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
+ * Throws `CONFIG_INVALID` when it cannot listen there.
+ */
+export async function startStatusServer(options: {
+  host: string;
+  port: number;
+  health: Health;
+  metrics: MetricsText;
+}): Promise<StatusServer> {
+  const server = createServer(
+    { headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 8192 },
+    (request, response) => {
+      respond(request, response, options).catch(() => response.destroy());
+    },
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  await listen(server, options);
+  // A broken connection of a prober is the prober's affair.
+  server.on('error', () => {});
+  const { port } = server.address() as AddressInfo;
+  return { host: options.host, port, close: () => close(server) };
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: { health: Health; metrics: MetricsText },
+): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    // Whatever body comes along is not read: the connection ends with the answer.
+    response.writeHead(405, { allow: 'GET, HEAD', connection: 'close' }).end();
+    return;
+  }
+  const { status, contentType, body } = await answer(request.url ?? '/', parts);
+  response.writeHead(status, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+async function answer(url: string, parts: { health: Health; metrics: MetricsText }): Promise<Answer> {
+  const path = url.replace(/[?#].*$/, '');
+  switch (path) {
+    case '/livez':
+      return liveness(parts.health);
+    case '/readyz':
+      return readiness(parts.health);
+    case '/metrics':
+      return metricsPage(parts.metrics);
+    default:
+      return json(404, { error: 'There is /livez, /readyz and /metrics.' });
+  }
+}
+
+/** That an answer comes at all shows that the event loop turns. */
+function liveness(health: Health): Answer {
+  const why = health.fatalReason();
+  return why === null ? json(200, { live: true }) : json(500, { live: false, why });
+}
+
+function readiness(health: Health): Answer {
+  const fatal = health.fatalReason();
+  const last = {
+    part: 'stop',
+    why: fatal,
+    remedy: 'The process ends by itself; its last log lines say more.',
+  };
+  const reasons = fatal === null ? health.reasons() : [...health.reasons(), last];
+  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+}
+
+async function metricsPage(metrics: MetricsText): Promise<Answer> {
+  try {
+    return { status: 200, contentType: metrics.contentType, body: await metrics.text() };
+  } catch {
+    return json(500, { error: 'The metrics cannot be read.' });
+  }
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(value)}\n` };
+}
+
+async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
+    throw new RollcallError(
+      'CONFIG_INVALID',
+      `Probes and metrics cannot be served at ${host}:${port}: ${why}`,
+      {
+        remedy: 'Set http.host and http.port to an address of this machine and a free port.',
+        cause: error,
+      },
+    );
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+}

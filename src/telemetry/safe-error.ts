@@ -1,0 +1,68 @@
+import { RollcallError } from '../errors.ts';
+
+/** An error as it may be logged (invariant 9): no row content, no secret. */
+export interface SafeError {
+  readonly name: string;
+  readonly code?: string | undefined;
+  readonly message: string;
+  readonly remedy?: string | undefined;
+  /** Where it was thrown: only for errors that are not our own. */
+  readonly at?: readonly string[] | undefined;
+  readonly cause?: SafeError | undefined;
+}
+
+const WITHHELD = 'message withheld, as it may quote data';
+/** A mistake of our own: the runtime writes these, and they name code, not data. */
+const RUNTIME_ERRORS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'AbortError', 'TimeoutError']);
+const MAX_MESSAGE = 1000;
+const MAX_CAUSES = 3;
+
+/**
+ * The message of an error, if it may be shown. Parsers and the Avro encoder quote the data they choke on,
+ * so only messages of known kinds pass: our own, the system's, Kafka's, Redis' and the runtime's.
+ */
+export function safeErrorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return WITHHELD;
+  return mayBeShown(error) ? scrub(error.message).slice(0, MAX_MESSAGE) : `${error.name} (${WITHHELD})`;
+}
+
+function mayBeShown(error: Error): boolean {
+  if (error instanceof RollcallError || RUNTIME_ERRORS.has(error.name)) return true;
+  if (error.name.startsWith('KafkaJS') || error.name === 'ReplyError') return true;
+  return /^(E[A-Z]{2,}|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(
+    codeOf(error) ?? '',
+  );
+}
+
+export function safeError(error: unknown, depth = 0): SafeError {
+  if (!(error instanceof Error)) return { name: typeof error, message: WITHHELD };
+  const own = error instanceof RollcallError;
+  const code = codeOf(error);
+  return {
+    name: error.name,
+    ...(code === undefined ? {} : { code }),
+    message: safeErrorMessage(error),
+    ...(own ? { remedy: scrub(error.remedy) } : { at: frames(error) }),
+    ...(error.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: safeError(error.cause, depth + 1) }),
+  };
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The first frames, without the message that a stack begins with. */
+function frames(error: Error): string[] {
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at .*[:)]\d*\)?/.test(line))
+    .slice(0, 4)
+    .map((line) => line.trim());
+}
+
+/** Takes credentials out of text: `Authorization` values and user names and passwords in addresses. */
+export function scrub(text: string): string {
+  return text
+    .replace(/\b(Bearer|Basic)\s+[\w+/=.~-]{6,}/gi, '$1 [redacted]')
+    .replace(/(:\/\/)[^\s/@]+@/g, '$1[redacted]@');
+}

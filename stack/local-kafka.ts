@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startArchive } from './java-archive.ts';
+import type { Java } from './java-tools.ts';
+import { StackError } from './errors.ts';
+import { freePort } from './free-port.ts';
+import { startLocalService, type LocalService } from './local-service.ts';
+import { isKafkaReady } from './readiness.ts';
+import { runCommand } from './run-command.ts';
+
+export interface LocalJavaOptions {
+  java: Java;
+  /** Where the part is unpacked. */
+  part: string;
+  /** A folder of its own for logs and data; created. */
+  folder: string;
+  signal: AbortSignal;
+}
+
+/** Starts one KRaft broker with its own empty log on a free port of 127.0.0.1. */
+export async function startLocalKafka({
+  java,
+  part,
+  folder,
+  signal,
+}: LocalJavaOptions): Promise<{ service: LocalService; broker: string }> {
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const properties = join(folder, 'server.properties');
+  await mkdir(folder, { recursive: true });
+  await writeFile(properties, serverProperties({ port, controllerPort, dataFolder: join(folder, 'data') }));
+
+  const archive = startArchive({ java, folder: part, name: 'kafka' });
+  const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
+  // formatting is a small program: recording its classes would only get in the way of the broker's
+  const formatFlags = common.filter((flag) => !flag.startsWith('-XX:ArchiveClassesAtExit'));
+  const format = [
+    'kafka.tools.StorageTool',
+    'format',
+    '--standalone',
+    '-t',
+    randomBytes(16).toString('base64url'),
+    '-c',
+    properties,
+  ];
+  const { code, output } = await runCommand(java.path, [...formatFlags, ...format], { signal });
+  if (code !== 0)
+    throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
+
+  const broker = `127.0.0.1:${port}`;
+  const service = await startLocalService(
+    {
+      name: 'Kafka',
+      command: java.path,
+      args: ['-Xmx512m', ...common, 'kafka.Kafka', properties],
+      folder,
+      isReady: () => isKafkaReady([broker]),
+      readyTimeoutMs: 120_000,
+      stopTimeoutMs: archive.isRecording ? 30_000 : 10_000,
+      afterStop: archive.keep,
+    },
+    signal,
+  );
+  return { service, broker };
+}
+
+/** What a single broker for development needs; everything else is Kafka's default. */
+export function serverProperties(options: {
+  port: number;
+  controllerPort: number;
+  dataFolder: string;
+}): string {
+  const { port, controllerPort, dataFolder } = options;
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'log.dirs': dataFolder,
+    'auto.create.topics.enable': false,
+    'group.initial.rebalance.delay.ms': 0,
+    'offsets.topic.replication.factor': 1,
+    'offsets.topic.num.partitions': 4,
+    'transaction.state.log.replication.factor': 1,
+    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.num.partitions': 4,
+    'share.coordinator.state.topic.replication.factor': 1,
+    'share.coordinator.state.topic.min.isr': 1,
+    'share.coordinator.state.topic.num.partitions': 1,
+    'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
+  };
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}

@@ -1,0 +1,44 @@
+import { mkdir } from 'node:fs/promises';
+import { freePort } from './free-port.ts';
+import { startLocalService, type LocalService } from './local-service.ts';
+import { isRedisReady } from './readiness.ts';
+
+export interface LocalRedisOptions {
+  /** The redis-server binary. */
+  server: string;
+  /** A folder of its own for logs and data; created. */
+  folder: string;
+  signal: AbortSignal;
+}
+
+/** Starts Redis on a free port of 127.0.0.1, with an append-only file, so that it comes back from SIGKILL with its data. */
+export async function startLocalRedis({
+  server,
+  folder,
+  signal,
+}: LocalRedisOptions): Promise<{ service: LocalService; url: string }> {
+  const port = await freePort();
+  await mkdir(folder, { recursive: true });
+  const settings = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir: folder,
+    save: '',
+    appendonly: 'yes',
+    'maxmemory-policy': 'noeviction',
+  };
+  const url = `redis://127.0.0.1:${port}`;
+  const service = await startLocalService(
+    {
+      name: 'Redis',
+      command: server,
+      args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+      folder,
+      isReady: () => isRedisReady(url),
+      readyTimeoutMs: 30_000,
+      stopTimeoutMs: 10_000,
+    },
+    signal,
+  );
+  return { service, url };
+}

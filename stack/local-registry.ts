@@ -1,0 +1,44 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { startArchive } from './java-archive.ts';
+import type { LocalJavaOptions } from './local-kafka.ts';
+import { startLocalService, type LocalService } from './local-service.ts';
+import { isRegistryReady } from './readiness.ts';
+
+/** Where Apicurio serves Confluent's API. */
+export const confluentPath = '/apis/ccompat/v7';
+
+/** Starts the registry on a free port of 127.0.0.1. It keeps its schemas in memory: a restart forgets them. */
+export async function startLocalRegistry({
+  java,
+  part,
+  folder,
+  signal,
+}: LocalJavaOptions): Promise<{ service: LocalService; url: string }> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}${confluentPath}`;
+  await mkdir(folder, { recursive: true });
+  const runner = (await readdir(part)).find((name) => name.endsWith('-runner.jar')) ?? 'runner.jar';
+  const archive = startArchive({ java, folder: part, name: 'registry' });
+  const properties = [
+    `-Dquarkus.http.port=${port}`,
+    '-Dquarkus.http.host=127.0.0.1',
+    '-Dquarkus.log.level=WARN',
+    '-Dquarkus.banner.enabled=false',
+  ];
+  const service = await startLocalService(
+    {
+      name: 'the schema registry',
+      command: java.path,
+      args: ['-Xmx256m', ...archive.flags, ...properties, '-jar', join(part, runner)],
+      folder,
+      isReady: (abort) => isRegistryReady(url, abort),
+      readyTimeoutMs: 120_000,
+      stopTimeoutMs: archive.isRecording ? 30_000 : 10_000,
+      afterStop: archive.keep,
+    },
+    signal,
+  );
+  return { service, url };
+}

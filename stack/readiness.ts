@@ -1,0 +1,81 @@
+import { connect } from 'node:net';
+import { Redis } from 'ioredis';
+import { Kafka, logLevel } from 'kafkajs';
+import { letIdleConnectionsSleep } from '../src/publisher/kafkajs-idle.ts';
+
+const attemptMs = 5000;
+
+letIdleConnectionsSleep();
+
+/** Whether a TCP connection is accepted: a cheap question before the real one. */
+function accepts(address: string): Promise<boolean> {
+  const url = new URL(`tcp://${address}`);
+  return new Promise((resolve) => {
+    const socket = connect({ host: url.hostname, port: Number(url.port), timeout: attemptMs });
+    const done = (is: boolean) => {
+      socket.destroy();
+      resolve(is);
+    };
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+    socket.once('timeout', () => done(false));
+  });
+}
+
+/** Whether a broker tells of the cluster and has a controller: only then can topics be made. */
+export async function isKafkaReady(brokers: readonly string[]): Promise<boolean> {
+  const first = brokers[0];
+  if (first === undefined || !(await accepts(first))) return false;
+  const kafka = new Kafka({
+    brokers: [...brokers],
+    clientId: 'rollcall-stack',
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: attemptMs,
+    requestTimeout: attemptMs,
+    retry: { retries: 0 },
+  });
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    const { controller, brokers: known } = await admin.describeCluster();
+    return controller !== null && known.length > 0;
+  } catch {
+    return false;
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+/** Whether the registry lists its subjects. */
+export async function isRegistryReady(url: string, signal?: AbortSignal): Promise<boolean> {
+  const timeout = AbortSignal.timeout(attemptMs);
+  try {
+    const response = await fetch(`${url}/subjects`, {
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    return response.ok && Array.isArray(await response.json());
+  } catch {
+    return false;
+  }
+}
+
+/** Whether Redis answers PING. */
+export async function isRedisReady(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  if (!(await accepts(`${hostname}:${port === '' ? '6379' : port}`))) return false;
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: attemptMs,
+  });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return (await redis.ping()) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,82 @@
+import { findDockerEngine, startComposeServices, startTestcontainers } from './docker-services.ts';
+import { brokerList, givenAddresses } from './given-addresses.ts';
+import { startLocalServices, type StartedServices } from './local-stack.ts';
+import type { LocalService } from './local-service.ts';
+import { StackError } from './errors.ts';
+import { serviceNames, type Addresses, type ServiceName } from './service-names.ts';
+
+export interface StartStackOptions {
+  /** Takes one line about what is going on. */
+  say: (line: string) => void;
+  /** Aborts the start; a stack that is up is stopped by `stop`. */
+  signal?: AbortSignal | undefined;
+  /** How to use a Docker engine, where one runs. Default: `docker-compose`. */
+  prefer?: 'docker-compose' | 'testcontainers' | undefined;
+}
+
+export type ServiceKind = 'given' | 'docker' | 'local';
+
+/** Real Kafka, schema registry and Redis, ready for work. */
+export interface Stack extends AsyncDisposable {
+  /** `host:port`. */
+  kafkaBrokers: string[];
+  /** Base URL of the Confluent-compatible API, without a slash at the end. */
+  registryUrl: string;
+  redisUrl: string;
+  kind: Record<ServiceName, ServiceKind>;
+  /** Handles of what runs as a local process, for tests that crash, hang and restart it. */
+  processes: Partial<Record<ServiceName, LocalService>>;
+  /** Stops what was started, and removes its data. May be called twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Brings up Kafka, a schema registry and Redis: those whose address the environment gives are used as they are; the others run in
+ * a Docker engine where one answers, else as local processes. What is started ends with this process, however that ends.
+ *
+ * @throws StackError saying what to do when that is not possible.
+ */
+export async function startStack(options: StartStackOptions): Promise<Stack> {
+  const { say, prefer = 'docker-compose' } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const given = givenAddresses(process.env);
+  const wanted = serviceNames.filter((name) => given[name] === undefined);
+  const none: StartedServices = { addresses: {}, processes: {}, stop: async () => undefined };
+
+  let how: ServiceKind = 'given';
+  let started = none;
+  if (wanted.length > 0) {
+    const engine = await findDockerEngine(say);
+    how = engine ? 'docker' : 'local';
+    say(
+      `starting ${wanted.join(', ')} ${engine ? 'in Docker' : 'as local processes (no Docker engine is running)'}`,
+    );
+    const start = !engine
+      ? startLocalServices
+      : prefer === 'testcontainers'
+        ? startTestcontainers
+        : startComposeServices;
+    started = await start({ wanted, say, signal });
+  }
+  const addresses = { ...given, ...started.addresses };
+  const kind = Object.fromEntries(
+    serviceNames.map((name) => [name, given[name] === undefined ? how : 'given']),
+  ) as Stack['kind'];
+  let stopping: Promise<void> | undefined;
+  const stop = () => (stopping ??= started.stop());
+  return {
+    kafkaBrokers: brokerList(address(addresses, 'kafka')),
+    registryUrl: address(addresses, 'registry'),
+    redisUrl: address(addresses, 'redis'),
+    kind,
+    processes: started.processes,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function address(addresses: Addresses, name: ServiceName): string {
+  const found = addresses[name];
+  if (found === undefined) throw new StackError(`${name} was started, but its address is not known`);
+  return found;
+}

@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+
+const script = (name: string) => join(import.meta.dirname, `${name}.sh`);
+
+export interface SupervisedCommand {
+  command: string;
+  args: readonly string[];
+  /** Takes standard output and error, appended. */
+  logFile: string;
+  cwd: string;
+}
+
+export interface SupervisedProcess {
+  /** Of the command itself, not of the shell that watches over it. */
+  pid: number;
+  isRunning(): boolean;
+  /** Resolves with the exit code (128 + n after signal n) once the process is gone. */
+  exited: Promise<number>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts a command that ends with this process at the latest. It gets its own session, so a Ctrl-C does not reach it. */
+export async function startSupervised({
+  command,
+  args,
+  logFile,
+  cwd,
+}: SupervisedCommand): Promise<SupervisedProcess> {
+  const log = await open(logFile, 'a');
+  try {
+    const shell = spawn('/bin/sh', [script('supervise'), command, ...args], {
+      cwd,
+      detached: true,
+      stdio: ['pipe', log.fd, log.fd, 'pipe'],
+    });
+    shell.stdin?.on('error', () => undefined);
+    let running = true;
+    const exited = once(shell, 'exit').then(([code]) => {
+      running = false;
+      return typeof code === 'number' ? code : 128;
+    });
+    const pid = await readPid(shell);
+    const kill = (signal: NodeJS.Signals) => {
+      if (running) signalIfThere(pid, signal);
+    };
+    return { pid, isRunning: () => running, exited, kill };
+  } finally {
+    await log.close();
+  }
+}
+
+/** Removes a folder once this process is gone, however it ends. Call the result after removing it in good order. */
+export function removeWhenGone(folder: string): () => void {
+  const shell = startWatcher('remove-when-gone', [folder], process.env);
+  return () => shell.stdin?.end();
+}
+
+/** Runs a command once this process is gone, however it ends, unless the result was called before. */
+export function runWhenGone(command: string, args: readonly string[], env: NodeJS.ProcessEnv): () => void {
+  const shell = startWatcher('run-when-gone', [command, ...args], env);
+  return () => shell.stdin?.end('done\n');
+}
+
+function startWatcher(name: string, args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const shell = spawn('/bin/sh', [script(name), ...args], {
+    cwd: '/',
+    env,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.stdin?.on('error', () => undefined);
+  shell.unref();
+  return shell;
+}
+
+async function readPid(shell: ChildProcess): Promise<number> {
+  const pipe = shell.stdio[3] as Readable;
+  let text = '';
+  for await (const chunk of pipe) text += String(chunk);
+  return Number(text);
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { StateStore } from '../../../src/state/index-store.ts';
+import { createRedisStore } from '../../../src/state/redis-store.ts';
+import type { RedisStoreOptions } from '../../../src/state/redis-store.ts';
+import { allKeys, positionAt, set } from '../../unit/state/index-store-contract.ts';
+import { startFrailProxy } from './frail-proxy.ts';
+import { startOwnRedis } from './own-redis.ts';
+
+const refused = { code: 'INDEX_REFUSED' };
+const unreachable = { code: 'INDEX_UNREACHABLE' };
+const diverged = { code: 'INDEX_DIVERGED' };
+
+describe('trouble with Redis', () => {
+  let server: Awaited<ReturnType<typeof startOwnRedis>>;
+  let admin: Redis;
+  const closing: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    server = await startOwnRedis();
+    admin = new Redis(server.url);
+  });
+
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+    await admin.config('SET', 'maxmemory', '0');
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    await admin.replicaof('NO', 'ONE');
+    await admin.flushall();
+  });
+
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  function storeAt(url: string, options: Partial<RedisStoreOptions> = {}): StateStore {
+    const store = createRedisStore({ keyPrefix: 'rc', ...options, url });
+    closing.push(() => store.close());
+    return store;
+  }
+
+  function newStore(options: Partial<RedisStoreOptions> = {}): StateStore {
+    return storeAt(server.url, options);
+  }
+
+  function urlWith(username: string, password: string): string {
+    const url = new URL(server.url);
+    url.username = username;
+    url.password = password;
+    return url.href;
+  }
+
+  it('a Redis that is as it should be is not refused', async () => {
+    const store = newStore();
+    await expect(store.ready()).resolves.toBeUndefined();
+    expect(await admin.keys('*')).toEqual([]);
+  });
+
+  it('a Redis that may evict the index is not taken', async () => {
+    for (const policy of ['allkeys-lru', 'volatile-ttl']) {
+      await admin.config('SET', 'maxmemory-policy', policy);
+      await expect(newStore().ready()).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringContaining(policy),
+        remedy: expect.stringContaining('noeviction'),
+      });
+    }
+  });
+
+  it('an evicted hash beside its position is not taken for an empty collection', async () => {
+    const store = newStore();
+    const index = store.tenant('north').collection('users');
+    for (const lost of ['rows', 'rejects', 'position']) {
+      await admin.flushall();
+      await index.apply(null, positionAt(1), [set('a'), { ...set('b'), area: 'rejects' }]);
+      expect(await admin.del(`{rc:north:users}:${lost}`)).toBe(1);
+      expect(await index.position()).toBeNull();
+      await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toMatchObject(diverged);
+      await expect(index.apply('tx-1', positionAt(2), [])).rejects.toMatchObject(diverged);
+      await expect(index.resume(positionAt(1))).rejects.toMatchObject(diverged);
+    }
+  });
+
+  it('a flush between two pages is noticed at the next read and at the next write', async () => {
+    const index = newStore().tenant('north').collection('users');
+    await index.apply(null, positionAt(1), [set('a')]);
+    await admin.flushall();
+    await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toMatchObject(diverged);
+    await expect(index.apply('tx-1', positionAt(2), [set('b')])).rejects.toMatchObject(diverged);
+    expect(await index.position()).toBeNull();
+    expect(await admin.dbsize()).toBe(0);
+  });
+
+  it('scripts that a restarted Redis has forgotten are sent again', async () => {
+    const index = newStore().tenant('north').collection('users');
+    await index.apply(null, positionAt(1), [set('a')]);
+    await admin.script('FLUSH');
+    await index.apply('tx-1', positionAt(2), [set('b')]);
+    expect(await index.count('rows')).toBe(2);
+  });
+
+  it('a wrong password is not taken for an outage, and no error shows it', async () => {
+    await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
+    const wrong = await newStore({ username: 'mirror', password: 'wrong-secret' })
+      .ready()
+      .catch((error: unknown) => error);
+    expect(wrong).toMatchObject({ ...refused, remedy: expect.stringContaining('redis.url') });
+    const inUrl = await storeAt(urlWith('mirror', 'wrong-secret'))
+      .ready()
+      .catch((error: unknown) => error);
+    expect(inUrl).toMatchObject(refused);
+    for (const error of [wrong, inUrl]) {
+      expect(`${String(error)} ${JSON.stringify(error)} ${String((error as Error).stack)}`).not.toContain(
+        'wrong-secret',
+      );
+      expect((error as Error).cause).toBeUndefined();
+    }
+    await storeAt(urlWith('mirror', 'right-secret')).ready();
+  });
+
+  it('a missing password is not taken for an outage', async () => {
+    await admin.config('SET', 'requirepass', 'secret');
+    try {
+      await expect(newStore().ready()).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringContaining('password'),
+      });
+    } finally {
+      await admin.config('SET', 'requirepass', '');
+    }
+  });
+
+  it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
+    const rights = ['~rc*', '~{rc*'];
+    await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
+    await expect(newStore({ username: 'poor', password: 'p' }).ready()).rejects.toMatchObject({
+      ...refused,
+      remedy: expect.stringContaining('+@scripting'),
+    });
+    const named = ['+@read', '+@write', '+@scripting', '+@transaction', '+@connection', '+info'];
+    await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
+    const store = newStore({ username: 'enough', password: 'p' });
+    await store.ready();
+    const tenant = store.tenant('north');
+    const { deletions } = tenant;
+    const index = tenant.collection('users');
+    await index.apply(null, positionAt(1), [set('a')]);
+    await index.lookup('rows', ['a'], 'tx-1');
+    expect(await allKeys(index)).toEqual(new Set(['a']));
+    await (await index.rebuild()).finish(positionAt(2));
+    await deletions.setMissing('users', new Map([['a', 'pass']]));
+    await deletions.addRemoved('2026-03-01', 'users', 1);
+    await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
+    await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} }, 1_000);
+    expect(await store.coordination.take('north', 'me')).not.toBeNull();
+  });
+
+  it('a full Redis is refused with nothing half written', async () => {
+    const store = newStore();
+    const index = store.tenant('north').collection('users');
+    const kept = set('kept');
+    await index.apply(null, positionAt(1), [kept]);
+    await admin.config('SET', 'maxmemory', '1');
+    const full = { ...refused, message: expect.stringContaining('full') };
+    await expect(store.ready()).rejects.toMatchObject(full);
+    const changes = Array.from({ length: 9_000 }, (_, at) => set(`k${at}`));
+    await expect(
+      index.apply('tx-1', positionAt(2), [{ ...kept, hash: null }, ...changes]),
+    ).rejects.toMatchObject(full);
+    // Up to Redis 7 whole transactions are refused then, also those that only read.
+    const read = await index.lookup('rows', ['kept'], 'tx-1').catch((error: unknown) => error);
+    expect([[kept.hash], expect.objectContaining(full)]).toContainEqual(read);
+    await admin.config('SET', 'maxmemory', '0');
+    expect(await index.lookup('rows', ['kept', 'k0'], 'tx-1')).toEqual([kept.hash, null]);
+    await index.apply('tx-1', positionAt(2), changes);
+    expect(await index.count('rows')).toBe(9_001);
+  });
+
+  it("another program's data under our keys is refused, and the position does not move past it", async () => {
+    const index = newStore().tenant('north').collection('users');
+    await index.apply(null, positionAt(1), [set('a')]);
+    await admin.set('{rc:north:users}:rejects', 'not a hash');
+    await expect(index.apply('tx-1', positionAt(2), [set('b')])).rejects.toMatchObject(refused);
+    await admin.del('{rc:north:users}:rejects');
+    expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
+  });
+
+  it('a replica amid a failover is passing trouble', async () => {
+    const store = newStore();
+    await store.ready();
+    await admin.replicaof('127.0.0.1', '1');
+    await expect(
+      store
+        .tenant('north')
+        .collection('users')
+        .apply(null, positionAt(1), [set('a')]),
+    ).rejects.toMatchObject(unreachable);
+    await admin.replicaof('NO', 'ONE');
+    await vi.waitFor(() => store.ready(), 5_000);
+  });
+
+  it('a Redis that is not there is said so at once, and found when it comes', async () => {
+    const proxy = await startFrailProxy(server.url);
+    closing.push(() => proxy.close());
+    proxy.cut();
+    const store = storeAt(proxy.url);
+    const startedAtMs = performance.now();
+    await expect(store.ready()).rejects.toMatchObject(unreachable);
+    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    proxy.mend();
+    await vi.waitFor(() => store.ready(), 10_000);
+    await expect(storeAt('redis://127.0.0.1:1').ready()).rejects.toMatchObject({
+      ...unreachable,
+      message: expect.stringContaining('127.0.0.1:1 '),
+    });
+  });
+
+  it('a connection cut between two commands does not fail the next one for good', async () => {
+    const proxy = await startFrailProxy(server.url);
+    closing.push(() => proxy.close());
+    const index = storeAt(proxy.url).tenant('north').collection('users');
+    await index.apply(null, positionAt(1), [set('a')]);
+    proxy.cut();
+    await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toMatchObject(unreachable);
+    proxy.mend();
+    const found = await vi.waitFor(() => index.lookup('rows', ['a'], 'tx-1'), 10_000);
+    expect(found).toHaveLength(1);
+  });
+
+  it('a write that arrives after it was given up changes nothing that came after it', async () => {
+    const proxy = await startFrailProxy(server.url);
+    closing.push(() => proxy.close());
+    const slow = storeAt(proxy.url, { commandTimeoutMs: 100 }).tenant('north').collection('users');
+    const other = newStore().tenant('north').collection('users');
+    await slow.apply(null, positionAt(1), [set('a')]);
+    proxy.hold();
+    await expect(slow.apply('tx-1', positionAt(2), [set('late')])).rejects.toMatchObject(unreachable);
+    const replay = await other.resume(positionAt(1));
+    const change = set('b');
+    await replay.write([change]);
+    await replay.finish(positionAt(2, 'tx-2'));
+    await other.apply('tx-2', positionAt(3), [set('c')]);
+    proxy.release();
+    // The same connection: when this is answered, the late write has been.
+    expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.hash]);
+    expect(await allKeys(other)).toEqual(new Set(['a', 'b', 'c']));
+  });
+
+  it('a connection that a firewall dropped in silence is given up and made anew', async () => {
+    const proxy = await startFrailProxy(server.url);
+    closing.push(() => proxy.close());
+    const store = storeAt(proxy.url, { commandTimeoutMs: 100 });
+    await store.ready();
+    proxy.freeze();
+    await expect(store.ready()).rejects.toMatchObject(unreachable);
+    await vi.waitFor(() => store.ready(), 10_000);
+  });
+
+  it('a store that was closed does not keep the process alive or connect again', async () => {
+    const store = createRedisStore({ url: server.url, keyPrefix: `closed-${randomUUID()}` });
+    await store.ready();
+    await store.close();
+    await expect(store.ready()).rejects.toMatchObject(unreachable);
+  });
+});

@@ -1,0 +1,84 @@
+import { Command } from 'commander';
+import { runProcess } from '../../../src/cli/run-process.ts';
+import { verbAction } from '../../../src/cli/verb-action.ts';
+import type { Verb } from '../../../src/cli/verbs.ts';
+import { RollcallError } from '../../../src/errors.ts';
+
+/** A program with verbs made for the tests; `program.test.ts` runs it as a process of its own. */
+const verbs: Verb[] = [
+  verb('load', (command) =>
+    command
+      .argument('[name]')
+      .option('--tenant <id>')
+      .action(
+        verbAction<{ tenant?: string; json?: boolean }>(async (context, { args, options }) => {
+          const config = context.loadConfig();
+          context.output.line(`${config.tenants.length} tenants`);
+          context.output.data({ args, tenant: options.tenant, path: context.configPath, config });
+        }),
+      ),
+  ),
+  verb('options', (command) => {
+    const leaf = new Command('leaf').action(
+      verbAction<object>(async ({ output, configPath }, { options }) =>
+        output.data({ ...options, configPath }),
+      ),
+    );
+    return command.addCommand(leaf);
+  }),
+  verb('person', (command) => command.action(verbAction(async () => 3))),
+  verb('fail', (command) =>
+    command.action(
+      verbAction(async () => {
+        throw new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start Kafka.' });
+      }),
+    ),
+  ),
+  verb('bug', (command) =>
+    command.action(
+      verbAction(async () => {
+        throw new SyntaxError('Unexpected token, "{"name":"Kari Nordmann"} is not valid JSON');
+      }),
+    ),
+  ),
+  verb('wait', (command) =>
+    command.action(
+      verbAction(async ({ signal, output }) => {
+        // Something must keep the process alive, as a connection does.
+        const alive = setInterval(() => {}, 1000);
+        output.line('ready');
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        clearInterval(alive);
+        output.line('stopped');
+      }),
+    ),
+  ),
+  verb('hang', (command) =>
+    command.action(
+      verbAction(async ({ output }) => {
+        setInterval(() => {}, 1000);
+        output.line('ready');
+        await new Promise(() => {});
+      }),
+    ),
+  ),
+  verb('chatter', (command) =>
+    command.action(
+      verbAction(async ({ output }) => {
+        setInterval(() => output.line('and on'), 5);
+        await new Promise(() => {});
+      }),
+    ),
+  ),
+  { name: 'broken', summary: 'must not be loaded', load: () => Promise.reject(new Error('was loaded')) },
+];
+
+function verb(name: string, build: (command: Command) => Command): Verb {
+  return {
+    name,
+    summary: `verb ${name}`,
+    load: async () => build(new Command(name).description(`All about ${name}.`)),
+  };
+}
+
+await runProcess(verbs);

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { createOutput, wantsColors } from '../../../src/cli/output.ts';
+import { createProgressLine } from '../../../src/cli/progress-line.ts';
+import { formatTable } from '../../../src/cli/table.ts';
+
+function stream(options: { isTTY?: boolean; columns?: number } = {}) {
+  let text = '';
+  return {
+    ...options,
+    write(part: string) {
+      text += part;
+    },
+    text: () => text,
+  };
+}
+
+describe('colours', () => {
+  const terminal = stream({ isTTY: true });
+  it.each([
+    ['a terminal', terminal, {}, undefined, true],
+    ['a pipe', stream(), {}, undefined, false],
+    ['NO_COLOR', terminal, { NO_COLOR: '1' }, undefined, false],
+    ['NO_COLOR empty, which does not count', terminal, { NO_COLOR: '' }, undefined, true],
+    ['a dumb terminal', terminal, { TERM: 'dumb' }, undefined, false],
+    ['--no-color', terminal, {}, false, false],
+  ])('with %s', (_name, where, env, color, expected) => {
+    expect(wantsColors(where, { env, color })).toBe(expected);
+  });
+});
+
+describe('output', () => {
+  const outputWith = (json: boolean) => {
+    const stdout = stream();
+    const stderr = stream();
+    const output = createOutput({ streams: { stdout, stderr }, env: {}, json, nowMs: () => 0 });
+    output.line('for people');
+    output.table([{ title: 'A' }], [['1']]);
+    output.data({ a: 1 });
+    output.note('remark');
+    return { stdout: stdout.text(), stderr: stderr.text() };
+  };
+
+  it('with --json nothing but JSON goes to stdout', () => {
+    expect(outputWith(true)).toEqual({ stdout: '{"a":1}\n', stderr: 'remark\n' });
+  });
+
+  it('without it no JSON does', () => {
+    expect(outputWith(false)).toEqual({ stdout: 'for people\nA\n1\n', stderr: 'remark\n' });
+  });
+});
+
+describe('tables', () => {
+  it('colours in a cell do not shift what comes after', () => {
+    const lines = formatTable(
+      [{ title: 'name' }, { title: 'rows', align: 'right' }, { title: '' }],
+      [
+        ['\u001B[32musers\u001B[39m', '7', 'x'],
+        ['classes', '1200', ''],
+      ],
+    );
+    expect(lines).toEqual(['name     rows', '\u001B[32musers\u001B[39m       7  x', 'classes  1200']);
+  });
+});
+
+describe('progress', () => {
+  it('on a terminal is redrawn in place, never wider than the terminal, and makes room for lines', () => {
+    const target = stream({ isTTY: true, columns: 10 });
+    let now = 0;
+    const progress = createProgressLine({ stream: target, nowMs: () => now });
+    progress.update('one');
+    progress.update('too soon');
+    now = 100;
+    progress.update('0123456789');
+    progress.print('stays');
+    progress.end('done');
+    const erase = '\r\u001B[2K';
+    expect(target.text()).toBe(`${erase}one${erase}01234567…${erase}stays\n${erase}01234567…${erase}done\n`);
+  });
+
+  it('elsewhere is a plain line every few seconds, without control characters', () => {
+    const target = stream();
+    let now = 0;
+    const progress = createProgressLine({ stream: target, nowMs: () => now, plainEveryMs: 5000 });
+    for (now = 0; now <= 10_000; now += 500) progress.update(`at ${now}`);
+    progress.end('done');
+    expect(target.text()).toBe('at 0\nat 5000\nat 10000\ndone\n');
+  });
+});

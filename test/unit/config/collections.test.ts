@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { collectionSettings, enabledCollections, partitionsOf } from '../../../src/config.ts';
+import { COLLECTIONS } from '../../../src/model/collections.ts';
+import { load, yamlWith } from './config-text.ts';
+
+function tenantWith(text: string) {
+  const [tenant] = load(yamlWith({ tenant: text })).tenants;
+  if (tenant === undefined) throw new Error('no tenant');
+  return tenant;
+}
+
+function namesOf(text: string): string[] {
+  return enabledCollections(tenantWith(text)).map(({ name }) => name);
+}
+
+const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !== 'afterschool-users');
+
+describe('which collections are mirrored', () => {
+  it('all leaves out class-students, which must be asked for', () => {
+    expect(namesOf('collections: all')).toEqual(DEFAULT);
+  });
+
+  it('a list mirrors nothing else', () => {
+    expect(namesOf('collections: [class-students, users]')).toEqual(['users', 'class-students']);
+  });
+
+  it('a map with settings turns nothing off by leaving it out', () => {
+    expect(namesOf('collections: { results: { deltaEvery: 5m } }')).toEqual(DEFAULT);
+  });
+
+  it('a map turns off and on what it says', () => {
+    const names = namesOf('collections: { results: { enabled: false }, class-students: { enabled: true } }');
+    expect(names).toEqual([...DEFAULT.filter((name) => name !== 'results'), 'class-students']);
+  });
+
+  it('afterschool-users are mirrored only where there are ids to ask for', () => {
+    expect(namesOf('collections: [afterschool-users]')).toEqual([]);
+    expect(namesOf('collections: [afterschool-users]\nafterschools: [a]')).toEqual(['afterschool-users']);
+    expect(namesOf('afterschools: [a]')).toContain('afterschool-users');
+  });
+
+  it.each([
+    '[users, absences, absence-changes, schedules]',
+    '{ absences: { enabled: true }, schedules: {} }',
+  ])('collections of the contract that are still to come are not refused: %s', (collections) => {
+    expect(namesOf(`collections: ${collections}`)).toContain('users');
+  });
+});
+
+describe('settings of a collection', () => {
+  const tenant = tenantWith(
+    'deltaEvery: 90s\ncollections: { results: { deltaEvery: 5m, drop: [comment], ignore: [score], fullPull: { at: "02:30", timeZone: UTC } } }',
+  );
+
+  it('its own come before the tenant’s', () => {
+    expect(collectionSettings(tenant, 'results')).toEqual({
+      enabled: true,
+      deltaEveryMs: 300_000,
+      fullPull: { at: '02:30', timeZone: 'UTC' },
+      drop: ['comment'],
+      pseudonymise: [],
+      ignore: ['score'],
+    });
+  });
+
+  it('the tenant’s hold where it has none', () => {
+    expect(collectionSettings(tenant, 'users')).toEqual({
+      enabled: true,
+      deltaEveryMs: 90_000,
+      fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+      drop: [],
+      pseudonymise: [],
+      ignore: [],
+    });
+  });
+});
+
+describe('partitions', () => {
+  it('progress has one whatever is configured', () => {
+    const { kafka } = load(yamlWith({ kafka: 'partitions: 12' }));
+    expect([partitionsOf(kafka, 'progress'), partitionsOf(kafka, 'users')]).toEqual([1, 12]);
+  });
+
+  it('a map without default keeps the default of 3', () => {
+    const { kafka } = load(yamlWith({ kafka: 'partitions: { results: 6 }' }));
+    expect([partitionsOf(kafka, 'results'), partitionsOf(kafka, 'rejects')]).toEqual([6, 3]);
+  });
+});

@@ -1,0 +1,60 @@
+import { loadConfig, type Config } from '../../../src/config.ts';
+import { RollcallError } from '../../../src/errors.ts';
+
+/** The least that a configuration needs, with places to add to. */
+export function yamlWith(
+  parts: { hub?: string; tenant?: string; kafka?: string; root?: string } = {},
+): string {
+  return [
+    'tenants:',
+    '  - id: north',
+    '    hub:',
+    '      baseUrl: "https://hub.example/north/"',
+    '      tokenUrl: "https://id.example/token"',
+    '      clientId: rollcall',
+    '      clientSecret: "${HUB_SECRET}"',
+    ...indented(parts.hub, 6),
+    ...indented(parts.tenant, 4),
+    'kafka:',
+    '  brokers: ["localhost:9092"]',
+    ...indented(parts.kafka, 2),
+    'registry: { url: "http://localhost:8081" }',
+    ...indented(parts.root, 0),
+    '',
+  ].join('\n');
+}
+
+function indented(text: string | undefined, spaces: number): string[] {
+  return text === undefined ? [] : text.split('\n').map((line) => ' '.repeat(spaces) + line);
+}
+
+export function load(
+  yaml: string,
+  options: { env?: Record<string, string>; files?: Record<string, string> } = {},
+): Config {
+  const files: Record<string, string> = { 'rollcall.yaml': yaml, ...options.files };
+  return loadConfig({
+    path: 'rollcall.yaml',
+    env: options.env ?? { HUB_SECRET: 'hub-secret' },
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return text;
+    },
+  });
+}
+
+/** The refusal of a configuration; fails if there is none, or if it is not ours. */
+export function refusal(attempt: () => unknown): RollcallError {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof RollcallError && error.code === 'CONFIG_INVALID') return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+export function refusalOf(yaml: string, options: Parameters<typeof load>[1] = {}): string {
+  return refusal(() => load(yaml, options)).message;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { load, refusalOf, yamlWith } from './config-text.ts';
+
+describe('places for values', () => {
+  const at = (value: string, options: Parameters<typeof load>[1]) =>
+    load(yamlWith({ hub: `scope: ${value}` }), options).tenants[0]?.hub.scope;
+  const env = { HUB_SECRET: 's', A: 'one', B: 'two', NESTED: '${A}', MULTI: 'x: 1\n- y', EMPTY: '' };
+
+  it.each([
+    ['"${A}"', 'one'],
+    ['${A}', 'one'],
+    ['"${A}-${B}"', 'one-two'],
+    ['"$${A}"', '${A}'],
+    ['"$A"', '$A'],
+    ['"a $ b } c"', 'a $ b } c'],
+    ['"${EMPTY}"', ''],
+  ])('%s is filled', (written, expected) => {
+    expect(at(written, { env })).toBe(expected);
+  });
+
+  it('what is filled in is neither filled again nor read as YAML', () => {
+    expect(at('"${NESTED}"', { env })).toBe('${A}');
+    expect(at('${MULTI}', { env })).toBe('x: 1\n- y');
+  });
+
+  it('a file loses the one line break at its end, and no more', () => {
+    expect(at('"${file:/s}"', { files: { '/s': 'text\n' } })).toBe('text');
+    expect(at('"${file:/s}"', { files: { '/s': 'text\r\n' } })).toBe('text');
+    expect(at('"${file:/s}"', { files: { '/s': ' text\n\n' } })).toBe(' text\n');
+  });
+
+  it.each([
+    ['"${constructor}"', 'environment variable constructor'],
+    ['"${file:/nowhere}"', 'the file /nowhere, which cannot be read (ENOENT)'],
+    ['"${file:}"', 'without a path'],
+    ['"${A"', 'without "}"'],
+    ['"${a b}"', "neither a variable's name"],
+    ['"${}"', "neither a variable's name"],
+  ])('%s is refused', (written, expected) => {
+    const message = refusalOf(yamlWith({ hub: `scope: ${written}` }));
+    expect(message).toContain('line 8: tenants[0].hub.scope');
+    expect(message).toContain(expected);
+  });
+
+  it('numbers and switches may come from variables', () => {
+    const yaml = yamlWith({
+      root: 'http: { port: "${PORT}" }\ndeletions: { perDay: "${DAY}", withholdAbove: { ratio: "${R}" } }',
+    });
+    const config = load(yaml, { env: { HUB_SECRET: 's', PORT: '0', DAY: 'false', R: '0.1' } });
+    expect(config.http.port).toBe(0);
+    expect(config.deletions).toEqual({ perDay: false, withholdAbove: { rows: 50, ratio: 0.1 } });
+  });
+
+  it('TLS files may be named by path or given as text', () => {
+    const cert = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
+    const yaml = yamlWith({ kafka: 'ssl: { ca: /ca.pem, cert: "${CERT}", key: "${file:/key.pem}" }' });
+    const { ssl } = load(yaml, {
+      env: { HUB_SECRET: 's', CERT: cert },
+      files: { '/ca.pem': `${cert}\n`, '/key.pem': '-----BEGIN PRIVATE KEY-----' },
+    }).kafka;
+    expect(ssl).toMatchObject({ ca: cert, cert, rejectUnauthorized: true });
+    expect(refusalOf(yamlWith({ kafka: 'ssl: { ca: /gone.pem }' }))).toMatch(/kafka\.ssl\.ca .*\/gone\.pem/);
+    expect(
+      refusalOf(yamlWith({ kafka: 'ssl: { ca: /ca.pem }' }), {
+        env: { HUB_SECRET: 's' },
+        files: { '/ca.pem': 'no' },
+      }),
+    ).toContain('no PEM');
+  });
+});

@@ -1,0 +1,229 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config.ts';
+import { EXIT, exitCodeOf } from '../../../src/errors.ts';
+import { load, refusal, refusalOf, yamlWith } from './config-text.ts';
+
+describe('defaults', () => {
+  it('a configuration with only what is needed has the defaults of the contract', () => {
+    const config = load(yamlWith());
+    expect(config.tenants[0]).toMatchObject({
+      hub: {
+        clientAuth: 'basic',
+        scope: '',
+        pageSize: 1000,
+        paging: 'auto',
+        maxConcurrentRequests: 4,
+        requestTimeoutMs: 60_000,
+      },
+      fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+      deltaEveryMs: 60_000,
+      deltaOverlapMs: 300_000,
+      afterschools: [],
+      schedules: { students: 'absent', daysBack: 7, daysAhead: 14 },
+      absences: { forgetAfterMs: 30 * 86_400_000 },
+    });
+    expect(config.kafka).toMatchObject({
+      topicPrefix: 'rollcall',
+      replicationFactor: 3,
+      partitions: { default: 3 },
+      ssl: false,
+    });
+    expect(config.http).toEqual({ host: '127.0.0.1', port: 8080 });
+    expect(config.deletions).toEqual({ withholdAbove: { rows: 50, ratio: 0.05 }, perDay: true });
+    expect(config.redis).toBeUndefined();
+  });
+
+  it('slashes at the end of an address do not end up in the middle of a path', () => {
+    expect(load(yamlWith()).tenants[0]?.hub.baseUrl).toBe('https://hub.example/north');
+  });
+});
+
+describe('every problem at once, each with its path and line', () => {
+  it('a missing variable, an unknown key and a bad value are told together', () => {
+    const message = refusalOf(yamlWith({ hub: 'pageSize: ten', root: 'htpp: {}' }), { env: {} });
+    expect(message.split('\n')).toEqual([
+      'rollcall.yaml has 3 problems:',
+      '  line 7: tenants[0].hub.clientSecret needs the environment variable HUB_SECRET, which is not set',
+      '  line 8: tenants[0].hub.pageSize must be a whole number',
+      '  line 12: htpp is not a known key; did you mean "http"?',
+    ]);
+  });
+
+  it.each([
+    ['hub: an unknown key', { hub: 'base_url: x' }, 'tenants[0].hub.base_url', 'did you mean "baseUrl"'],
+    ['a key near nothing', { root: 'zebra: 1' }, 'zebra', 'known here: tenants, kafka'],
+    ['a key in settings', { tenant: 'collections: { results: { dorp: [] } }' }, 'results.dorp', '"drop"'],
+    ['a collection as a key', { tenant: 'collections: { result: {} }' }, 'collections.result', '"results"'],
+    ['a collection in a list', { tenant: 'collections: [user]' }, 'collections[0]', '"users"'],
+    ['__proto__ as a key', { tenant: '__proto__: {}' }, 'tenants[0].__proto__', 'not a known key'],
+    ['__proto__ in a map', { tenant: 'collections: { __proto__: {} }' }, '__proto__', 'not a known key'],
+    ['constructor as a key', { tenant: 'constructor: {}' }, 'tenants[0].constructor', 'not a known key'],
+    ['a section without a value', { root: 'http:' }, 'http', 'has no value'],
+    ['an unknown time zone', { tenant: 'fullPull: { timeZone: Oslo }' }, 'timeZone', 'Europe/Oslo'],
+    ['an offset as a time zone', { tenant: 'fullPull: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
+    ['an hour that is none', { tenant: 'fullPull: { at: "24:00" }' }, 'fullPull.at', 'HH:MM'],
+    ['a duration without unit', { tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'no duration'],
+    ['a duration as a number', { tenant: 'deltaEvery: 60' }, 'deltaEvery', 'duration'],
+    ['a delta that never pauses', { tenant: 'deltaEvery: 0s' }, 'deltaEvery', 'between'],
+    ['a page size of nothing', { hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
+    ['a way of paging', { hub: 'paging: keysets' }, 'hub.paging', 'did you mean "keyset"'],
+    ['credentials that are not there', { kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
+    ['no partitions', { kafka: 'partitions: 0' }, 'kafka.partitions', 'at least 1'],
+    [
+      'partitions of progress',
+      { kafka: 'partitions: { progress: 3 }' },
+      'partitions.progress',
+      'not a known',
+    ],
+    ['a mechanism', { kafka: 'sasl: { mechanism: gssapi, username: u, password: p }' }, 'mechanism', 'plain'],
+    [
+      'a certificate without key',
+      { kafka: 'ssl: { cert: "-----BEGIN X-----" }' },
+      'kafka.ssl.key',
+      'missing',
+    ],
+    ['a Redis scheme', { root: 'redis: { url: "http://h" }' }, 'redis.url', 'redis://'],
+    ['a short key', { root: 'pseudonymise: { key: short }' }, 'pseudonymise.key', '16'],
+    ['a port', { root: 'http: { port: 65536 }' }, 'http.port', 'at most 65535'],
+    ['a ratio', { root: 'deletions: { withholdAbove: { ratio: 5 } }' }, 'ratio', 'at most 1'],
+    ['text where a list is', { tenant: 'afterschools: one' }, 'afterschools', 'must be a list'],
+    ['a number as an id', { tenant: 'afterschools: [5]' }, 'afterschools[0]', 'in quotes'],
+  ])('%s is refused', (_name, parts, path, hint) => {
+    const message = refusalOf(yamlWith(parts));
+    expect(message).toContain(path);
+    expect(message).toContain(hint);
+    expect(message).toMatch(/line \d+: /);
+  });
+
+  it.each([
+    ['http://user:pw@hub.example', 'must not hold a user name'],
+    ['https://hub.example/?a=b', 'query'],
+    ['https://hub.example/#', 'fragment'],
+    ['ftp://hub.example', 'https:// or http://'],
+    ['hub.example', 'no address'],
+  ])('the address %s is refused', (url, hint) => {
+    const message = refusalOf(yamlWith().replace('https://hub.example/north/', url));
+    expect(message).toContain('tenants[0].hub.baseUrl');
+    expect(message).toContain(hint);
+  });
+
+  it.each(['localhost', 'kafka://localhost:9092', 'a:b@localhost:9092', 'localhost:9092,other:9092'])(
+    'the broker %s is refused',
+    (broker) => {
+      const message = refusalOf(yamlWith().replace('localhost:9092', broker));
+      expect(message).toContain('kafka.brokers[0] must be host:port');
+    },
+  );
+
+  it('a duration too long to count is refused, not taken as none', () => {
+    expect(refusalOf(yamlWith({ tenant: 'deltaEvery: 999999999999d' }))).toContain(
+      'deltaEvery must be between',
+    );
+  });
+
+  it('two tenants with one id are refused, as they would share topics', () => {
+    const yaml = yamlWith();
+    const tenant = yaml.slice(yaml.indexOf('  - id'), yaml.indexOf('kafka:'));
+    const message = refusalOf(yaml.replace('kafka:', `${tenant}kafka:`));
+    expect(message).toContain('tenants[1].id is the same as tenants[0].id');
+  });
+
+  it('a refusal ends the command with 2', () => {
+    expect(exitCodeOf(refusal(() => load('')))).toBe(EXIT.badUse);
+  });
+
+  it.each([
+    ['ENOENT', 'There is no configuration at ./rollcall.yaml', 'examples/rollcall.yaml'],
+    ['EACCES', 'The configuration ./rollcall.yaml cannot be read (EACCES)', 'may read'],
+  ])('a file that gives %s is told with what to do', (code, message, remedy) => {
+    const readFile = () => {
+      throw Object.assign(new Error('not shown'), { code });
+    };
+    const error = refusal(() => loadConfig({ path: './rollcall.yaml', env: {}, readFile }));
+    expect(error.message).toBe(message);
+    expect(error.remedy).toContain(remedy);
+  });
+});
+
+describe('fields that must stay as they are', () => {
+  it.each([
+    ['drop', 'results', 'sourcedId'],
+    ['pseudonymise', 'users', 'sourcedId'],
+    ['drop', 'absence-versions', 'replaces'],
+    ['pseudonymise', 'absence-versions', 'fromTime'],
+  ])('%s of %s.%s is refused', (kind, collection, field) => {
+    const message = refusalOf(
+      yamlWith({
+        tenant: `collections: { ${collection}: { ${kind}: [${field}] } }`,
+        root: 'pseudonymise: { key: 0123456789abcdef }',
+      }),
+    );
+    expect(message).toContain(`tenants[0].collections.${collection}.${kind}[0]`);
+  });
+
+  it('the same field of a collection that can do without it is dropped', () => {
+    const config = load(yamlWith({ tenant: 'collections: { results: { drop: [replaces] } }' }));
+    expect(config.tenants[0]?.collections.results.drop).toEqual(['replaces']);
+  });
+
+  it('pseudonymise without a key is refused, also beside other problems', () => {
+    const tenant = 'collections: { users: { pseudonymise: [email] } }\nzebra: 1';
+    const message = refusalOf(yamlWith({ tenant }));
+    expect(message).toContain('tenants[0].collections.users.pseudonymise needs pseudonymise.key');
+    expect(message).toContain('tenants[0].zebra');
+  });
+});
+
+describe('broken YAML', () => {
+  it.each([
+    ['a quote that does not end', 'a: "b\nc', /line \d+: .*lacks a character.*column \d+/],
+    ['a tab', 'a:\n\tb: 1', /line 2: .*tab.*column 1/],
+    ['a key twice', 'a: 1\na: 2', /line 2: .*key twice/],
+    ['a second document', 'a: 1\n---\nb: 2', /second document/],
+    ['nothing', '', /is empty/],
+    ['a list', '- a', /must be a map/],
+    ['a very deep file', '['.repeat(20_000), /rollcall\.yaml/],
+    ['aliases that multiply', aliasBomb(), /aliases/],
+  ])('%s is refused with its place', (_name, yaml, expected) => {
+    expect(refusalOf(yaml)).toMatch(expected);
+  });
+
+  it('text that begins with * or ! is told to need quotes', () => {
+    expect(refusalOf(yamlWith({ root: 'redis: { url: "redis://h", password: *pass }' }))).toMatch(
+      /redis\.password .*needs quotes/,
+    );
+    expect(refusalOf(yamlWith({ root: 'redis: { url: "redis://h", password: !pass word }' }))).toMatch(
+      /needs quotes/,
+    );
+  });
+});
+
+function aliasBomb(): string {
+  const lines = Array.from({ length: 12 }, (_, index) => {
+    const items = Array.from({ length: 12 }, () => `*a${index}`).join(', ');
+    return `a${index + 1}: &a${index + 1} [${items}]`;
+  });
+  return ['a0: &a0 [x]', ...lines].join('\n');
+}
+
+describe('the example', () => {
+  it('examples/rollcall.yaml is accepted and names every key', () => {
+    const text = readFileSync(new URL('../../../examples/rollcall.yaml', import.meta.url), 'utf8');
+    const names = [...text.matchAll(/[^$]\$\{([A-Z_]+)\}/g)].map((match) => match[1] ?? '');
+    const env = Object.fromEntries(names.map((name) => [name, `${name}-0123456789`]));
+    env['KAFKA_CA'] = '-----BEGIN CERTIFICATE-----';
+    const config = load(text, { env });
+    const schema = readFileSync(new URL('../../../config.schema.json', import.meta.url), 'utf8');
+    const keys = new Set(
+      [...schema.matchAll(/"(\w+)": \{\n\s+"(?:description|type|default|anyOf|minItems|maxItems)/g)].map(
+        (match) => match[1] ?? '',
+      ),
+    );
+    // Words of JSON Schema itself, and the two that are only in a comment of the example.
+    for (const word of ['items', 'propertyNames', 'additionalProperties', 'placeholder']) keys.delete(word);
+    expect(keys.size).toBeGreaterThan(50);
+    expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(text))).toEqual([]);
+    expect(config.tenants).toHaveLength(1);
+  });
+});

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { jsonText } from '../../../src/core/json-text.ts';
+import { parseLossless } from '../../../src/core/lossless-json.ts';
+import { isRawJson } from '../../../src/core/raw-json.ts';
+
+describe('parseLossless', () => {
+  it.each([
+    '12345678901234567890',
+    '-9007199254740993',
+    '0.1000000000000000055511151231257827',
+    '1e400',
+    '-1E-400',
+    '1.00000000000000000001',
+    '123456789012345678901234567890.5e3',
+  ])('the digits of %s are lost', (digits) => {
+    for (const text of [`{"a":${digits}}`, `[${digits}]`, `[1, ${digits} ]`, `{"a":{"b":[\n${digits}\n]}}`, digits]) {
+      expect(jsonText(parseLossless(text))).toBe(text.replaceAll(/\s/g, ''));
+    }
+  });
+
+  it.each(['1e2', '1.0', '100000000000000000000000', '1E+23', '0.30000000000000004', '9007199254740992', '0e999', '0.00000000000000000000'])(
+    '%s, which a double holds, stops being a number',
+    (digits) => {
+      expect(parseLossless(`{"a":${digits}}`)).toEqual({ a: Number(digits) });
+    },
+  );
+
+  it('a number inside a text is taken for a number', () => {
+    const texts = ['12345678901234567890', ':12345678901234567890', '":12345678901234567890', '\\":[1e400,', '\\', '\\\\'];
+    for (const text of texts) {
+      const row = { a: text, [text]: [text], b: 1 };
+      expect(parseLossless(JSON.stringify(row))).toEqual(row);
+      const withNumber = `{"n":12345678901234567890,${JSON.stringify(row).slice(1)}`;
+      expect(jsonText(parseLossless(withNumber))).toBe(withNumber);
+    }
+  });
+
+  it('any JSON comes back as something else than JSON.parse gives', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(JSON.stringify(parseLossless(text))).toEqual(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a number of any digits comes back with other digits', () => {
+    const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,4})?$/);
+    fc.assert(
+      fc.property(digits, (number) => {
+        const [read] = parseLossless(`[${number}]`) as [unknown];
+        if (isRawJson(read)) expect(read.rawJSON).toBe(number);
+        else expect(sameDecimal(number, String(read))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each(['', '{', '{"a":12345678901234567890.}', '[01234567890123456789]', '[1e]', '{"a":12345678901234567890', '["12345678901234567890]', '<html>'])(
+    'broken text passes for JSON: %j',
+    (text) => {
+      expect(() => parseLossless(text)).toThrow(SyntaxError);
+    },
+  );
+
+  it('deep nesting overflows the stack, or costs the digits beside it', () => {
+    const depth = 200_000;
+    const text = `{"a":${'['.repeat(depth)}12345678901234567890${']'.repeat(depth)}}`;
+    expect(jsonText(parseLossless(text))).toBe(text);
+  });
+
+  it('a `__proto__` in the text reaches a prototype', () => {
+    const text = '{"__proto__":{"polluted":12345678901234567890}}';
+    const read = parseLossless(text) as object;
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+    expect(jsonText(read)).toBe(text);
+  });
+
+  it('a megabyte of digits takes minutes', { timeout: 5000 }, () => {
+    const text = `[1${'0'.repeat(1_000_000)}1,0.${'0'.repeat(1_000_000)}1]`;
+    expect(jsonText(parseLossless(text))).toBe(text);
+  });
+});
+
+/** Independent of the implementation: compares as fractions of integers. */
+function sameDecimal(one: string, other: string): boolean {
+  const [left, right] = [fraction(one), fraction(other)];
+  return left.numerator * right.denominator === right.numerator * left.denominator;
+}
+
+function fraction(text: string): { numerator: bigint; denominator: bigint } {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (match === null) throw new Error(`no number: ${text}`);
+  const [, sign, whole = '', decimals = '', exponent = '0'] = match;
+  const shift = Number(exponent) - decimals.length;
+  const digits = BigInt(`${whole}${decimals}`) * (sign === '-' ? -1n : 1n);
+  return shift >= 0
+    ? { numerator: digits * 10n ** BigInt(shift), denominator: 1n }
+    : { numerator: digits, denominator: 10n ** BigInt(-shift) };
+}

@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+
+import { parseLossless } from '../../../src/core/lossless-json.ts';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { ABSENCE, absencesReader, readable, reference, refused, schemaOf, USER, usersReader } from './support/rows.ts';
+import type { Fields } from './support/rows.ts';
+
+const users = usersReader();
+const absences = absencesReader();
+
+function userWith(fields: object): Fields {
+  return readable(users.read({ sourcedId: 'user-1', ...fields })).value;
+}
+
+function texts(value: Fields): Record<string, string> {
+  return { ...value.additionalFields };
+}
+
+describe('a row that fits', () => {
+  it('a field of the row does not reach the topic', () => {
+    const reading = readable(absences.read(ABSENCE));
+    const decoded = createValueCodec<Fields>(schemaOf('absence-versions')).fromBuffer(absences.encode(reading.value));
+    expect({ ...decoded }).toEqual({
+      ...ABSENCE,
+      dateLastModified: Date.parse(ABSENCE.dateLastModified),
+      fromTime: Date.parse(ABSENCE.fromTime),
+      toTime: Date.parse(ABSENCE.toTime),
+      classesAffected: null,
+      deletedTime: null,
+      additionalFields: {},
+    });
+    expect(reading).toMatchObject({
+      sourcedId: 'absence-1',
+      modifiedAtMs: Date.parse(ABSENCE.dateLastModified),
+      additionalFieldCount: 0,
+    });
+  });
+
+  it('null and omitted differ', () => {
+    const omitted = readable(users.read({ sourcedId: 'user-1' }));
+    const nulls = readable(users.read({ sourcedId: 'user-1', email: null, roles: null, unknown: null }));
+    expect(nulls.value).toEqual(omitted.value);
+    expect(nulls.hash).toEqual(omitted.hash);
+  });
+
+  it('reading changes the row, or the next reading changes this one', () => {
+    const row = structuredClone({ ...USER, metadata: { a: 1 } });
+    const first = readable(users.read(row));
+    const before = structuredClone({ hash: first.hash.toString('hex'), body: users.encode(first.value) });
+    const body = users.encode(first.value);
+    const second = readable(users.read({ ...USER, sourcedId: 'user-2', familyName: 'x'.repeat(100_000) }));
+    users.encode(second.value);
+    expect(row).toEqual({ ...USER, metadata: { a: 1 } });
+    expect(first.hash.toString('hex')).toBe(before.hash);
+    expect(body.equals(before.body)).toBe(true);
+  });
+
+  it.each([true, 'true', 'TRUE', 'True', 1])('%j is not read as true', (spelling) => {
+    expect(userWith({ enabledUser: spelling })).toMatchObject({ enabledUser: true, additionalFields: {} });
+  });
+
+  it.each([false, 'false', 'False', 0])('%j is not read as false', (spelling) => {
+    expect(userWith({ enabledUser: spelling })).toMatchObject({ enabledUser: false, additionalFields: {} });
+  });
+
+  it('`tobedeleted`, or a status that nobody knows, is anything else than a value', () => {
+    for (const status of ['tobedeleted', 'inactive', 'ny']) expect(userWith({ status }).status).toBe(status);
+  });
+});
+
+describe('a value that does not fit', () => {
+  it.each([
+    ['email', 5, '5'],
+    ['email', {}, '{}'],
+    ['email', '\ud800', '"\\ud800"'],
+    ['enabledUser', 'yes', '"yes"'],
+    ['enabledUser', 2, '2'],
+    ['enabledUser', '', '""'],
+    ['grades', '8', '"8"'],
+    ['grades', ['8', 9], '["8",9]'],
+    ['grades', ['8', null], '["8",null]'],
+    ['primaryOrg', 'school-1', '"school-1"'],
+    ['primaryOrg', [], '[]'],
+    ['primaryOrg', { type: 'org' }, '{"type":"org"}'],
+    ['primaryOrg', { sourcedId: ' ' }, '{"sourcedId":" "}'],
+    ['primaryOrg', { sourcedId: 5 }, '{"sourcedId":5}'],
+    ['agents', [{ sourcedId: 'a' }, {}], '[{"sourcedId":"a"},{}]'],
+    ['dateLastModified', '2026-03-04T08:00:00', '"2026-03-04T08:00:00"'],
+    ['dateLastModified', '', '""'],
+    ['dateLastModified', 1_772_611_200_000, '1772611200000'],
+  ])('%s: %j is lost, or guessed', (field, raw, text) => {
+    const value = userWith({ [field]: raw });
+    expect(value[field]).toBeNull();
+    expect(texts(value)).toEqual({ [field]: text });
+  });
+
+  it.each([
+    ['primaryOrg', { sourcedId: 'a', name: 'b' }, { sourcedId: 'a', type: null, href: null }],
+    ['primaryOrg', { sourcedId: 'a', type: 5 }, { sourcedId: 'a', type: null, href: null }],
+    ['dateLastModified', '2026-03-04T08:00:00.123456Z', Date.parse('2026-03-04T08:00:00.123Z')],
+    ['dateLastModified', '2026-03-04T08:00:00+01:00', Date.parse('2026-03-04T07:00:00Z')],
+    ['userIds', [{ type: 'a', identifier: 5 }], [{ type: 'a', identifier: null }]],
+  ])('what %s: %j says beside its type is lost', (field, raw, typed) => {
+    const value = userWith({ [field]: raw });
+    expect(value[field]).toEqual(typed);
+    expect(texts(value)).toEqual({ [field]: JSON.stringify(raw) });
+  });
+
+  it('an oddity deep in a field leaves another field without its own', () => {
+    const roles = [{ role: 'student', org: { sourcedId: 'a', extra: 1 }, beginDate: 'soon' }];
+    const value = userWith({ roles, userIds: USER.userIds });
+    expect(value['roles']).toMatchObject([{ role: 'student', org: { sourcedId: 'a' }, beginDate: null }]);
+    expect(texts(value)).toEqual({ roles: JSON.stringify(roles) });
+  });
+
+  it('a number that a double cannot hold is rounded', () => {
+    const row = parseLossless('{"sourcedId":"a","score":0.12345678901234567890,"n":[12345678901234567890]}');
+    const value = readable(absencesReader({ schema: schemaOf('results'), strictFields: [] }).read(row)).value;
+    expect(value['score']).toBeNull();
+    expect(texts(value)).toEqual({ score: '0.12345678901234567890', n: '[12345678901234567890]' });
+    const odd = readable(users.read(parseLossless('{"sourcedId":"a","primaryOrg":12345678901234567890,"userIds":[12345678901234567890]}')));
+    expect(odd.value).toMatchObject({ primaryOrg: null, userIds: null });
+  });
+
+  it('a field called `__proto__`, `constructor` or `additionalFields` is lost or reaches a prototype', () => {
+    const text = '{"__proto__":{"a":1},"constructor":2,"toString":"3","additionalFields":{"b":4},"hasOwnProperty":5}';
+    const row = { ...(JSON.parse(text) as object), sourcedId: 'user-1' };
+    Object.defineProperty(row, '__proto__', { value: { a: 1 }, enumerable: true });
+    const reading = readable(users.read(row));
+    expect(Object.entries(reading.value.additionalFields).toSorted()).toEqual([
+      ['__proto__', '{"a":1}'],
+      ['additionalFields', '{"b":4}'],
+      ['constructor', '2'],
+      ['hasOwnProperty', '5'],
+      ['toString', '"3"'],
+    ]);
+    expect(reading.additionalFieldCount).toBe(5);
+    expect(users.encode(reading.value).includes('__proto__')).toBe(true);
+    const nested = JSON.parse('{"sourcedId":"org","__proto__":{"type":"x"},"constructor":1}') as object;
+    expect(texts(userWith({ primaryOrg: nested }))).toEqual({ primaryOrg: JSON.stringify(nested) });
+  });
+
+  it('deep nesting throws, or is lost', () => {
+    const depth = 100_000;
+    const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const reading = readable(users.read(parseLossless(`{"sourcedId":"a","metadata":${text},"roles":${text}}`)));
+    expect(reading.value.additionalFields['metadata'] === text).toBe(true);
+    expect(reading.value.additionalFields['roles'] === text).toBe(true);
+  });
+});
+
+describe('a row that cannot be read', () => {
+  it.each([[null], [[]], ['text'], [5], [[{ sourcedId: 'a' }]], [parseLossless('12345678901234567890')]])(
+    '%j, which is no object, passes or throws',
+    (row) => {
+      expect(refused(users.read(row))).toMatchObject({ sourcedId: null, reason: 'the row is not an object' });
+    },
+  );
+
+  it.each([undefined, null, '', ' \t', 5, {}, ['a'], '\udc00'])('sourcedId %j passes for an identifier', (sourcedId) => {
+    const reading = refused(users.read({ sourcedId, givenName: 'Testa' }));
+    expect(reading.sourcedId).toBeNull();
+    expect(reading.rejectId).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(reading.reason).toContain('`sourcedId`');
+    expect(reading.reason).not.toContain('Testa');
+  });
+
+  it.each([
+    ['fromTime', 'in the morning'],
+    ['fromTime', '2026-03-04T08:00:00'],
+    ['fromTime', ''],
+    ['toTime', 5],
+    ['toTime', null],
+    ['toTime', undefined],
+    ['deletedTime', 'yes'],
+    ['deletedTime', true],
+    ['replaces', 'absence-0'],
+    ['replaces', ''],
+    ['replaces', {}],
+    ['replacedBy', [reference('absence', 'a')]],
+    ['replacedBy', { sourcedId: '' }],
+  ])('an absence whose %s is %j passes', (field, raw) => {
+    const row = { ...ABSENCE, [field]: raw };
+    const reading = refused(absences.read(row));
+    expect(reading).toMatchObject({ sourcedId: 'absence-1', rejectId: 'absence-1', text: JSON.stringify(row) });
+    expect(reading.reason).toContain(`\`${field}\``);
+    expect(reading.reason).not.toContain('morning');
+  });
+
+  it.each([
+    { deletedTime: '' },
+    { deletedTime: null },
+    { deletedTime: '2026-03-04T08:00:00.123456+01:00' },
+    { fromTime: '2026-03-04T08:00:00+01:00' },
+    { replaces: { sourcedId: 'absence-0' }, replacedBy: null },
+    { replaces: { ...reference('absence', 'absence-0'), extra: 1 } },
+    { student: 'x', school: 'y', absenceDurationValue: '45' },
+  ])('an absence with %j is refused', (fields) => {
+    expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
+  });
+
+  it('every problem but the first is kept back', () => {
+    const { reason } = refused(absences.read({ fromTime: 1, replaces: 2 }));
+    for (const field of ['sourcedId', 'fromTime', 'toTime', 'replaces']) expect(reason).toContain(`\`${field}\``);
+  });
+
+  it('a re-stamp, an href or the order of keys makes a new reject', () => {
+    const one = refused(users.read({ dateLastModified: '2026-03-04T08:00:00Z', a: reference('x', 'y'), b: 1 }));
+    const other = refused(users.read({ b: 1, a: { ...reference('x', 'y'), href: 'https://other.example' } }));
+    expect(other.hash).toEqual(one.hash);
+    const restamped = refused(users.read({ b: 1, a: reference('x', 'y'), dateLastModified: 'later' }));
+    expect(restamped.rejectId).toBe(one.rejectId);
+    const changed = refused(users.read({ b: 2, a: reference('x', 'y') }));
+    expect(changed.rejectId).not.toBe(one.rejectId);
+    expect(changed.hash).not.toEqual(one.hash);
+  });
+
+  it('a name that UTF-8 cannot hold is merged with another', () => {
+    expect(refused(users.read({ sourcedId: 'a', '\ud800': 1 }))).toMatchObject({ sourcedId: 'a', text: '{"sourcedId":"a","\\ud800":1}' });
+  });
+
+  it('a row that is too large for a record throws, passes, or is kept as text', () => {
+    const reader = usersReader({ maxRecordBytes: 10_000 });
+    const exact = (length: number): object => ({ sourcedId: 'a', email: 'x'.repeat(length) });
+    const overhead = reader.encode(readable(reader.read(exact(9000))).value).length - 9000;
+    expect(reader.read(exact(10_000 - overhead)).kind).toBe('row');
+    expect(refused(reader.read(exact(10_001 - overhead)))).toMatchObject({ sourcedId: 'a', rejectId: 'a' });
+    expect(refused(reader.read(exact(10_001 - overhead))).text).not.toBeNull();
+    const huge = [
+      exact(200_000),
+      { sourcedId: 'a', metadata: 'æ'.repeat(6000) },
+      { sourcedId: 'a', [`name${'x'.repeat(11_000)}`]: 1 },
+      { sourcedId: 'a', grades: Array.from({ length: 20_000 }, () => '') },
+      { sourcedId: 'a', agents: Array.from({ length: 6000 }, () => ({ sourcedId: 'b' })) },
+    ];
+    for (const row of huge) expect(refused(reader.read(row)).text).toBeNull();
+  });
+});

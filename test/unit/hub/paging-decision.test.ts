@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import type { NextLink } from '../../../src/hub/link.ts';
+import {
+  afterPage,
+  beginIn,
+  decidePage,
+  type PageDecision,
+  type PageFacts,
+  type WalkState,
+} from '../../../src/hub/paging-decision.ts';
+
+const LIMIT = 3;
+
+function link(carries: NextLink['carries'], cursor: string | null = null): NextLink {
+  return { url: new URL('http://hub.example/next'), carries, cursor };
+}
+
+const NO_LINK = { paging: false, nextOffered: false, next: null };
+const LAST = { paging: true, nextOffered: false, next: null };
+const FOREIGN = { paging: true, nextOffered: true, next: null };
+const byCursor = (cursor: string) => ({ paging: true, nextOffered: true, next: link('cursor', cursor) });
+const BY_OFFSET = { paging: true, nextOffered: true, next: link('offset') };
+const OPAQUE = { paging: true, nextOffered: true, next: link('opaque') };
+
+function page(ids: string, facts: Partial<PageFacts> = {}): PageFacts {
+  const list = [...ids];
+  return {
+    hasList: true,
+    rowCount: list.length,
+    limit: LIMIT,
+    ids: list,
+    mark: list[0] ?? null,
+    total: null,
+    ...NO_LINK,
+    ...facts,
+  };
+}
+
+const keyset = beginIn('keyset', { auto: true, filtered: false, rowsBefore: 0 });
+const byFilter = beginIn('sourced-id-filter', { auto: true, filtered: false, rowsBefore: 0 });
+const offset = beginIn('offset', { auto: true, filtered: false, rowsBefore: 0 });
+const forced = beginIn('keyset', { auto: false, filtered: false, rowsBefore: 0 });
+
+/** The state after pages were taken and the cursor moved to their last id. */
+function after(state: WalkState, ...pages: PageFacts[]): WalkState {
+  return pages.reduce((known, facts) => {
+    const next = afterPage({ ...known, marks: new Set(known.marks) }, facts, decidePage(known, facts));
+    return { ...next, cursor: facts.ids.at(-1) ?? known.cursor };
+  }, state);
+}
+
+const goOn = (cursor: string): PageDecision => ({ deliver: true, step: { kind: 'cursor', cursor } });
+const nextOffset: PageDecision = { deliver: true, step: { kind: 'offset' } };
+const end = (sign: string) => ({ deliver: true, step: { kind: 'end', sign } });
+const follow = { deliver: true, step: { kind: 'follow' } };
+const down = (to: string, deliver = false) => ({ deliver, step: { kind: 'step-down', to } });
+const broken = { deliver: false, step: { kind: 'broken' } };
+
+const first = page('abc');
+const short = page('ab');
+
+const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
+  // Ends
+  [
+    'a body without a list ends a first page as missing-list',
+    keyset,
+    page('', { hasList: false }),
+    end('missing-list'),
+  ],
+  [
+    'a body without a list ends a later page as missing-list',
+    after(keyset, first),
+    page('', { hasList: false }),
+    end('missing-list'),
+  ],
+  ['an empty first page is no-rows', keyset, page(''), end('no-rows')],
+  [
+    'an empty first page is no-rows though a next link is offered',
+    keyset,
+    page('', byCursor('x')),
+    end('no-rows'),
+  ],
+  ['an empty later page ends', after(keyset, first), page(''), end('empty-page')],
+  [
+    'an empty later page ends though a next link is offered',
+    after(keyset, first),
+    page('', byCursor('x')),
+    end('empty-page'),
+  ],
+  ['a Link without next ends, on a full page', keyset, page('abc', LAST), end('no-next-link')],
+  ['a Link without next ends, on a short page', keyset, page('a', LAST), end('no-next-link')],
+  ['the total reached on a short page ends', keyset, page('ab', { total: 2 }), end('total-reached')],
+  [
+    'the total reached on a later short page ends',
+    after(keyset, page('abc', { total: 5 })),
+    page('de', { total: 5 }),
+    end('total-reached'),
+  ],
+  ['a short page ends once the limit was honoured', after(keyset, first), page('de'), end('short-page')],
+  // No ends
+  ['a short first page does not end: the limit may be clamped', keyset, short, goOn('b')],
+  ['a short page after short pages does not end', after(keyset, short), page('cd'), goOn('d')],
+  [
+    'a short page under another limit than the one honoured does not end',
+    after(keyset, first),
+    page('de', { limit: 9 }),
+    goOn('e'),
+  ],
+  ['a total of 0 does not end a page with rows', keyset, page('ab', { total: 0 }), goOn('b')],
+  [
+    'a total below the rows read does not end',
+    after(keyset, page('ab', { total: 2, ...FOREIGN })),
+    page('cd', { total: 2 }),
+    goOn('d'),
+  ],
+  ['the total reached on a full page does not end', keyset, page('abc', { total: 3 }), goOn('c')],
+  [
+    'a total of rows left does not end where it meets the rows read',
+    after(keyset, page('ab', { total: 6 })),
+    page('cd', { total: 4 }),
+    goOn('d'),
+  ],
+  [
+    'the total reached does not end while a next page is offered',
+    keyset,
+    page('ab', { total: 2, ...byCursor('b') }),
+    follow,
+  ],
+  [
+    'a short page does not end while a next page is offered',
+    after(keyset, first),
+    page('de', byCursor('e')),
+    follow,
+  ],
+  // The way on by keyset
+  ['a link by cursor is followed', keyset, page('abc', byCursor('c')), follow],
+  ['a foreign link is replaced by the own cursor', keyset, page('abc', FOREIGN), goOn('c')],
+  ['a link by offset is replaced by the own cursor', keyset, page('abc', BY_OFFSET), goOn('c')],
+  ['an opaque link is replaced by the own cursor', keyset, page('abc', OPAQUE), goOn('c')],
+  [
+    'a link that does not advance is replaced by the own cursor',
+    after(keyset, first),
+    page('def', byCursor('c')),
+    goOn('f'),
+  ],
+  ['the cursor is the last row with a readable id', keyset, page('abc', { ids: ['a', 'b'] }), goOn('b')],
+  ['a page without ids and link goes on by offset', keyset, page('abc', { ids: [] }), down('offset', true)],
+  ['a page without ids follows a link by cursor', keyset, page('abc', { ids: [], ...byCursor('z') }), follow],
+  // The cursor ignored
+  ['the first page again steps down', after(keyset, first), first, down('sourced-id-filter')],
+  [
+    'the first page again steps down though it is short',
+    after(keyset, short),
+    short,
+    down('sourced-id-filter'),
+  ],
+  [
+    'a page that ends with the cursor steps down',
+    after(keyset, first),
+    page('xyc'),
+    down('sourced-id-filter'),
+  ],
+  ['a page of rows known already steps down', after(keyset, first), page('bc'), down('sourced-id-filter')],
+  [
+    'a page that begins like any before steps down',
+    after(keyset, first, page('def')),
+    page('axy'),
+    down('sourced-id-filter'),
+  ],
+  ['the first page again by filter steps down to offset', after(byFilter, first), first, down('offset')],
+  ['the first page again under prescribed keyset is an error', after(forced, first), first, broken],
+  // By filter
+  ['by filter, links are not followed', byFilter, page('abc', byCursor('c')), goOn('c')],
+  ['by filter, rows that no collation explains step down', byFilter, page('cab'), down('offset')],
+  [
+    'by filter, a total of what is left ends',
+    after(byFilter, page('abc', { total: 5 })),
+    page('de', { total: 2 }),
+    end('total-reached'),
+  ],
+  [
+    'by filter, an end with fewer rows than the total steps down',
+    after(byFilter, page('abc', { total: 9 })),
+    page(''),
+    down('offset', true),
+  ],
+  [
+    'by filter, an end with fewer rows than came before steps down',
+    { ...byFilter, rowsBefore: 4 },
+    page('abc', LAST),
+    down('offset', true),
+  ],
+  [
+    'by filter, no rows where there were some steps down',
+    { ...byFilter, rowsBefore: 4 },
+    page(''),
+    down('offset', true),
+  ],
+  [
+    'by filter, the unfiltered total of a delta means nothing',
+    after({ ...byFilter, filtered: true }, page('abc', { total: 9 })),
+    page(''),
+    end('empty-page'),
+  ],
+  // By offset
+  ['by offset, the own offset goes on', offset, first, nextOffset],
+  ['by offset, the own offset goes on instead of the link’s', offset, page('abc', BY_OFFSET), nextOffset],
+  ['by offset, an opaque link is followed', offset, page('abc', OPAQUE), follow],
+  ['by offset, an overlapping page is news', after(offset, first), page('cde'), nextOffset],
+  [
+    'by offset, a repeated page is not delivered and tried once more',
+    after(offset, first),
+    first,
+    { ...nextOffset, deliver: false },
+  ],
+  ['by offset, a full page that comes for ever is an error', after(offset, first, first), first, broken],
+  [
+    'by offset, a short page that comes for ever is all there is',
+    after(offset, short, short),
+    short,
+    { deliver: false, step: { kind: 'end', sign: 'repeated-page' } },
+  ],
+  [
+    'by offset, a short page that comes for ever below the total is an error',
+    after(offset, page('ab', { total: 9 }), page('ab', { total: 9 })),
+    page('ab', { total: 9 }),
+    broken,
+  ],
+];
+
+describe('what to do after a page', () => {
+  it.each(TABLE)('%s', (_, state, facts, expected) => {
+    expect(decidePage(state, facts)).toMatchObject(expected);
+  });
+
+  it('no row of the table is told twice', () => {
+    expect(new Set(TABLE.map(([name]) => name)).size).toBe(TABLE.length);
+  });
+});

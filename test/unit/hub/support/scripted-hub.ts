@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
+import type { HubEvent } from '../../../../src/hub/events.ts';
+import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
+import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
+
+export interface AskedRequest {
+  readonly path: string;
+  readonly url: URL;
+  readonly query: URLSearchParams;
+  readonly authorization: string | undefined;
+}
+
+export type Script = (request: AskedRequest, response: ServerResponse) => void | Promise<void>;
+
+export interface ScriptedServer extends AsyncDisposable {
+  readonly origin: string;
+  readonly asked: AskedRequest[];
+}
+
+/** An HTTP server that does what the script says, on a free port. */
+export async function serve(script: Script): Promise<ScriptedServer> {
+  const asked: AskedRequest[] = [];
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+    const seen = {
+      path: url.pathname,
+      url,
+      query: url.searchParams,
+      authorization: request.headers.authorization,
+    };
+    asked.push(seen);
+    request.resume();
+    void Promise.resolve(script(seen, response)).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+export function sendJson(
+  response: ServerResponse,
+  body: unknown,
+  options: { status?: number; headers?: Record<string, string> } = {},
+): void {
+  response.writeHead(options.status ?? 200, { 'content-type': 'application/json', ...options.headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+export interface TestHub extends AsyncDisposable {
+  readonly hub: Hub;
+  readonly server: ScriptedServer;
+  readonly events: HubEvent[];
+  readonly sleeps: number[];
+  /** Requests for data, without those for tokens. */
+  data(): AskedRequest[];
+}
+
+const PREFIX = '/tenant';
+
+/** A client and the server it talks to; tokens are given out unless the script answers `/token` itself. */
+export async function testHub(
+  script: Script,
+  options: Partial<HubOptions> & { tokenScript?: Script } = {},
+): Promise<TestHub> {
+  let tokens = 0;
+  const { tokenScript, ...overrides } = options;
+  const server = await serve(async (request, response) => {
+    if (request.path !== '/token') return script(request, response);
+    if (tokenScript !== undefined) return tokenScript(request, response);
+    tokens += 1;
+    return sendJson(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 3600 });
+  });
+  const events: HubEvent[] = [];
+  const sleeps: number[] = [];
+  const hub = createHub({
+    baseUrl: `${server.origin}${PREFIX}`,
+    tokenUrl: `${server.origin}/token`,
+    clientId: 'id',
+    clientSecret: () => 's3cret',
+    clientAuth: 'basic',
+    scope: '',
+    pageSize: 3,
+    paging: 'auto',
+    maxConcurrentRequests: 4,
+    random: () => 0,
+    sleep: (ms) => {
+      sleeps.push(ms);
+      return Promise.resolve();
+    },
+    onEvent: (event) => events.push(event),
+    ...overrides,
+  });
+  return {
+    hub,
+    server,
+    events,
+    sleeps,
+    data: () => server.asked.filter(({ path }) => path !== '/token'),
+    async [Symbol.asyncDispose]() {
+      await hub[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface WholeWalk {
+  readonly pages: HubPage[];
+  readonly end: WalkEnd;
+  /** `sourcedId`s in the order they came. */
+  readonly ids: string[];
+}
+
+/** Walks to the end. */
+export async function readAll(
+  hub: Hub,
+  name: CollectionName,
+  options: Partial<ReadOptions> = {},
+): Promise<WholeWalk> {
+  const walk = hub.readPages({
+    collection: collectionNamed(name),
+    stamp: () => 0,
+    signal: new AbortController().signal,
+    ...options,
+  });
+  const pages: HubPage[] = [];
+  for (;;) {
+    const next = await walk.next();
+    if (next.done === true) {
+      const ids = pages.flatMap(({ rows }) =>
+        rows.map((row) => String((row as { sourcedId?: unknown }).sourcedId)),
+      );
+      return { pages, end: next.value, ids };
+    }
+    pages.push(next.value);
+  }
+}

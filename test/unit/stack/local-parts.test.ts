@@ -1,0 +1,59 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fetchParts } from '../../../stack/local-parts.ts';
+
+let folder: string;
+let cache: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-parts-'));
+  cache = join(folder, 'rollcall');
+  vi.stubEnv('XDG_CACHE_HOME', folder);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Puts a program named mvn first in the PATH. `$target` is the folder that it is asked to fill. */
+async function installMaven(script: string): Promise<void> {
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  const head = '#!/bin/sh\nfor arg; do case "$arg" in -DoutputDirectory=*) target="${arg#*=}";; esac; done\n';
+  await writeFile(join(bin, 'mvn'), head + script);
+  await chmod(join(bin, 'mvn'), 0o755);
+  vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
+}
+
+const say = () => undefined;
+
+describe('fetchParts', () => {
+  it('a file that is not what was recorded is never installed', async () => {
+    await installMaven('echo tampered > "$target/embedded-redis-1.4.3.jar"');
+    await expect(fetchParts(['redis'], { say })).rejects.toThrow(
+      /embedded-redis-1\.4\.3\.jar is not what .*checksums\.txt says/,
+    );
+    expect(await readdir(cache)).toEqual([]);
+  });
+
+  it('a file that Maven did not bring is not passed over', async () => {
+    await installMaven('exit 0');
+    await expect(fetchParts(['redis'], { say })).rejects.toThrow('SHA-256 missing');
+  });
+
+  it('when Maven fails, the end of its output is shown, without its progress', async () => {
+    await installMaven('printf "Progress (1): 1/2 MB\\r"; echo "[ERROR] Unknown host"; exit 1');
+    const failure = await fetchParts(['kafka'], { say }).catch((error: unknown) => String(error));
+    expect(failure).toContain('Maven could not fetch kafka (exit 1)');
+    expect(failure).toContain('[ERROR] Unknown host');
+    expect(failure).not.toContain('Progress');
+  });
+
+  it('what an interrupted run left is removed', async () => {
+    await mkdir(join(cache, 'download-half'), { recursive: true });
+    await installMaven('exit 1');
+    await expect(fetchParts(['kafka'], { say })).rejects.toThrow('Maven could not fetch');
+    expect(await readdir(cache)).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withPidLock } from '../../../scripts/pid-lock.mjs';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-lock-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('withPidLock', () => {
+  it('two at once never work side by side', async () => {
+    const lock = join(folder, 'lock');
+    let inside = 0;
+    let most = 0;
+    const work = async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await sleep(5);
+      inside -= 1;
+    };
+    await Promise.all(Array.from({ length: 8 }, () => withPidLock(lock, work, { pollIntervalMs: 1 })));
+    expect(most).toBe(1);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('a lock whose owner was killed does not block for ever', async () => {
+    const lock = join(folder, 'lock');
+    const gone = spawnSync('true').pid;
+    await writeFile(lock, String(gone));
+    let waits = 0;
+    expect(await withPidLock(lock, async () => 'done', { onWait: () => (waits += 1) })).toBe('done');
+    expect(waits).toBe(0);
+  });
+
+  it('work that fails does not keep the lock', async () => {
+    const lock = join(folder, 'lock');
+    await expect(withPidLock(lock, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(existsSync(lock)).toBe(false);
+  });
+});

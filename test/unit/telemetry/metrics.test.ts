@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { Registry, register } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { hubOutcomeOf } from '../../../src/telemetry/hub-outcome.ts';
+import { createMetrics, type RowCounts } from '../../../src/telemetry/metrics.ts';
+
+const SCOPE = { tenant: 'north', collection: 'users' } as const;
+
+function fresh() {
+  const registry = new Registry();
+  return { registry, metrics: createMetrics(registry, { process: false }) };
+}
+
+describe('metrics', () => {
+  it('appear with their names, labels and values', async () => {
+    const { registry, metrics } = fresh();
+    metrics.countRows(SCOPE, { unchanged: 5, created: 2, updated: 1, rejected: 1, skipped: 1 });
+    metrics.countDeleted(SCOPE, 4);
+    metrics.setWithheld(SCOPE, 60);
+    metrics.setRejects(SCOPE, 1);
+    metrics.passStarted(SCOPE, 'DELTA');
+    metrics.passStarted(SCOPE, 'FULL');
+    metrics.passEnded(SCOPE, { mode: 'FULL', seconds: 2, completedAtMs: 1_700_000_000_500 });
+    metrics.setWatermarkLag(SCOPE, 12.5);
+    metrics.hubRequest('north', { outcome: 'timeout', seconds: 60 });
+    metrics.transaction('north', { outcome: 'committed', seconds: 0.02 });
+    metrics.setOwner('north', true);
+    const lines = (await registry.metrics()).split('\n');
+    const scope = 'tenant="north",collection="users"';
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `rollcall_rows_seen_total{${scope}} 10`,
+        `rollcall_rows_unchanged_total{${scope}} 5`,
+        `rollcall_rows_created_total{${scope}} 2`,
+        `rollcall_rows_updated_total{${scope}} 1`,
+        `rollcall_rows_rejected_total{${scope}} 1`,
+        `rollcall_rows_skipped_total{${scope}} 1`,
+        `rollcall_rows_deleted_total{${scope}} 4`,
+        `rollcall_deletions_withheld{${scope}} 60`,
+        `rollcall_rejects{${scope}} 1`,
+        `rollcall_pass_in_progress{${scope},mode="delta"} 1`,
+        `rollcall_pass_in_progress{${scope},mode="full"} 0`,
+        `rollcall_last_complete_pass_timestamp_seconds{${scope},mode="full"} 1700000000.5`,
+        `rollcall_pass_duration_seconds_sum{${scope},mode="full"} 2`,
+        `rollcall_watermark_lag_seconds{${scope}} 12.5`,
+        'rollcall_hub_requests_total{tenant="north",outcome="timeout"} 1',
+        'rollcall_hub_request_seconds_sum{tenant="north"} 60',
+        'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
+        'rollcall_transaction_seconds_count{tenant="north"} 1',
+        'rollcall_owner{tenant="north"} 1',
+      ]),
+    );
+    const bare = lines.filter((line) => line.startsWith('# HELP') && line.split(' ').length < 5);
+    expect(bare).toEqual([]);
+  });
+
+  it('rows seen are always the sum of what became of them', async () => {
+    const count = fc.option(fc.nat(1000), { nil: undefined });
+    const counts = fc.record({
+      unchanged: count,
+      created: count,
+      updated: count,
+      rejected: count,
+      skipped: count,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(counts, { maxLength: 5 }), async (pages: RowCounts[]) => {
+        const { registry, metrics } = fresh();
+        metrics.prepare(SCOPE);
+        for (const page of pages) metrics.countRows(SCOPE, page);
+        const value = async (name: string) =>
+          (await registry.getSingleMetric(`rollcall_rows_${name}_total`)?.get())?.values[0]?.value ?? 0;
+        const fates = await Promise.all(
+          ['unchanged', 'created', 'updated', 'rejected', 'skipped'].map(value),
+        );
+        expect(await value('seen')).toBe(fates.reduce((sum, each) => sum + each, 0));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('an incomplete pass does not count as the last complete one', async () => {
+    const { registry, metrics } = fresh();
+    metrics.passEnded(SCOPE, { mode: 'FULL', seconds: 1, completedAtMs: null });
+    expect(await registry.metrics()).not.toMatch(/^rollcall_last_complete_pass_timestamp_seconds\{/m);
+  });
+
+  it('counters of a scope exist before anything happened, so that a first failure shows as an increase', async () => {
+    const { registry, metrics } = fresh();
+    metrics.prepare(SCOPE);
+    expect(await registry.metrics()).toContain(
+      'rollcall_rows_rejected_total{tenant="north",collection="users"} 0',
+    );
+  });
+
+  it('a larger object as scope does not bring labels that nobody knows', () => {
+    const { metrics } = fresh();
+    const larger = { ...SCOPE, student: 'x' };
+    expect(() => metrics.countRows(larger, { created: 1 })).not.toThrow();
+  });
+
+  it('nothing is kept in a registry that others share', async () => {
+    const { registry } = fresh();
+    createMetrics(new Registry(), { process: true });
+    expect(await register.metrics()).toBe('\n');
+    expect(await registry.metrics()).not.toContain('process_cpu');
+  });
+});
+
+describe('outcomes of hub requests', () => {
+  it.each([
+    ['HUB_UNAVAILABLE', 429, 'rate-limited'],
+    ['HUB_UNAVAILABLE', 503, 'unavailable'],
+    ['HUB_TIMEOUT', null, 'timeout'],
+    ['HUB_FORBIDDEN', 403, 'unauthorised'],
+    ['HUB_BODY_INVALID', 200, 'invalid'],
+    ['INTERNAL', null, 'invalid'],
+  ] as const)('%s with %s counts as %s', (code, status, outcome) => {
+    expect(hubOutcomeOf(code, status)).toBe(outcome);
+  });
+});
