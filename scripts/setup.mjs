@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { withPidLock } from './pid-lock.mjs';
 
 export const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-export const requiredNodeMajor = 24;
+const requiredNodeMajor = 24;
 
 /** What went wrong, in words meant for the person at the keyboard. */
 export class SetupError extends Error {}

@@ -5,7 +5,7 @@ import { flag, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import type { FillSources } from './config/fill.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
-import { formatPath, problemsError, type Problem } from './config/problem.ts';
+import { formatPath, problemsError, type KeyPath, type Problem } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
 import { tenant, type CollectionSettings } from './config/tenant.ts';
 import { readYaml, type YamlFile } from './config/yaml-file.ts';
@@ -24,7 +24,7 @@ import {
  */
 
 /** The schema of `rollcall.yaml`, before variables are filled in (input) and as the program uses it (output). */
-export const configSchema = z.strictObject({
+const configSchema = z.strictObject({
   tenants: z
     .array(tenant)
     .min(1, { error: 'names no tenant' })
@@ -124,8 +124,9 @@ export function loadConfig(options: {
 }
 
 function schemaProblems(error: z.ZodError, file: YamlFile): Problem[] {
-  const schema = configJsonSchema();
-  return problemsOf(error.issues, { ...file, knownKeys: (at) => knownKeys(schema, at) });
+  let schema: JsonSchema | undefined;
+  const keysAt = (at: KeyPath) => knownKeys((schema ??= configJsonSchema()), at);
+  return problemsOf(error.issues, { ...file, knownKeys: keysAt });
 }
 
 function readConfigFile(path: string, readFile: FillSources['readFile']): string {

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { StackError } from './errors.ts';
 import { runCommand } from './run-command.ts';
 
-export const requiredJavaMajor = 17;
+const requiredJavaMajor = 17;
 
 const waysOut = `Either
   - install Java ${requiredJavaMajor} or later and Maven (Debian: apt-get install openjdk-17-jdk-headless maven), and Kafka, the registry and Redis run as local processes; or

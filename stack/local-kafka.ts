@@ -65,7 +65,7 @@ export async function startLocalKafka({
 }
 
 /** What a single broker for development needs; everything else is Kafka's default. */
-export function serverProperties(options: {
+function serverProperties(options: {
   port: number;
   controllerPort: number;
   dataFolder: string;
@@ -90,6 +90,9 @@ export function serverProperties(options: {
     'share.coordinator.state.topic.replication.factor': 1,
     'share.coordinator.state.topic.min.isr': 1,
     'share.coordinator.state.topic.num.partitions': 1,
+    // a broker that was killed may register again only when its session has expired: 9 s by default
+    'broker.session.timeout.ms': 4000,
+    'broker.heartbeat.interval.ms': 1000,
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
   };
   return Object.entries(settings)

@@ -68,6 +68,9 @@ export async function isRedisReady(url: string): Promise<boolean> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     connectTimeout: attemptMs,
+    // a stopped server still accepts connections: the kernel does
+    commandTimeout: attemptMs,
+    enableReadyCheck: false,
   });
   redis.on('error', () => undefined);
   try {

@@ -2,7 +2,7 @@ import picocolors from 'picocolors';
 import { createProgressLine, type ProgressLine, type ProgressStream } from './progress-line.ts';
 import { formatTable, type Column } from './table.ts';
 
-export type Colors = ReturnType<typeof picocolors.createColors>;
+type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** How a verb speaks: data on stdout, everything else on stderr. */
 export interface Output {

@@ -8,4 +8,20 @@ export interface Verb {
 }
 
 /** All verbs there are, in the order of the help text. */
-export const VERBS: readonly Verb[] = [];
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'run',
+    summary: 'mirror all tenants, until stopped',
+    load: async () => (await import('./run.ts')).runCommand(),
+  },
+  {
+    name: 'pull',
+    summary: 'one pass now, then exit',
+    load: async () => (await import('./pull.ts')).pullCommand(),
+  },
+  {
+    name: 'hub',
+    summary: 'the reference hub: an invented school district behind the whole API',
+    load: async () => (await import('./hub.ts')).hubCommand(),
+  },
+];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Secret } from './secret.ts';
 
 /** A Redis address taken apart, so that no password stays in what is shown. */
-export interface RedisAddress {
+interface RedisAddress {
   /** Without user name and password. */
   readonly url: string;
   readonly username: string | undefined;

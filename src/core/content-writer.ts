@@ -175,7 +175,7 @@ function writeSorted(items: readonly unknown[], to: { writeItem: ContentWriter; 
   const copy = Buffer.from(output.bytes.subarray(first, output.end));
   const slices = ends.map((end, index) => copy.subarray((ends[index - 1] ?? first) - first, end - first));
   let at = first;
-  for (const slice of slices.sort(Buffer.compare)) at += slice.copy(output.bytes, at);
+  for (const slice of slices.sort((one, other) => one.compare(other))) at += slice.copy(output.bytes, at);
 }
 
 function reserve(output: Output, bytes: number): void {

@@ -105,32 +105,23 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
   }
 
-  /** Null when the row can be published. */
-  function refusal(draft: Draft, source: Readonly<Record<string, unknown>>): string | null {
-    const problems = draft.problems ?? [];
-    if (isBlank(draft.value['sourcedId']))
-      problems.push('`sourcedId` is missing, or no text that identifies anything');
-    for (const { name, required } of strictFields) {
-      if (required && (source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
-    }
-    if (draft.additional?.every(({ name }) => name.isWellFormed()) === false) {
-      problems.push('the name of a field is not well-formed Unicode');
-    }
-    if (problems.length > 0) return problems.join('; ');
-    if (notes.bytesAtMost <= maxRecordBytes || encodeIntoSlab(draft.value).length <= maxRecordBytes)
-      return null;
-    return `the row takes up more than the ${maxRecordBytes} bytes that a record may have`;
-  }
-
   function read(row: unknown): Reading {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
     const draft: Draft = { value: { ...template }, additional: null, problems: null };
     notes.bytesAtMost = schema.fields.length * SCALAR_BYTES_AT_MOST;
     fill(draft, row);
     const { value, additional } = draft;
-    const reason = refusal(draft, row);
-    const sourcedId = isBlank(value['sourcedId']) ? null : (value['sourcedId'] as string);
-    if (reason !== null || sourcedId === null) return reject(row, { sourcedId, reason: reason ?? '' });
+    const problems = problemsOf(draft, { source: row, strictFields });
+    const sourcedId = readableId(value);
+    if (problems !== null || sourcedId === null) {
+      return reject(row, { sourcedId, reason: (problems ?? []).join('; ') });
+    }
+    if (notes.bytesAtMost > maxRecordBytes && encodeIntoSlab(value).length > maxRecordBytes) {
+      return reject(row, {
+        sourcedId,
+        reason: `an Avro value of more than ${maxRecordBytes} bytes fits no record`,
+      });
+    }
     return {
       kind: 'row',
       sourcedId,
@@ -142,6 +133,28 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   }
 
   return { read, encode: (value) => Buffer.from(encodeIntoSlab(value)) };
+}
+
+function readableId(value: Readonly<Record<string, unknown>>): string | null {
+  const { sourcedId } = value;
+  return typeof sourcedId === 'string' && !isBlank(sourcedId) ? sourcedId : null;
+}
+
+/** Null when there are none. */
+function problemsOf(
+  draft: Draft,
+  row: { source: Readonly<Record<string, unknown>>; strictFields: readonly StrictField[] },
+): string[] | null {
+  const problems = draft.problems ?? [];
+  if (readableId(draft.value) === null)
+    problems.push('`sourcedId` is missing, or no text that identifies anything');
+  for (const { name, required } of row.strictFields) {
+    if (required && (row.source[name] ?? null) === null) problems.push(`\`${name}\` is missing`);
+  }
+  if (draft.additional?.every(({ name }) => name.isWellFormed()) === false) {
+    problems.push('the name of a field is not well-formed Unicode');
+  }
+  return problems.length === 0 ? null : problems;
 }
 
 function additionalTexts(additional: readonly AdditionalField[], notes: ReadNotes): Record<string, string> {

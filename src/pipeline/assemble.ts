@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Kafka, SASLOptions } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import {
   collectionSettings,
@@ -119,7 +119,7 @@ function connectKafka(config: Config, logger: Logger): Kafka {
       brokers,
       clientId: 'rollcall',
       ssl: typeof ssl === 'boolean' ? ssl : withRevealedKey(ssl),
-      sasl: sasl === undefined ? undefined : ({ ...sasl, password: sasl.password.reveal() } as SASLOptions),
+      sasl: sasl === undefined ? undefined : { ...sasl, password: sasl.password.reveal() },
     },
     logger,
   );

@@ -159,6 +159,7 @@ export class CollectionRunner {
       collection,
       mode,
       error,
+      durationMs: this.#parts.now() - startedAtMs,
       retryInMs: concernsTenant(error) ? null : this.#retryInMs(),
     });
   }
@@ -168,7 +169,7 @@ export class CollectionRunner {
     const { deltaEveryMs, random } = this.#parts;
     const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
     const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures - 1, 10));
-    return Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2));
+    return Math.round(Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2)));
   }
 
   /** Sleeps, unless something is demanded. */

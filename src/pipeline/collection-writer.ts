@@ -319,7 +319,8 @@ function rowKeys(readings: readonly KeyedReading[]): string[] {
 
 function addTally(stats: PassStats, tally: PageTally): void {
   stats.rowsSeen += tally.seen;
-  stats.rowsUnchanged += tally.unchanged + tally.overtaken;
+  stats.rowsUnchanged += tally.unchanged;
+  stats.rowsOvertaken += tally.overtaken;
   stats.rowsCreated += tally.created;
   stats.rowsUpdated += tally.updated;
   stats.rowsRejected += tally.rejected;

@@ -7,6 +7,8 @@ import type { PassStats } from './pass-stats.ts';
 /** What happens in the pipeline, for logs, metrics, health and progress lines. Holds no content of rows. */
 export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
+  /** Owned and caught up: passes begin. */
+  | { readonly type: 'session-opened' }
   | { readonly type: 'released' }
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   | {
@@ -36,6 +38,7 @@ export type PipelineEvent =
       readonly collection: CollectionName;
       readonly mode: PassMode;
       readonly error: unknown;
+      readonly durationMs: number;
       readonly retryInMs: number | null;
     }
   | { readonly type: 'not-offered'; readonly collection: CollectionName }

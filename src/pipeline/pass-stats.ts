@@ -8,6 +8,8 @@ export interface PassStats {
   startedAtMs: number;
   rowsSeen: number;
   rowsUnchanged: number;
+  /** Older than what was published since their request was sent. */
+  rowsOvertaken: number;
   rowsCreated: number;
   rowsUpdated: number;
   rowsRejected: number;
@@ -23,6 +25,7 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     ...options,
     rowsSeen: 0,
     rowsUnchanged: 0,
+    rowsOvertaken: 0,
     rowsCreated: 0,
     rowsUpdated: 0,
     rowsRejected: 0,

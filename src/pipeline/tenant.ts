@@ -172,6 +172,7 @@ export async function runTenant(
     try {
       const session = await openSession(parts, both);
       failures = 0;
+      parts.emit({ type: 'session-opened' });
       options.onSession?.(session);
       const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
       try {
@@ -186,8 +187,8 @@ export async function runTenant(
       if (signal.aborted) break;
       if (isFinal(error)) throw error;
       failures += 1;
-      const retryInMs =
-        Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) * (0.5 + parts.random() / 2);
+      const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
+      const retryInMs = Math.round(longestMs * (0.5 + parts.random() / 2));
       parts.emit({ type: 'session-failed', error, retryInMs });
       await parts.sleep(retryInMs, signal).catch(() => undefined);
     } finally {

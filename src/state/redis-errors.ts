@@ -1,7 +1,7 @@
 import { RollcallError } from '../errors.ts';
 
 /** Rights that the Redis user needs on Rollcall's keys: what to grant, for remedies and documentation. */
-const RIGHTS = '+@read +@write +@scripting +@transaction +@connection +info ~<keyPrefix>* ~{<keyPrefix>*';
+const RIGHTS = '+@read +@write +@scripting +@transaction +@connection +info ~{<keyPrefix>*';
 
 type Reply = {
   readonly code: 'INDEX_REFUSED' | 'INDEX_UNREACHABLE';
@@ -93,11 +93,21 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
       remedy: 'Rollcall needs Redis 6.2 or later, or one compatible with it; see the log of Redis.',
     });
   }
-  return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${troubleOf(error)}`, {
-    remedy:
-      'Check that Redis runs and can be reached from here, and redis.url (rediss:// where it wants TLS).',
+  const trouble = troubleOf(error);
+  return new RollcallError('INDEX_UNREACHABLE', `Redis at ${address} does not answer: ${trouble}`, {
+    remedy: /CERT|ALTNAME/.test(trouble)
+      ? 'Use a name that the certificate of Redis names; trust its authority by NODE_EXTRA_CA_CERTS=<file>.'
+      : 'Check that Redis runs and can be reached from here, and redis.url (rediss:// where it wants TLS).',
   });
 }
+
+/** How the client's own texts begin, and the same for people who do not know the client. Wording only: none decides anything. */
+const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
+  ['Command timed out', 'no reply in time'],
+  ['Reached the max retries', 'the connection broke'],
+  ["Stream isn't writeable", 'the connection is away'],
+  ['Unknown RESP type', 'what answers there is no Redis'],
+];
 
 /** A system error's code where there is one: texts may hold whatever the other side sent. */
 function troubleOf(error: unknown): string {
@@ -105,5 +115,5 @@ function troubleOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string') return code;
   if (error instanceof AggregateError) return troubleOf(error.errors[0]);
-  return error.message === '' ? error.name : error.message;
+  return CLIENT_TEXTS.find(([start]) => error.message.startsWith(start))?.[1] ?? error.message;
 }

@@ -58,7 +58,7 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
       level: options.level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      serializers: { err: withoutData, error: withoutData },
+      serializers: { err: withoutData },
       // Children's bindings pass by the formatters, but not by this.
       redact: { paths: SECRET_PATHS, censor: REDACTED },
       formatters: { level: (label) => ({ level: label }), log: (fields) => redactMap(fields) },
@@ -129,8 +129,9 @@ function scrubText(value: unknown, index?: number): unknown {
   return value instanceof Error ? safeErrorMessage(value) : redact(value, 1);
 }
 
+/** What comes as an error; the formatter before this may have made it safe already. */
 function withoutData(value: unknown): unknown {
-  return value instanceof Error ? safeError(value) : value;
+  return value instanceof Error || typeof value === 'string' ? safeError(value) : value;
 }
 
 function isSecretKey(key: string): boolean {

@@ -51,13 +51,18 @@ function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The first frames, without the message that a stack begins with. */
+const FRAME = /^at (.+ \()?(file:\/\/|node:|\/|[A-Z]:\\).*:\d+:\d+\)?$/;
+
+/** The first frames. A stack begins with the message, which may have lines that look like frames. */
 function frames(error: Error): string[] {
-  return (error.stack ?? '')
-    .split('\n')
-    .filter((line) => /^\s+at .*[:)]\d*\)?/.test(line))
-    .slice(0, 4)
-    .map((line) => line.trim());
+  const stack = error.stack ?? '';
+  const start = stack.indexOf(error.message);
+  if (start === -1) return [];
+  const lines = stack.slice(start + error.message.length).split('\n');
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => FRAME.test(line))
+    .slice(0, 4);
 }
 
 /** Takes credentials out of text: `Authorization` values and user names and passwords in addresses. */

@@ -64,6 +64,7 @@ describe('any input', () => {
   };
 
   it('whatever a file holds, nothing but our own error comes out', () => {
+    expect.hasAssertions();
     fc.assert(
       fc.property(tree, (value) => refusedOrLoaded(stringify(value))),
       { numRuns: 300 },
@@ -78,6 +79,7 @@ describe('any input', () => {
   });
 
   it('whatever stands in place of one part, nothing but our own error comes out', () => {
+    expect.hasAssertions();
     const sections = fc.constantFrom(
       'collections',
       'schedules',

@@ -39,6 +39,33 @@ describe('defaults', () => {
   });
 });
 
+describe('the contract', () => {
+  it('its own example is accepted', () => {
+    const config = load(
+      [
+        'tenants:',
+        '  - id: north',
+        '    hub: { baseUrl: "https://hub.example/north", tokenUrl: "https://id.example/token", clientId: "${HUB_ID}", clientSecret: "${HUB_SECRET}", clientAuth: basic, scope: "", pageSize: 1000, paging: auto, maxConcurrentRequests: 4 }',
+        '    collections: all',
+        '    fullPull: { at: "04:00", timeZone: "Europe/Oslo" }',
+        '    deltaEvery: 60s',
+        '    afterschools: []',
+        '    schedules: { students: absent, daysBack: 7, daysAhead: 14 }',
+        'kafka: { brokers: ["localhost:9092"], topicPrefix: rollcall, replicationFactor: 3, partitions: 3, ssl: false, sasl: { mechanism: scram-sha-512, username: "u", password: "${P}" } }',
+        'registry: { url: "http://localhost:8081", username: "u", password: "${P}" }',
+        'redis: { url: "redis://localhost:6379", keyPrefix: rollcall }',
+        'http: { host: 127.0.0.1, port: 8080 }',
+        'deletions: { withholdAbove: { rows: 50, ratio: 0.05 }, perDay: true }',
+        'pseudonymise: { key: "${KEY}" }',
+      ].join('\n'),
+      { env: { HUB_ID: 'id', HUB_SECRET: 's', P: 'p', KEY: '0123456789abcdef' } },
+    );
+    // Written out, the defaults are no different from left out; credentials and Redis are added.
+    expect(config).toMatchObject({ ...load(yamlWith()), tenants: [{ deltaEveryMs: 60_000 }] });
+    expect(config.redis?.keyPrefix).toBe('rollcall');
+  });
+});
+
 describe('every problem at once, each with its path and line', () => {
   it('a missing variable, an unknown key and a bad value are told together', () => {
     const message = refusalOf(yamlWith({ hub: 'pageSize: ten', root: 'htpp: {}' }), { env: {} });

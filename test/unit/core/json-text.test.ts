@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { canonicalText, jsonText } from '../../../src/core/json-text.ts';
@@ -7,7 +7,8 @@ import { rawJson } from '../../../src/core/raw-json.ts';
 /** An array of arrays and objects, `depth` levels of each. */
 function nested(depth: number): unknown {
   let value: unknown = { z: 1, a: 'x' };
-  for (let level = 0; level < depth; level++) value = { b: [value, rawJson('12345678901234567890')], a: null };
+  for (let level = 0; level < depth; level++)
+    value = { b: [value, rawJson('12345678901234567890')], a: null };
   return value;
 }
 
@@ -37,7 +38,23 @@ describe('canonicalText', () => {
   });
 
   it('values that differ have the same text', () => {
-    const different = [{}, [], '', 0, false, null, '0', 'null', [0], ['0'], [[]], [{}], { a: [] }, { a: {} }, { a: '{}' }];
+    const different = [
+      {},
+      [],
+      '',
+      0,
+      false,
+      null,
+      '0',
+      'null',
+      [0],
+      ['0'],
+      [[]],
+      [{}],
+      { a: [] },
+      { a: {} },
+      { a: '{}' },
+    ];
     expect(new Set(different.map((value) => canonicalText(value))).size).toBe(different.length);
   });
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { jsonText } from '../../../src/core/json-text.ts';
@@ -15,20 +15,39 @@ describe('parseLossless', () => {
     '1.00000000000000000001',
     '123456789012345678901234567890.5e3',
   ])('the digits of %s are lost', (digits) => {
-    for (const text of [`{"a":${digits}}`, `[${digits}]`, `[1, ${digits} ]`, `{"a":{"b":[\n${digits}\n]}}`, digits]) {
+    for (const text of [
+      `{"a":${digits}}`,
+      `[${digits}]`,
+      `[1, ${digits} ]`,
+      `{"a":{"b":[\n${digits}\n]}}`,
+      digits,
+    ]) {
       expect(jsonText(parseLossless(text))).toBe(text.replaceAll(/\s/g, ''));
     }
   });
 
-  it.each(['1e2', '1.0', '100000000000000000000000', '1E+23', '0.30000000000000004', '9007199254740992', '0e999', '0.00000000000000000000'])(
-    '%s, which a double holds, stops being a number',
-    (digits) => {
-      expect(parseLossless(`{"a":${digits}}`)).toEqual({ a: Number(digits) });
-    },
-  );
+  it.each([
+    '1e2',
+    '1.0',
+    '100000000000000000000000',
+    '1E+23',
+    '0.30000000000000004',
+    '9007199254740992',
+    '0e999',
+    '0.00000000000000000000',
+  ])('%s, which a double holds, stops being a number', (digits) => {
+    expect(parseLossless(`{"a":${digits}}`)).toEqual({ a: Number(digits) });
+  });
 
   it('a number inside a text is taken for a number', () => {
-    const texts = ['12345678901234567890', ':12345678901234567890', '":12345678901234567890', '\\":[1e400,', '\\', '\\\\'];
+    const texts = [
+      '12345678901234567890',
+      ':12345678901234567890',
+      '":12345678901234567890',
+      '\\":[1e400,',
+      '\\',
+      '\\\\',
+    ];
     for (const text of texts) {
       const row = { a: text, [text]: [text], b: 1 };
       expect(parseLossless(JSON.stringify(row))).toEqual(row);
@@ -51,19 +70,24 @@ describe('parseLossless', () => {
     fc.assert(
       fc.property(digits, (number) => {
         const [read] = parseLossless(`[${number}]`) as [unknown];
-        if (isRawJson(read)) expect(read.rawJSON).toBe(number);
-        else expect(sameDecimal(number, String(read))).toBe(true);
+        expect(isRawJson(read) ? read.rawJSON === number : sameDecimal(number, String(read))).toBe(true);
       }),
       { numRuns: 2000 },
     );
   });
 
-  it.each(['', '{', '{"a":12345678901234567890.}', '[01234567890123456789]', '[1e]', '{"a":12345678901234567890', '["12345678901234567890]', '<html>'])(
-    'broken text passes for JSON: %j',
-    (text) => {
-      expect(() => parseLossless(text)).toThrow(SyntaxError);
-    },
-  );
+  it.each([
+    '',
+    '{',
+    '{"a":12345678901234567890.}',
+    '[01234567890123456789]',
+    '[1e]',
+    '{"a":12345678901234567890',
+    '["12345678901234567890]',
+    '<html>',
+  ])('broken text passes for JSON: %j', (text) => {
+    expect(() => parseLossless(text)).toThrow(SyntaxError);
+  });
 
   it('deep nesting overflows the stack, or costs the digits beside it', () => {
     const depth = 200_000;

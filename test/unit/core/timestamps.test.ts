@@ -1,11 +1,14 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { parseDate, parseTimestamp } from '../../../src/core/timestamps.ts';
 
 describe('parseTimestamp', () => {
   it('no instant between the years 0 and 9999 is read as another one', () => {
-    const instants = fc.integer({ min: Date.UTC(0, 0, 1) - 1900 * 365 * 86_400_000, max: Date.UTC(9999, 11, 31) });
+    const instants = fc.integer({
+      min: Date.UTC(0, 0, 1) - 1900 * 365 * 86_400_000,
+      max: Date.UTC(9999, 11, 31),
+    });
     fc.assert(
       fc.property(instants, (ms) => {
         fc.pre(ms >= Date.parse('0000-01-01T00:00:00Z'));
@@ -25,7 +28,8 @@ describe('parseTimestamp', () => {
     ['1969-12-31T23:59:59.999Z', '1969-12-31T23:59:59.999Z'],
   ])('%s, which ms hold, is kept as text too', (text, instant) => {
     const read = parseTimestamp(text);
-    const { ms, exact } = typeof read === 'number' ? { ms: read, exact: true } : (read ?? { ms: NaN, exact: false });
+    const { ms, exact } =
+      typeof read === 'number' ? { ms: read, exact: true } : (read ?? { ms: NaN, exact: false });
     expect({ instant: new Date(ms).toISOString(), exact }).toEqual({ instant, exact: true });
   });
 
@@ -74,10 +78,16 @@ describe('parseDate', () => {
     }
   });
 
-  it.each(['', '2026-02-29', '2026-04-31', '2026-13-01', '2026-3-4', '20260304', '2026-03-04T00:00:00Z', 'yyyy-mm-dd'])(
-    'a date is guessed from %j',
-    (text) => {
-      expect(parseDate(text)).toBeNaN();
-    },
-  );
+  it.each([
+    '',
+    '2026-02-29',
+    '2026-04-31',
+    '2026-13-01',
+    '2026-3-4',
+    '20260304',
+    '2026-03-04T00:00:00Z',
+    'yyyy-mm-dd',
+  ])('a date is guessed from %j', (text) => {
+    expect(parseDate(text)).toBeNaN();
+  });
 });

@@ -102,7 +102,7 @@ describe('errors', () => {
   const quoting = [
     ['JSON that could not be parsed', caught(() => JSON.parse('{"name": "Kari Nordmann" oops}'))],
     ['a row that did not fit', new Error('invalid "string": Kari Nordmann')],
-    ['a second line like a frame', new Error('first\n    at Kari Nordmann (x:1:1)')],
+    ['a second line like a frame', new Error('first\n    at Kari Nordmann (/x:1:1)')],
     ['text that was thrown', 'Kari Nordmann'],
   ] as const;
 

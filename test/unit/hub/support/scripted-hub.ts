@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
 import type { HubEvent } from '../../../../src/hub/events.ts';
 import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
@@ -10,6 +11,8 @@ export interface AskedRequest {
   readonly url: URL;
   readonly query: URLSearchParams;
   readonly authorization: string | undefined;
+  /** Sent with a POST; empty for a GET. */
+  readonly body: string;
 }
 
 export type Script = (request: AskedRequest, response: ServerResponse) => void | Promise<void>;
@@ -24,15 +27,13 @@ export async function serve(script: Script): Promise<ScriptedServer> {
   const asked: AskedRequest[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
-    const seen = {
-      path: url.pathname,
-      url,
-      query: url.searchParams,
-      authorization: request.headers.authorization,
-    };
-    asked.push(seen);
-    request.resume();
-    void Promise.resolve(script(seen, response)).catch(() => response.destroy());
+    void (async () => {
+      const body = await text(request);
+      const { authorization } = request.headers;
+      const seen = { path: url.pathname, url, query: url.searchParams, authorization, body };
+      asked.push(seen);
+      await script(seen, response);
+    })().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -136,7 +137,7 @@ export async function readAll(
     const next = await walk.next();
     if (next.done === true) {
       const ids = pages.flatMap(({ rows }) =>
-        rows.map((row) => String((row as { sourcedId?: unknown }).sourcedId)),
+        rows.map((row) => String((row as { sourcedId?: unknown } | null)?.sourcedId)),
       );
       return { pages, end: next.value, ids };
     }

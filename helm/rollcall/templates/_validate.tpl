@@ -1,0 +1,87 @@
+{{/*
+What the schema cannot say, or not so that a person understands it. Everything that is wrong is told at once.
+*/}}
+{{- define "rollcall.validate" -}}
+{{- $problems := list -}}
+{{- $config := .Values.config -}}
+{{- if ne (int .Values.replicaCount) 1 -}}
+{{- $problems = append $problems "replicaCount must be 1: one process owns a tenant, and a second would take it over and end the first. For more throughput, spread the tenants over several releases. To pause: kubectl scale --replicas=0." -}}
+{{- end -}}
+{{- if not $config.tenants -}}
+{{- $problems = append $problems "config.tenants names no tenant: give each an id and its hub (baseUrl, tokenUrl, clientId, clientSecret)." -}}
+{{- end -}}
+{{- if not (dig "kafka" "brokers" nil $config) -}}
+{{- $problems = append $problems "config.kafka.brokers names no broker: give a list of host:port." -}}
+{{- end -}}
+{{- if not (dig "registry" "url" "" $config) -}}
+{{- $problems = append $problems "config.registry.url is missing: give the address of the schema registry." -}}
+{{- end -}}
+{{- $host := dig "http" "host" "" $config -}}
+{{- if not (has $host (list "0.0.0.0" "::")) -}}
+{{- $problems = append $problems (printf "config.http.host is %q: it must be 0.0.0.0 (or ::), else probes and scrapers cannot reach the Pod." $host) -}}
+{{- end -}}
+{{- $port := dig "http" "port" 0 $config -}}
+{{- if or (kindIs "string" $port) (lt (int $port) 1) -}}
+{{- $problems = append $problems (printf "config.http.port is %v: it must be a number from 1 to 65535, because probes and Service name it." $port) -}}
+{{- end -}}
+{{- $problems = concat $problems (include "rollcall.openSecrets" . | fromJsonArray) (include "rollcall.unfilled" . | fromJsonArray) -}}
+{{- if $problems -}}
+{{- fail (printf "\n\nThese values cannot work:\n- %s\n" (join "\n- " $problems)) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Secrets written into the configuration in the clear: anyone who may read ConfigMaps could read them. */}}
+{{- define "rollcall.openSecrets" -}}
+{{- $config := .Values.config -}}
+{{- $found := list -}}
+{{- $secrets := dict
+  "config.kafka.sasl.password" (dig "kafka" "sasl" "password" "" $config)
+  "config.registry.password" (dig "registry" "password" "" $config)
+  "config.redis.password" (dig "redis" "password" "" $config)
+  "config.pseudonymise.key" (dig "pseudonymise" "key" "" $config)
+-}}
+{{- range $index, $tenant := $config.tenants -}}
+{{- $_ := set $secrets (printf "config.tenants[%d].hub.clientSecret" $index) (dig "hub" "clientSecret" "" $tenant) -}}
+{{- end -}}
+{{- range $path, $value := $secrets -}}
+{{- if and $value (not (regexMatch "^\\$\\{[^}]+\\}$" $value)) -}}
+{{- $found = append $found $path -}}
+{{- end -}}
+{{- end -}}
+{{- $redisUrl := dig "redis" "url" "" $config -}}
+{{- if and (contains "@" $redisUrl) (not (contains "${" $redisUrl)) -}}
+{{- $found = append $found "config.redis.url (the password in it)" -}}
+{{- end -}}
+{{- if kindIs "map" (dig "kafka" "ssl" nil $config) -}}
+{{- if contains "-----BEGIN" (dig "key" "" $config.kafka.ssl) -}}
+{{- $found = append $found "config.kafka.ssl.key" -}}
+{{- end -}}
+{{- end -}}
+{{- $problems := list -}}
+{{- range $found -}}
+{{- $problems = append $problems (printf "%s stands in the clear and would be readable in the ConfigMap: put it into a Secret, and write ${NAME} or ${file:/path} here." .) -}}
+{{- end -}}
+{{- toJson $problems -}}
+{{- end }}
+
+{{/* Placeholders that nothing in these values could fill. What is inside a named Secret cannot be seen from here. */}}
+{{- define "rollcall.unfilled" -}}
+{{- $problems := list -}}
+{{- $text := .Values.config | toJson | replace "$${" "" -}}
+{{- if not (or .Values.existingSecret .Values.extraEnvFrom) -}}
+{{- $known := list -}}
+{{- range .Values.extraEnv -}}
+{{- $known = append $known .name -}}
+{{- end -}}
+{{- range regexFindAll "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}" $text -1 | uniq -}}
+{{- $name := . | trimPrefix "${" | trimSuffix "}" -}}
+{{- if not (has $name $known) -}}
+{{- $problems = append $problems (printf "the configuration uses ${%s}, which nothing sets: name the Secret that holds it in existingSecret, or add it to extraEnv." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (contains "${file:" $text) (not (or .Values.existingSecretFiles .Values.extraVolumes)) -}}
+{{- $problems = append $problems "the configuration uses ${file:…}, but no files are mounted: name the Secret in existingSecretFiles (its keys are files in /etc/rollcall/secrets), or add extraVolumes and extraVolumeMounts." -}}
+{{- end -}}
+{{- toJson $problems -}}
+{{- end }}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { EXIT, RollcallError } from '../errors.ts';
+import { isCollectionName, type CollectionName } from '../model/collections.ts';
+import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import type { PipelineEvent } from '../pipeline/events.ts';
+import {
+  PULL_REQUEST,
+  pullOutcome,
+  type PullOutcome,
+  type PullParameters,
+} from '../pipeline/pull-request.ts';
+import { openSession, passOnce, sleep } from '../pipeline/tenant.ts';
+import { keepHeartbeat, notMirrored } from '../pipeline/worker.ts';
+import { askOwner } from '../state/ask-owner.ts';
+import { chosenTenants } from './chosen-tenants.ts';
+import type { Output } from './output.ts';
+import type { ProgressLine } from './progress-line.ts';
+import { verbAction, type VerbContext } from './verb-action.ts';
+
+interface PullFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+  readonly full?: boolean | undefined;
+}
+
+/** `rollcall pull`: one pass now. */
+export function pullCommand(): Command {
+  return new Command('pull')
+    .description(
+      'Reads the hub once and publishes what changed. Where a process runs for the tenant, it does the work; ' +
+        'otherwise this command owns the tenant meanwhile.',
+    )
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'only these collections')
+    .option('--full', 'read everything, not only what changed since the last pass; only this finds removals')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 done; 1 a collection failed or its list was suspect; 3 removals are withheld for a person.
+
+Examples:
+  rollcall pull --full
+  rollcall pull --tenant north --collection users enrollments`,
+    )
+    .action(verbAction<PullFlags>((context, { options }) => pull(context, options)));
+}
+
+async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
+  const config = context.loadConfig();
+  const collections = (flags.collection ?? []).map(collectionOrThrow);
+  const parameters: PullParameters = { collections, full: flags.full ?? false };
+  const progress = context.output.progress();
+  const tally = new Map<string, string>();
+  const emit = (tenant: string, event: PipelineEvent): void =>
+    showProgress(progress, { tally, tenant, event });
+  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
+  const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
+  for (const { id } of chosenTenants(config, flags.tenant)) {
+    const outcomes = await pullTenant(assembly, {
+      tenantId: id,
+      parameters,
+      progress,
+      signal: context.signal,
+    });
+    results.push({ tenant: id, collections: outcomes });
+  }
+  progress.end();
+  for (const { tenant, collections: outcomes } of results) show(context.output, tenant, outcomes);
+  context.output.data({ tenants: results });
+  return exitCode(results.flatMap(({ collections: outcomes }) => outcomes));
+}
+
+function collectionOrThrow(name: string): CollectionName {
+  if (isCollectionName(name)) return name;
+  throw new RollcallError('USAGE_INVALID', `There is no collection ${name}`, {
+    remedy: 'Collections have the names of their topics, such as users, enrollments, absence-versions.',
+  });
+}
+
+interface PullOptions {
+  readonly tenantId: string;
+  readonly parameters: PullParameters;
+  readonly progress: ProgressLine;
+  readonly signal: AbortSignal;
+}
+
+async function pullTenant(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
+  const { tenantId, parameters, progress, signal } = options;
+  await assembly.store.ready();
+  const living = await assembly.store.coordination.livingOwner(tenantId);
+  if (living === null) return ownAndPull(assembly, options);
+  progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
+  const outcome = await askOwner({
+    coordination: assembly.store.coordination,
+    tenantId,
+    request: { id: randomUUID(), kind: PULL_REQUEST, parameters },
+    signal,
+    sleep,
+    now: () => performance.now(),
+  });
+  if (outcome.state === 'done') return outcome.result as readonly PullOutcome[];
+  throw new RollcallError('INTERNAL', outcome.message, { remedy: outcome.remedy });
+}
+
+/** Nobody lives there: this process is the owner for as long as the pass takes. */
+async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
+  const { tenantId, parameters, signal } = options;
+  const { parts } = assembly.tenant(tenantId);
+  const mirrored = parts.collections.map(({ name }) => name);
+  const wanted = parameters.collections.length > 0 ? parameters.collections : mirrored;
+  const missing = wanted.find((name) => !mirrored.includes(name));
+  if (missing !== undefined) throw notMirrored(missing);
+  const ending = new AbortController();
+  const heartbeat = keepHeartbeat(assembly, {
+    tenantId,
+    isOwner: () => true,
+    signal: AbortSignal.any([signal, ending.signal]),
+  });
+  try {
+    const session = await openSession(parts, signal);
+    const settled = await passOnce(session, {
+      collections: wanted,
+      mode: parameters.full ? 'FULL' : 'DELTA',
+      signal,
+    });
+    signal.throwIfAborted();
+    return settled.map(({ collection, ...result }) => pullOutcome(collection, result));
+  } finally {
+    ending.abort();
+    await heartbeat;
+    await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
+  }
+}
+
+function showProgress(
+  progress: ProgressLine,
+  at: { tally: Map<string, string>; tenant: string; event: PipelineEvent },
+): void {
+  const { tally, tenant, event } = at;
+  if (event.type === 'pass-page') {
+    tally.set(event.collection, `${event.collection} ${event.stats.rowsSeen}`);
+  } else if (event.type === 'pass-ended' || event.type === 'pass-failed') {
+    tally.delete(event.collection);
+  } else {
+    return;
+  }
+  progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
+}
+
+function show(output: Output, tenant: string, outcomes: readonly PullOutcome[]): void {
+  output.line(output.colors.bold(tenant));
+  output.table(
+    [
+      { title: 'collection' },
+      { title: 'outcome' },
+      ...['seen', 'created', 'updated', 'removed', 'rejected', 'withheld'].map((title) => ({
+        title,
+        align: 'right' as const,
+      })),
+    ],
+    outcomes.map((each) => [
+      each.collection,
+      each.outcome === 'complete' ? `${each.mode?.toLowerCase()} ${each.outcome}` : each.outcome,
+      ...[each.seen, each.created, each.updated, each.removed, each.rejected, each.withheld].map(String),
+    ]),
+  );
+  for (const [trouble, collections] of troubles(outcomes))
+    output.note(`✗ ${collections.join(', ')}: ${trouble}`);
+}
+
+/** What went wrong, with the collections it befell: one cause often stops all of them. */
+function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { collection, why, remedy } of outcomes) {
+    if (why === null) continue;
+    const trouble = remedy === null ? why : `${why}\n→ ${remedy}`;
+    found.set(trouble, [...(found.get(trouble) ?? []), collection]);
+  }
+  return found;
+}
+
+function exitCode(outcomes: readonly PullOutcome[]): number {
+  if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
+  return outcomes.some(({ withheld }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
+}

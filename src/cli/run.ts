@@ -1,0 +1,99 @@
+import { Command } from 'commander';
+import { Registry } from 'prom-client';
+import type { Config } from '../config.ts';
+import { EXIT, describeError } from '../errors.ts';
+import { assemble } from '../pipeline/assemble.ts';
+import { runWorker } from '../pipeline/worker.ts';
+import { createHealth, type Health } from '../telemetry/health.ts';
+import { startStatusServer } from '../telemetry/http-server.ts';
+import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { observePipeline } from '../telemetry/observe-pipeline.ts';
+import { verbAction, type VerbContext } from './verb-action.ts';
+
+/** The contract's bound for ending after SIGTERM, less what closing the process itself takes. */
+const STOP_WITHIN_MS = 28_000;
+
+/** `rollcall run`: mirrors all tenants until SIGTERM. */
+export function runCommand(): Command {
+  return new Command('run')
+    .description(
+      'Mirrors every tenant of the configuration until it is stopped: full passes when due, deltas in between. ' +
+        'Stays up and says why it is not ready while hub, Kafka, registry or Redis is away.',
+    )
+    .addHelpText(
+      'after',
+      `
+Probes and metrics: /livez, /readyz, /metrics on http.host:http.port.
+Logs are JSON lines on stdout (ROLLCALL_LOG_LEVEL sets the level).
+
+Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when another process took a tenant over, or a topic or
+schema in Kafka does not fit; 2 for a configuration with mistakes.`,
+    )
+    .action(verbAction((context) => run(context)));
+}
+
+async function run(context: VerbContext): Promise<number> {
+  const config = context.loadConfig();
+  const destination = await openLogDestination({ fd: 1, isTty: process.stdout.isTTY });
+  const logger = createLogger({ level: logLevelFrom(context.env), destination });
+  const health = createHealth();
+  noteStarting(health, config);
+  const registry = new Registry();
+  const metrics = createMetrics(registry, { process: true });
+  const server = await startStatusServer({
+    ...config.http,
+    health,
+    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
+  });
+  logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
+  const observe = observePipeline({ metrics, health, logger, now: () => Date.now() });
+  const assembly = assemble(config, { logger, emit: observe });
+  const giveUp = setTimeoutOnAbort(context.signal, () => {
+    logger.error(
+      'not everything could be closed in time; what was not committed is read again at the next start',
+    );
+    process.exit(EXIT.ok);
+  });
+  try {
+    await runWorker(assembly, context.signal);
+    logger.info('stopped');
+    return EXIT.ok;
+  } catch (error) {
+    health.fatal(describeError(error));
+    logger.fatal({ error }, describeError(error));
+    throw error;
+  } finally {
+    health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
+    await assembly[Symbol.asyncDispose]();
+    await server.close();
+    giveUp[Symbol.dispose]();
+  }
+}
+
+function noteStarting(health: Health, config: Config): void {
+  for (const { id } of config.tenants) {
+    health.notReady({
+      part: 'pipeline',
+      tenant: id,
+      why: 'the tenant is being taken over and its index caught up with the log',
+      remedy: 'Wait; the log tells how far it is.',
+    });
+  }
+}
+
+/** Calls `late` when the signal has been aborted for too long. */
+function setTimeoutOnAbort(signal: AbortSignal, late: () => void): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    timer = setTimeout(late, STOP_WITHIN_MS);
+    timer.unref();
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', onAbort);
+      clearTimeout(timer);
+    },
+  };
+}

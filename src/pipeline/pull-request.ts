@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { RollcallError } from '../errors.ts';
+import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { PassResult } from './pass.ts';
+
+/** Kind of the request that `rollcall pull` leaves for a tenant's owner. */
+export const PULL_REQUEST = 'pull';
+
+const parameters = z.strictObject({
+  /** Empty: all that are mirrored. */
+  collections: z.array(z.enum(COLLECTIONS)),
+  full: z.boolean(),
+});
+
+export type PullParameters = z.output<typeof parameters>;
+
+/** What a pull came to, for one collection; survives JSON. */
+export interface PullOutcome {
+  readonly collection: CollectionName;
+  readonly outcome: 'complete' | 'suspect' | 'failed' | 'not-offered';
+  readonly mode: PassMode | null;
+  readonly seen: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly removed: number;
+  readonly rejected: number;
+  readonly withheld: number;
+  /** Why it is suspect or failed. */
+  readonly why: string | null;
+  readonly remedy: string | null;
+}
+
+/** Throws `USAGE_INVALID`: the asker may be of another version. */
+export function readPullParameters(given: unknown): PullParameters {
+  const read = parameters.safeParse(given);
+  if (read.success) return read.data;
+  throw new RollcallError('USAGE_INVALID', 'the pull asked for something this version does not know', {
+    remedy: 'Use the same version of Rollcall for the command as for the process that runs.',
+  });
+}
+
+export function pullOutcome(
+  collection: CollectionName,
+  settled: { result: PassResult | null; error: unknown },
+): PullOutcome {
+  const { result, error } = settled;
+  const stats = result?.stats;
+  return {
+    collection,
+    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'suspect',
+    mode: stats?.mode ?? null,
+    seen: stats?.rowsSeen ?? 0,
+    created: stats?.rowsCreated ?? 0,
+    updated: stats?.rowsUpdated ?? 0,
+    removed: stats?.rowsRemoved ?? 0,
+    rejected: stats?.rowsRejected ?? 0,
+    withheld: stats?.rowsWithheld ?? 0,
+    why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
+    remedy: error instanceof RollcallError ? error.remedy : null,
+  };
+}
+
+function failureOf(error: unknown): 'failed' | 'not-offered' {
+  return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
+}
+
+/** Only our own errors are known to hold no content of rows. */
+function messageOf(error: unknown): string {
+  return error instanceof RollcallError ? error.message : 'something unforeseen happened; see the log';
+}

@@ -1,0 +1,143 @@
+import { request } from 'undici';
+import { RollcallError } from '../errors.ts';
+import type { RegistryConnection } from './registry.ts';
+
+/** The contract's level of every subject. */
+const LEVEL = 'FULL_TRANSITIVE';
+const REQUEST_TIMEOUT_MS = 10_000;
+const NOT_FOUND = 404;
+
+/** What the registry holds of a subject beside what Rollcall would register. */
+export interface SubjectFinding {
+  readonly subject: string;
+  readonly registered: boolean;
+  /** The subject's own level; null when it has none (it is set when the schema is registered). */
+  readonly level: string | null;
+  readonly levelFits: boolean;
+  /** Null when there is nothing to compare with, or the registry cannot compare without registering. */
+  readonly compatible: boolean | null;
+}
+
+/** Looks at a schema registry without changing anything in it. */
+export interface RegistryInspection {
+  /** Number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
+  subjectCount(signal: AbortSignal): Promise<number>;
+  subject(subject: string, options: { schema: object; signal: AbortSignal }): Promise<SubjectFinding>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export function createRegistryInspection(connection: RegistryConnection): RegistryInspection {
+  const { url, username, password } = connection;
+
+  async function call(path: string, options: { signal: AbortSignal; body?: object }): Promise<Answer> {
+    const { signal, body } = options;
+    try {
+      const response = await request(`${url}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          accept: 'application/vnd.schemaregistry.v1+json, application/json',
+          'content-type': 'application/vnd.schemaregistry.v1+json',
+          ...(username === undefined ? {} : { authorization: basic(username, password?.() ?? '') }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+      });
+      return { status: response.statusCode, body: parseOrNull(await response.body.text()) };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unreachable(url, error);
+    }
+  }
+
+  return {
+    async subjectCount(signal) {
+      const answer = await call('/subjects', { signal });
+      refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
+      if (!Array.isArray(answer.body)) throw noRegistry(url, 'answers, but not as a schema registry does');
+      return answer.body.length;
+    },
+    async subject(subject, { schema, signal }) {
+      const name = encodeURIComponent(subject);
+      const config = await call(`/config/${name}`, { signal });
+      if (config.status !== NOT_FOUND) refuseUnlessOk(config.status, { url, what: subject });
+      const level = config.status === NOT_FOUND ? null : levelIn(config.body);
+      const latest = await call(`/subjects/${name}/versions/latest`, { signal });
+      if (latest.status !== NOT_FOUND) refuseUnlessOk(latest.status, { url, what: subject });
+      const registered = latest.status !== NOT_FOUND;
+      return {
+        subject,
+        registered,
+        level,
+        levelFits: level === null || level.toUpperCase() === LEVEL,
+        compatible: registered ? await compatible(name, { schema, signal }) : null,
+      };
+    },
+  };
+
+  /** Against all versions as the level asks; where the registry does not offer that, against the latest. */
+  async function compatible(
+    name: string,
+    { schema, signal }: { schema: object; signal: AbortSignal },
+  ): Promise<boolean | null> {
+    const body = { schema: JSON.stringify(schema) };
+    for (const versions of ['versions', 'versions/latest']) {
+      const answer = await call(`/compatibility/subjects/${name}/${versions}`, { signal, body });
+      const verdict = (answer.body as { is_compatible?: unknown } | null)?.is_compatible;
+      if (answer.status === 200 && typeof verdict === 'boolean') return verdict;
+    }
+    return null;
+  }
+}
+
+function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+function levelIn(body: unknown): string | null {
+  const level = (body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel;
+  return typeof level === 'string' ? level : 'unknown';
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
+  if (status >= 200 && status < 300) return;
+  if (status === 401 || status === 403) {
+    throw new RollcallError(
+      'REGISTRY_REFUSED',
+      `The schema registry refuses access to ${at.what} (HTTP ${status})`,
+      { remedy: 'Check registry.username and registry.password, and the rights of that user.' },
+    );
+  }
+  if (status === NOT_FOUND) throw noRegistry(at.url, 'knows no /subjects (HTTP 404)');
+  throw new RollcallError(
+    'REGISTRY_UNREACHABLE',
+    `The schema registry answered HTTP ${status} for ${at.what}`,
+    { remedy: 'Try again; if it stays, look at the registry.' },
+  );
+}
+
+function noRegistry(url: string, what: string): RollcallError {
+  return new RollcallError('REGISTRY_REFUSED', `What is at ${url} ${what}`, {
+    remedy: 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.',
+  });
+}
+
+function unreachable(url: string, error: unknown): RollcallError {
+  const code = (error as { code?: unknown }).code;
+  const why = typeof code === 'string' ? code : 'no answer in time';
+  return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} does not answer: ${why}`, {
+    remedy: 'Check registry.url, and that the registry is up and can be reached from here.',
+    cause: error,
+  });
+}

@@ -1,0 +1,225 @@
+import type { Logger } from 'pino';
+import { RollcallError, describeError, type ErrorCode } from '../errors.ts';
+import type { HubEvent } from '../hub/events.ts';
+import type { PipelineEvent } from '../pipeline/events.ts';
+import type { Health, HealthPart } from './health.ts';
+import type { HubOutcome, Metrics } from './metrics.ts';
+
+/** Turns what happens into metrics, log lines and readiness. Metrics for the usual, logs for the unusual. */
+export function observePipeline(parts: {
+  metrics: Metrics;
+  health: Health;
+  logger: Logger;
+  now: () => number;
+}): (tenant: string, event: PipelineEvent) => void {
+  return (tenant, event) => {
+    const logger = parts.logger.child({ tenant });
+    measure(parts, tenant, event);
+    const isNews = judgeHealth(parts.health, tenant, event);
+    log(logger, event, isNews);
+  };
+}
+
+function measure(parts: { metrics: Metrics; now: () => number }, tenant: string, event: PipelineEvent): void {
+  const { metrics, now } = parts;
+  switch (event.type) {
+    case 'owned':
+      metrics.setOwner(tenant, true);
+      return;
+    case 'released':
+    case 'session-failed':
+      metrics.setOwner(tenant, false);
+      return;
+    case 'caught-up': {
+      const scope = { tenant, collection: event.collection };
+      metrics.prepare(scope);
+      metrics.setRejects(scope, event.rejects);
+      const full = event.progress?.lastCompleteFull ?? null;
+      if (full !== null) {
+        metrics.setLastCompletePass(scope, { mode: 'FULL', completedAtMs: full.startedAtMs });
+        metrics.setWithheld(scope, full.rowsWithheld);
+      }
+      return;
+    }
+    case 'pass-started':
+      metrics.passStarted({ tenant, collection: event.collection }, event.mode);
+      return;
+    case 'pass-ended': {
+      const scope = { tenant, collection: event.collection };
+      const { stats, progress } = event;
+      metrics.countRows(scope, {
+        unchanged: stats.rowsUnchanged,
+        created: stats.rowsCreated,
+        updated: stats.rowsUpdated,
+        rejected: stats.rowsRejected,
+        skipped: stats.rowsOvertaken,
+      });
+      metrics.countDeleted(scope, stats.rowsRemoved);
+      metrics.setRejects(scope, event.rejects);
+      if (stats.mode === 'FULL') metrics.setWithheld(scope, stats.rowsWithheld);
+      metrics.passEnded(scope, {
+        mode: stats.mode,
+        seconds: event.durationMs / 1000,
+        completedAtMs: event.outcome === 'complete' ? now() : null,
+      });
+      const watermarkMs = progress?.watermarkMs ?? null;
+      if (watermarkMs !== null) metrics.setWatermarkLag(scope, Math.max(0, (now() - watermarkMs) / 1000));
+      return;
+    }
+    case 'pass-failed':
+      metrics.passEnded(
+        { tenant, collection: event.collection },
+        { mode: event.mode, seconds: event.durationMs / 1000, completedAtMs: null },
+      );
+      return;
+    case 'committed':
+      metrics.transaction(tenant, { outcome: 'committed', seconds: event.durationMs / 1000 });
+      return;
+    case 'hub':
+      measureHub(metrics, tenant, event.event);
+      return;
+    default:
+  }
+}
+
+const HUB_OUTCOMES: Partial<Record<ErrorCode, HubOutcome>> = {
+  HUB_UNREACHABLE: 'unreachable',
+  HUB_TIMEOUT: 'timeout',
+  HUB_UNAVAILABLE: 'unavailable',
+  HUB_RESPONSE_TOO_LARGE: 'too-large',
+  HUB_BODY_INVALID: 'invalid',
+  HUB_FORBIDDEN: 'unauthorised',
+  HUB_TOKEN_REFUSED: 'unauthorised',
+  HUB_TOKEN_UNAVAILABLE: 'unavailable',
+};
+const TOO_MANY_REQUESTS = 429;
+
+function measureHub(metrics: Metrics, tenant: string, event: HubEvent): void {
+  if (event.type === 'request-done') {
+    metrics.hubRequest(tenant, { outcome: 'ok', seconds: event.durationMs / 1000 });
+  } else if (event.type === 'request-failed') {
+    const limited = event.status === TOO_MANY_REQUESTS;
+    const outcome = limited ? 'rate-limited' : (HUB_OUTCOMES[event.code] ?? 'refused');
+    metrics.hubRequest(tenant, { outcome, seconds: event.durationMs / 1000 });
+  }
+}
+
+/** Returns whether the event tells something that was not known: fifteen collections fail of one cause. */
+function judgeHealth(health: Health, tenant: string, event: PipelineEvent): boolean {
+  switch (event.type) {
+    case 'owned':
+      for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) health.ready(part, tenant);
+      return true;
+    case 'session-opened':
+      health.ready('pipeline', tenant);
+      return true;
+    case 'session-failed': {
+      const reason = reasonOf(event.error);
+      const isNews = health.notReady({ part: partOf(event.error), tenant, ...reason });
+      health.notReady({
+        part: 'pipeline',
+        tenant,
+        why: 'the tenant is not being mirrored at present',
+        remedy: reason.remedy,
+      });
+      return isNews;
+    }
+    case 'pass-failed':
+      if (!isHubError(event.error)) return true;
+      return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
+    case 'pass-ended':
+      health.ready('hub', tenant);
+      return true;
+    default:
+      return true;
+  }
+}
+
+function isHubError(error: unknown): boolean {
+  return error instanceof RollcallError && error.code.startsWith('HUB_');
+}
+
+function reasonOf(error: unknown): { why: string; remedy: string } {
+  if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };
+  return { why: 'something unforeseen happened', remedy: 'See the log.' };
+}
+
+function partOf(error: unknown): HealthPart {
+  if (!(error instanceof RollcallError)) return 'pipeline';
+  const [area] = error.code.split('_');
+  const parts: Record<string, HealthPart> = {
+    KAFKA: 'kafka',
+    REGISTRY: 'registry',
+    SCHEMA: 'registry',
+    INDEX: 'redis',
+    OWNERSHIP: 'owner',
+    HUB: 'hub',
+  };
+  return parts[area ?? ''] ?? 'pipeline';
+}
+
+function log(logger: Logger, event: PipelineEvent, isNews: boolean): void {
+  switch (event.type) {
+    case 'owned':
+      logger.info({ owner: event.owner }, 'the tenant is owned by this process');
+      return;
+    case 'caught-up': {
+      const { collection, how, why, rows, rejects } = event;
+      logger.info({ collection, how, why, rows, rejects }, 'the index equals the log');
+      return;
+    }
+    case 'session-opened':
+      logger.info('mirroring');
+      return;
+    case 'session-failed':
+      logger[isNews ? 'warn' : 'debug'](
+        { error: event.error, retryInMs: event.retryInMs },
+        describeError(event.error),
+      );
+      return;
+    case 'pass-ended': {
+      const { collection, outcome, why, durationMs, stats } = event;
+      const changed = stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
+      const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
+      logger[level]({ collection, outcome, why, durationMs, ...stats }, 'a pass ended');
+      return;
+    }
+    case 'pass-failed': {
+      const { collection, mode, error, retryInMs } = event;
+      logger[isNews ? 'warn' : 'debug']({ collection, mode, error, retryInMs }, describeError(error));
+      return;
+    }
+    case 'not-offered':
+      logger.warn(
+        { collection: event.collection },
+        'the hub does not offer this collection; the others go on',
+      );
+      return;
+    case 'deletion':
+      logger.warn(
+        event.event,
+        event.event.kind === 'withheld' ? 'deletions wait for a person' : 'deletions wait for proof',
+      );
+      return;
+    case 'hub':
+      logHub(logger, event.event);
+      return;
+    default:
+  }
+}
+
+function logHub(logger: Logger, event: HubEvent): void {
+  switch (event.type) {
+    case 'request-done':
+    case 'request-failed':
+    case 'request-retried':
+    case 'token-obtained':
+      logger.debug(event, 'hub');
+      return;
+    case 'circuit-closed':
+      logger.info(event, 'the hub answers again');
+      return;
+    default:
+      logger.warn(event, 'the hub is unlike its specification, or unwell');
+  }
+}

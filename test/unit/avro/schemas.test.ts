@@ -1,0 +1,158 @@
+import { readdirSync } from 'node:fs';
+
+import avro from 'avsc';
+import { describe, expect, it } from 'vitest';
+
+import { createRowReader } from '../../../src/core/row-reader.ts';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import type { AvroField, AvroSchema } from '../../../src/model/avro-schema.ts';
+import { COLLECTIONS, OWN_TOPICS, ROW_COLLECTIONS } from '../../../src/model/collections.ts';
+import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+
+const FILES = readSchemaFiles();
+const SUFFIXES = [...COLLECTIONS, ...OWN_TOPICS];
+
+function fileOf(suffix: (typeof SUFFIXES)[number]): { text: string; fields: readonly AvroField[] } {
+  const file = FILES.get(suffix);
+  if (file === undefined) throw new Error(`no schema for ${suffix}`);
+  return { text: file.text, fields: file.schema.fields };
+}
+
+/** Every record and field in a schema. */
+function walk(
+  schema: AvroSchema,
+  visit: { record: (name: string) => void; field: (field: AvroField) => void },
+): void {
+  if (typeof schema === 'string') return;
+  if (!('type' in schema)) {
+    for (const branch of schema) walk(branch, visit);
+    return;
+  }
+  if (schema.name !== undefined) visit.record(schema.name);
+  for (const field of schema.fields ?? []) {
+    visit.field(field);
+    walk(field.type, visit);
+  }
+  for (const inner of [schema.items, schema.values]) if (inner !== undefined) walk(inner, visit);
+}
+
+describe('the schema files', () => {
+  it('a file belongs to no topic', () => {
+    const used = new Set([...FILES.values()].map(({ schema }) => schema.name));
+    expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
+  });
+
+  it('one name stands for two shapes', () => {
+    const shapes = new Map<string, string>();
+    for (const { text } of FILES.values()) {
+      avro.Type.forSchema(
+        JSON.parse(text) as avro.Schema,
+        {
+          strictDefaults: true,
+          typeHook: (schema: unknown) => {
+            const definition = schema as { name?: string };
+            if (definition.name === undefined) return undefined;
+            const shape = JSON.stringify(schema, (key, value: unknown) =>
+              key === 'doc' ? undefined : withoutBodies(value, definition),
+            );
+            expect(shapes.get(definition.name) ?? shape).toBe(shape);
+            shapes.set(definition.name, shape);
+            return undefined;
+          },
+        } as never,
+      );
+    }
+    expect(shapes.size).toBeGreaterThan(16);
+  });
+});
+
+/** A nested definition is named, not spelled out: where it is spelled out differs from file to file. */
+function withoutBodies(value: unknown, root: object): unknown {
+  if (value === root || typeof value !== 'object' || value === null || !('fields' in value)) return value;
+  return (value as { name?: string }).name;
+}
+
+describe.each(SUFFIXES)('%s', (suffix) => {
+  it('cannot be registered by itself, or has a default that does not fit', () => {
+    const { text } = fileOf(suffix);
+    const type = avro.Type.forSchema(JSON.parse(text) as avro.Schema);
+    expect(type.name).toMatch(/^rollcall\.[A-Z]\w+$/);
+    expect(() => type.createResolver(avro.Type.forSchema(JSON.parse(text) as avro.Schema))).not.toThrow();
+  });
+
+  it('has a field without default, so that no later version could leave it out', () => {
+    const required: string[] = [];
+    const { text } = fileOf(suffix);
+    walk(JSON.parse(text) as AvroSchema, {
+      record: () => undefined,
+      field: ({ name, default: fallback }) => {
+        if (fallback === undefined) required.push(name);
+      },
+    });
+    const ids = new Set([
+      'sourcedId',
+      'collection',
+      'classId',
+      'passId',
+      'startedAt',
+      'rows',
+      'rowsRejected',
+      'rowsWithheld',
+    ]);
+    expect(required.filter((name) => !ids.has(name))).toEqual([]);
+  });
+
+  it('has an enum, which no later version could add a symbol to', () => {
+    expect(fileOf(suffix).text).not.toContain('"enum"');
+  });
+});
+
+describe.each(ROW_COLLECTIONS)('rows of %s', (collection) => {
+  it('have no place for what Rollcall does not know, or have it elsewhere than at the end', () => {
+    const { fields } = fileOf(collection);
+    expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
+    expect(fields.at(-1)).toMatchObject({
+      name: 'additionalFields',
+      type: { type: 'map', values: 'string' },
+      default: {},
+    });
+  });
+
+  it('cannot be read by a reader of the schema', () => {
+    const file = FILES.get(collection);
+    expect(
+      file === undefined ? null : createRowReader({ schema: file.schema }).read({ sourcedId: 'a' }).kind,
+    ).toBe('row');
+  });
+});
+
+describe('values of our own', () => {
+  it('a progress record comes back as another', () => {
+    const file = FILES.get('progress');
+    const codec = createValueCodec(file?.schema ?? 'null');
+    const empty = Object.fromEntries(
+      (file?.schema.fields ?? []).map(({ name, default: fallback }) => [name, fallback]),
+    );
+    const full = {
+      passId: 'p',
+      startedAt: 1_772_600_767_123,
+      offsets: { 'a/0': 9_007_199_254_740_000 },
+      rows: 1,
+      rowsRejected: 0,
+      rowsWithheld: 0,
+    };
+    const progress = {
+      ...empty,
+      collection: 'users',
+      sequence: 7,
+      complete: true,
+      offsets: { 'a/0': 0, 'b/2': 5 },
+      lastCompleteFull: full,
+    };
+    expect(JSON.parse(JSON.stringify(codec.fromBuffer(codec.toBuffer(progress))))).toEqual(progress);
+    const owner = { ...empty, collection: '@owner', owner: 'x', ownedSince: 1 };
+    expect(JSON.parse(JSON.stringify(codec.fromBuffer(codec.toBuffer(owner))))).toEqual(owner);
+    expect(() => codec.toBuffer({ ...progress, sequence: 'seven' })).toThrow('seven');
+    expect(() => codec.fromBuffer(Buffer.from([1, 2, 3]))).toThrow('truncated');
+  });
+});

@@ -1,0 +1,72 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { createRowReader } from '../../../src/core/row-reader.ts';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
+import { arbitraryRow } from './support/arbitrary-rows.ts';
+import { type Fields, readable, schemaOf } from './support/rows.ts';
+
+/** Whether a typed value, as a consumer decodes it, says all that the hub's value says. */
+function saysAll(typed: unknown, raw: unknown): boolean {
+  if (raw === null || raw === undefined) return typed === null;
+  if (typed === null || typed === undefined) return false;
+  if (typeof typed === 'boolean')
+    return (typeof raw === 'string' ? raw.toLowerCase() : JSON.stringify(raw)) === spelling(typed, raw);
+  if (typeof typed === 'number' && typeof raw === 'string') return isSameTime(typed, raw);
+  if (Array.isArray(typed)) {
+    return (
+      Array.isArray(raw) &&
+      raw.length === typed.length &&
+      typed.every((item, index) => saysAll(item, raw[index]))
+    );
+  }
+  if (typeof typed !== 'object') return typed === raw;
+  if (typeof raw !== 'object' || Array.isArray(raw)) return false;
+  const members = typed as Record<string, unknown>;
+  const names = new Set([...Object.keys(members), ...Object.keys(raw)]);
+  return [...names].every((name) => saysAll(member(members, name), member(raw, name)));
+}
+
+function isTextOf(text: string, raw: unknown): boolean {
+  return isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(raw)));
+}
+
+function member(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;
+}
+
+function spelling(typed: boolean, raw: unknown): string {
+  return typeof raw === 'number' ? String(Number(typed)) : String(typed);
+}
+
+function isSameTime(typed: number, raw: string): boolean {
+  return raw.length === 10 ? typed * 86_400_000 === Date.parse(raw) : new Date(typed).toISOString() === raw;
+}
+
+describe('every collection', () => {
+  it.each(ROW_COLLECTIONS)('%s: something the hub says is lost', (collection) => {
+    const schema = schemaOf(collection);
+    const reader = createRowReader({ schema });
+    const codec = createValueCodec<Fields>(schema);
+    fc.assert(
+      fc.property(arbitraryRow(schema), (row) => {
+        const reading = readable(reader.read(row));
+        const { additionalFields, ...typed } = codec.fromBuffer(reader.encode(reading.value));
+        expect(Object.keys(additionalFields)).toHaveLength(reading.additionalFieldCount);
+        for (const [name, raw] of Object.entries(row)) {
+          const text = member(additionalFields, name);
+          const kept = typeof text === 'string' ? isTextOf(text, raw) : saysAll(member(typed, name), raw);
+          expect({ name, raw, kept }).toEqual({ name, raw, kept: true });
+        }
+        const invented = Object.keys(typed).filter(
+          (name) => typed[name] !== null && member(row, name) === null,
+        );
+        expect(invented).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

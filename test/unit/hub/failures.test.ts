@@ -1,0 +1,332 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { modelHub } from './support/model-hub.ts';
+import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+
+const page: Script = (_, response) =>
+  sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
+
+/** Fails the first times, then answers. */
+function failing(times: number, failure: Script, then: Script = page): Script {
+  let left = times;
+  return (request, response) => {
+    left -= 1;
+    return left >= 0 ? failure(request, response) : then(request, response);
+  };
+}
+
+const status =
+  (code: number, headers: Record<string, string> = {}, body: unknown = {}): Script =>
+  (_, response) =>
+    sendJson(response, body, { status: code, headers });
+
+describe('failures that pass', () => {
+  const cases: readonly (readonly [string, Script])[] = [
+    ['a 500', status(500)],
+    ['a 503', status(503)],
+    [
+      'a 429 in HTML',
+      (_, r) => sendJson(r, '<h1>slow down</h1>', { status: 429, headers: { 'content-type': 'text/html' } }),
+    ],
+    ['a 408', status(408)],
+    ['a connection reset before the answer', (_, r) => void r.destroy()],
+    [
+      'a connection broken in the body',
+      (_, r) => {
+        r.writeHead(200, { 'content-length': '1000' });
+        r.write('{"users":[');
+        setTimeout(() => r.destroy(), 5);
+      },
+    ],
+    ['truncated JSON', (_, r) => sendJson(r, '{"users":[{"sourcedId":"a"')],
+    ['an error page with 200', (_, r) => sendJson(r, '<!DOCTYPE html><p>oops')],
+    [
+      'damaged gzip',
+      (_, r) => {
+        r.writeHead(200, { 'content-encoding': 'gzip' });
+        r.end(gzipSync('{"users":[]}').subarray(0, 15));
+      },
+    ],
+    ['a stalled answer', () => undefined],
+  ];
+
+  it.each(cases)('%s is tried again', async (_, failure) => {
+    await using test = await testHub(failing(1, failure), { timeouts: { headersMs: 200, requestMs: 1000 } });
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+    expect(test.data()).toHaveLength(2);
+    expect(test.sleeps).toHaveLength(1);
+    expect(test.events.map(({ type }) => type)).toContain('request-retried');
+  });
+
+  it('tries are bounded, with full jitter under a growing ceiling', async () => {
+    await using test = await testHub(status(500), {
+      random: () => 0.999999,
+      retry: { maxAttempts: 5, baseMs: 100, capMs: 500 },
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_UNAVAILABLE',
+      reaction: 'retry',
+    });
+    expect(test.data()).toHaveLength(5);
+    expect(test.sleeps).toEqual([99, 199, 399, 499]);
+  });
+
+  it('Retry-After in seconds is the least to wait', async () => {
+    await using test = await testHub(failing(1, status(429, { 'retry-after': '7' })));
+    await readAll(test.hub, 'users');
+    expect(test.sleeps).toEqual([7000]);
+  });
+
+  it('Retry-After as a date is the least to wait', async () => {
+    const now = (): number => Date.UTC(1994, 10, 6, 8, 49, 0);
+    const header = { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' };
+    await using test = await testHub(failing(1, status(503, header)), { now });
+    await readAll(test.hub, 'users');
+    expect(test.sleeps).toEqual([37_000]);
+  });
+
+  it('a Retry-After of a year is not obeyed', async () => {
+    await using test = await testHub(failing(1, status(503, { 'retry-after': '31536000' })));
+    await readAll(test.hub, 'users');
+    expect(test.sleeps).toEqual([300_000]);
+  });
+
+  it('an unreadable Retry-After is ignored', async () => {
+    await using test = await testHub(failing(2, status(503, { 'retry-after': '-5' })));
+    await readAll(test.hub, 'users');
+    expect(test.sleeps).toEqual([0, 0]);
+  });
+
+  it('one request in ten failing loses and repeats no row', async () => {
+    let asked = 0;
+    const ids = Array.from({ length: 200 }, (_, n) => String(1000 + n));
+    const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
+    await using test = await testHub((request, response) => {
+      asked += 1;
+      if (asked % 10 === 0) response.destroy();
+      else return model(request, response);
+    });
+    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+  });
+
+  it('waiting ends when the signal does', async () => {
+    const stop = new AbortController();
+    await using test = await testHub(status(503, { 'retry-after': '60' }), {
+      sleep: undefined,
+      onEvent: ({ type }) => {
+        if (type === 'request-retried') stop.abort(new Error('stopping'));
+      },
+    });
+    await expect(readAll(test.hub, 'users', { signal: stop.signal })).rejects.toThrow('stopping');
+  });
+});
+
+describe('failures that do not pass', () => {
+  it.each([
+    [404, 'HUB_NOT_OFFERED', /baseUrl/],
+    [400, 'HUB_REQUEST_REFUSED', /hub\./],
+    [422, 'HUB_REQUEST_REFUSED', /hub\./],
+    [302, 'HUB_REQUEST_REFUSED', /elsewhere\.example\/x$/],
+  ])('%i is told at once, as %s', async (code, expected, remedy) => {
+    await using test = await testHub(status(code, { location: 'https://elsewhere.example/x?secret=1' }));
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: expected,
+      remedy: expect.stringMatching(remedy) as string,
+    });
+    expect(test.data()).toHaveLength(1);
+    expect(test.sleeps).toEqual([]);
+  });
+
+  it('a redirect is not followed, so the token stays here', async () => {
+    await using other = await serve(page);
+    await using test = await testHub(status(307, { location: `${other.origin}/tenant/users` }));
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
+    expect(other.asked).toEqual([]);
+  });
+
+  it.each([
+    [
+      'bare',
+      {
+        imsx_codeMajor: 'failure',
+        imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
+      },
+    ],
+    [
+      'wrapped',
+      {
+        imsx_StatusInfo: {
+          imsx_codeMajor: 'failure',
+          imsx_CodeMinor: { imsx_codeMinorField: [{ imsx_codeMinorFieldValue: 'invalid_filter_field' }] },
+        },
+      },
+    ],
+    ['flat', { imsx_codeMajor: 'failure', imsx_codeMinor: 'invalid_filter_field' }],
+  ])('the hub’s own reason is told, %s', async (_, body) => {
+    await using test = await testHub(status(400, {}, body));
+    await expect(readAll(test.hub, 'users')).rejects.toThrow(/failure invalid_filter_field/);
+  });
+
+  it('a long or wild reason is cut and cleaned', async () => {
+    await using test = await testHub(status(400, {}, { imsx_description: `\u001b[31m${'x'.repeat(5000)}` }));
+    const error = (await readAll(test.hub, 'users').catch((failure: unknown) => failure)) as Error;
+    expect(error.message.length).toBeLessThan(500);
+    expect(error.message).not.toContain('\u001b');
+  });
+
+  it('no error shows query, filter, token or parent', async () => {
+    for (const code of [400, 403, 404, 500]) {
+      await using test = await testHub(status(code), { retry: { maxAttempts: 1 } });
+      const read = readAll(test.hub, 'afterschool-users', { parentId: 'child-7', modifiedAfterMs: 0 });
+      const error = (await read.catch((failure: unknown) => failure)) as Error;
+      expect(`${error.message} ${JSON.stringify(error)} ${JSON.stringify(test.events)}`).not.toMatch(
+        /\?|dateLast|token-1|child-7/,
+      );
+      expect(error.message).toContain('/afterschools/{id}/users');
+    }
+  });
+
+  it('a hub out of reach is told with the address and what to check', async () => {
+    const gone = await serve(page);
+    await gone[Symbol.asyncDispose]();
+    await using test = await testHub(page, { baseUrl: `${gone.origin}/tenant` });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: expect.stringContaining(`${gone.origin}/tenant/ims`) as string,
+      remedy: expect.stringContaining('hub.baseUrl') as string,
+    });
+  });
+
+  it('a host that does not exist is told as such', async () => {
+    await using test = await testHub(page, {
+      baseUrl: 'http://no-such-host.invalid/x',
+      retry: { maxAttempts: 1 },
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: expect.stringContaining('host name cannot be resolved') as string,
+    });
+  });
+
+  it('https where the hub speaks http is told as such and not repeated', async () => {
+    await using other = await serve(page);
+    await using test = await testHub(page, { baseUrl: other.origin.replace('http:', 'https:') });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: expect.stringContaining('TLS failed') as string,
+    });
+    expect(test.sleeps).toEqual([]);
+  });
+});
+
+describe('answers that are too much', () => {
+  const big = JSON.stringify({ users: [{ sourcedId: 'a', text: 'x'.repeat(3_000_000) }] });
+  const limits = { maxResponseBytes: 1_000_000, retry: { maxAttempts: 2 } };
+
+  it('a huge answer is broken off', async () => {
+    await using test = await testHub((_, response) => sendJson(response, big), limits);
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
+  });
+
+  it('an answer without end is broken off', async () => {
+    let written = 0;
+    await using test = await testHub(
+      (_, response) => {
+        const pour = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(10_000))) written += 10_000;
+        };
+        response.on('drain', pour);
+        pour();
+      },
+      { ...limits, retry: { maxAttempts: 1 } },
+    );
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
+    expect(written).toBeLessThan(20_000_000);
+  });
+
+  it('a gzip bomb is not unpacked', async () => {
+    const bomb = gzipSync(big);
+    expect(bomb.length).toBeLessThan(10_000);
+    await using test = await testHub((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(bomb);
+    }, limits);
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
+  });
+
+  it('gzip is read', async () => {
+    await using test = await testHub((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip', link: '<x>; rel="first"' });
+      response.end(gzipSync('{"users":[{"sourcedId":"a"}]}'));
+    });
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+  });
+
+  it.each([
+    ['too large', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
+    ['a time-out', () => undefined],
+    ['a 504', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, {}, { status: 504 })],
+  ] as const)('%s halves the page size, and it is remembered', async (_, failure) => {
+    const ids = Array.from({ length: 300 }, (_, n) => String(1000 + n));
+    const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
+    await using test = await testHub(
+      (request, response) =>
+        Number(request.query.get('limit')) > 130 ? failure(request, response) : model(request, response),
+      { pageSize: 400, maxResponseBytes: 1_000_000, timeouts: { headersMs: 100, requestMs: 300 } },
+    );
+    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+    expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400', '200', '100', '100', '100']);
+    const before = test.data().length;
+    await readAll(test.hub, 'users');
+    expect(test.data()[before]?.query.get('limit')).toBe('100');
+    expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toHaveLength(2);
+  });
+
+  it('the page size is not halved below 50', async () => {
+    await using test = await testHub(status(504), { pageSize: 120 });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    expect(new Set(test.data().map(({ query }) => query.get('limit')))).toEqual(new Set(['120', '60', '50']));
+  });
+});
+
+describe('the circuit breaker', () => {
+  it('opens after failures in a row, sends nothing meanwhile, and closes after one good trial', async () => {
+    let healthy = false;
+    await using test = await testHub(
+      (request, response) => (healthy ? page(request, response) : status(500)(request, response)),
+      { breaker: { failures: 4, openMs: 150 }, retry: { maxAttempts: 4 } },
+    );
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+    await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({
+      code: 'HUB_CIRCUIT_OPEN',
+      reaction: 'retry',
+      remedy: expect.stringMatching(/again in \d+ s/) as string,
+    });
+    expect(test.data()).toHaveLength(4);
+    healthy = true;
+    await expect
+      .poll(async () => (await readAll(test.hub, 'users').catch(() => null))?.ids, {
+        timeout: 2000,
+        interval: 20,
+      })
+      .toEqual(['a']);
+    expect(test.events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['circuit-opened', 'circuit-closed']),
+    );
+  });
+
+  it('is not opened by refusals or by 429', async () => {
+    let asked = 0;
+    await using test = await testHub(
+      (request, response) => {
+        asked += 1;
+        return status(asked % 2 === 0 ? 429 : 404)(request, response);
+      },
+      { breaker: { failures: 2, openMs: 60_000 }, retry: { maxAttempts: 1 } },
+    );
+    for (let poll = 0; poll < 8; poll += 1) {
+      await expect(readAll(test.hub, 'users')).rejects.not.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
+    }
+    expect(test.data()).toHaveLength(8);
+  });
+});

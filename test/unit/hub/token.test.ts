@@ -1,0 +1,250 @@
+import { describe, expect, it } from 'vitest';
+import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+
+const page: Script = (_, response) =>
+  sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
+
+/** Gives out token-1, token-2, … and keeps what was sent. */
+function tokenServer(fields: Record<string, unknown> = { expires_in: 3600 }) {
+  const sent: { authorization: string | undefined; body: URLSearchParams }[] = [];
+  const script: Script = (request, response) => {
+    sent.push({ authorization: request.authorization, body: new URLSearchParams(request.body) });
+    sendJson(response, { access_token: `token-${sent.length}`, token_type: 'bearer', ...fields });
+  };
+  return { sent, script };
+}
+
+describe('asking for a token', () => {
+  it('basic sends id and secret form-encoded, as RFC 6749 2.3.1 says', async () => {
+    const { sent, script } = tokenServer();
+    await using test = await testHub(page, {
+      tokenScript: script,
+      clientId: 'my id',
+      clientSecret: () => 'p:ä+%',
+      scope: 'a b',
+    });
+    await readAll(test.hub, 'users');
+    const pair = Buffer.from('my+id:p%3A%C3%A4%2B%25').toString('base64');
+    expect(sent[0]?.authorization).toBe(`Basic ${pair}`);
+    expect([...(sent[0]?.body ?? [])]).toEqual([
+      ['grant_type', 'client_credentials'],
+      ['scope', 'a b'],
+    ]);
+  });
+
+  it('post sends them in the body, and no empty scope', async () => {
+    const { sent, script } = tokenServer();
+    await using test = await testHub(page, { tokenScript: script, clientAuth: 'post' });
+    await readAll(test.hub, 'users');
+    expect(sent[0]?.authorization).toBeUndefined();
+    expect([...(sent[0]?.body ?? [])]).toEqual([
+      ['grant_type', 'client_credentials'],
+      ['client_id', 'id'],
+      ['client_secret', 's3cret'],
+    ]);
+  });
+
+  it('one token serves many walks at once', async () => {
+    const { sent, script } = tokenServer();
+    await using test = await testHub(page, { tokenScript: script });
+    await Promise.all(Array.from({ length: 8 }, () => readAll(test.hub, 'users')));
+    await readAll(test.hub, 'users');
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    [3600, 3_569_000, 3_571_000],
+    ['3600', 3_569_000, 3_571_000],
+    [8, 5_900, 6_100],
+    [undefined, 269_000, 271_000],
+    ['soon', 269_000, 271_000],
+  ])(
+    'a token with expires_in %s is renewed before its end, not sooner',
+    async (expiresIn, usedAtMs, renewedAtMs) => {
+      let nowMs = 1_000_000;
+      const { sent, script } = tokenServer({ expires_in: expiresIn });
+      await using test = await testHub(page, { tokenScript: script, now: () => nowMs });
+      await readAll(test.hub, 'users');
+      nowMs = 1_000_000 + usedAtMs;
+      await readAll(test.hub, 'users');
+      expect(sent).toHaveLength(1);
+      nowMs = 1_000_000 + renewedAtMs;
+      await readAll(test.hub, 'users');
+      expect(sent).toHaveLength(2);
+      expect(test.data().at(-1)?.authorization).toBe('Bearer token-2');
+    },
+  );
+});
+
+describe('a token that the hub refuses', () => {
+  it.each([401, 403])(
+    'an expired token told with %i is renewed once and the walk goes on',
+    async (status) => {
+      const expired = new Set<string>();
+      const { sent, script } = tokenServer();
+      await using test = await testHub(
+        (request, response) => {
+          if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
+          else void page(request, response);
+        },
+        { tokenScript: script },
+      );
+      await readAll(test.hub, 'users');
+      expired.add('Bearer token-1');
+      expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+      expect(sent).toHaveLength(2);
+      expect(test.sleeps).toEqual([]);
+      expect(test.events).toContainEqual({
+        type: 'token-obtained',
+        reason: 'refused-by-hub',
+        lifetimeMs: 3_600_000,
+      });
+    },
+  );
+
+  it.each([401, 403])(
+    'a fresh token refused with %i is an error for a person, not a loop',
+    async (status) => {
+      const { sent, script } = tokenServer();
+      await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
+        tokenScript: script,
+      });
+      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+        code: 'HUB_FORBIDDEN',
+        reaction: 'person',
+      });
+      expect(sent).toHaveLength(1);
+      expect(test.data()).toHaveLength(1);
+    },
+  );
+
+  it('a collection that is forbidden does not cost a token at each poll', async () => {
+    const { sent, script } = tokenServer();
+    await using test = await testHub(
+      (request, response) => {
+        if (request.path.endsWith('/users')) void page(request, response);
+        else sendJson(response, {}, { status: 403 });
+      },
+      { tokenScript: script },
+    );
+    await readAll(test.hub, 'users');
+    for (let poll = 0; poll < 4; poll += 1) {
+      await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({ code: 'HUB_FORBIDDEN' });
+    }
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('a token endpoint that says no', () => {
+  const cases: readonly (readonly [string, Script, RegExp, RegExp])[] = [
+    [
+      'invalid_client',
+      (_, r) =>
+        sendJson(r, { error: 'invalid_client', error_description: 's3cret is wrong' }, { status: 401 }),
+      /invalid_client/,
+      /clientSecret/,
+    ],
+    [
+      'invalid_scope',
+      (_, r) => sendJson(r, { error: 'invalid_scope' }, { status: 400 }),
+      /invalid_scope/,
+      /hub\.scope/,
+    ],
+    [
+      'unauthorized_client',
+      (_, r) => sendJson(r, { error: 'unauthorized_client' }, { status: 400 }),
+      /unauthorized_client/,
+      /client_credentials/,
+    ],
+    [
+      'a 404',
+      (_, r) => sendJson(r, '<h1>Not found</h1>', { status: 404 }),
+      /no token endpoint/,
+      /hub\.tokenUrl/,
+    ],
+    [
+      'a login page',
+      (_, r) => sendJson(r, '<!doctype html><p>Log in', { headers: { 'content-type': 'text/html' } }),
+      /HTML page/,
+      /hub\.tokenUrl/,
+    ],
+    [
+      'a redirect',
+      (_, r) => sendJson(r, '', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }),
+      /redirects/,
+      /hub\.tokenUrl/,
+    ],
+    ['no access_token', (_, r) => sendJson(r, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
+    [
+      'a token that would break the header',
+      (_, r) => sendJson(r, { access_token: 'a\r\nx: y' }),
+      /no usable access_token/,
+      /hub\.tokenUrl/,
+    ],
+    [
+      'tokens of another type',
+      (_, r) => sendJson(r, { access_token: 'a', token_type: 'mac' }),
+      /other than Bearer/,
+      /Bearer/,
+    ],
+  ];
+
+  it.each(cases)(
+    '%s is told with its remedy, without the secret, and not repeated',
+    async (_, tokenScript, what, remedy) => {
+      await using test = await testHub(page, { tokenScript });
+      const error = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
+      expect(error).toMatchObject({
+        code: 'HUB_TOKEN_REFUSED',
+        message: expect.stringMatching(what) as string,
+        remedy: expect.stringMatching(remedy) as string,
+      });
+      expect(String(error) + JSON.stringify(error) + JSON.stringify(test.events)).not.toContain('s3cret');
+      expect(test.data()).toEqual([]);
+      expect(test.sleeps).toEqual([]);
+    },
+  );
+
+  it('wrong credentials are not hammered: the same answer for a growing while', async () => {
+    let nowMs = 0;
+    let asked = 0;
+    await using test = await testHub(page, {
+      now: () => nowMs,
+      tokenScript: (_, response) => {
+        asked += 1;
+        sendJson(response, { error: 'invalid_client' }, { status: 401 });
+      },
+    });
+    for (; nowMs < 3_600_000; nowMs += 1000) {
+      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
+    }
+    expect(asked).toBeGreaterThan(5);
+    expect(asked).toBeLessThan(15);
+  });
+
+  it.each([500, 503, 429])('%i is passing: the page is tried again', async (status) => {
+    let asked = 0;
+    await using test = await testHub(page, {
+      tokenScript: (_, response) => {
+        asked += 1;
+        if (asked === 1) sendJson(response, 'busy', { status, headers: { 'retry-after': '2' } });
+        else sendJson(response, { access_token: 't' });
+      },
+    });
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+    expect(test.sleeps).toEqual([2000]);
+  });
+
+  it('an endpoint out of reach is HUB_TOKEN_UNAVAILABLE and names hub.tokenUrl', async () => {
+    const gone = await serve(page);
+    await gone[Symbol.asyncDispose]();
+    await using test = await testHub(page, { tokenUrl: `${gone.origin}/token?key=hidden` });
+    const error = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
+    expect(error).toMatchObject({
+      code: 'HUB_TOKEN_UNAVAILABLE',
+      message: expect.stringContaining('refused') as string,
+      remedy: expect.stringContaining('hub.tokenUrl') as string,
+    });
+    expect(String(error)).not.toContain('hidden');
+  });
+});
