@@ -65,11 +65,7 @@ export async function startLocalKafka({
 }
 
 /** What a single broker for development needs; everything else is Kafka's default. */
-function serverProperties(options: {
-  port: number;
-  controllerPort: number;
-  dataFolder: string;
-}): string {
+function serverProperties(options: { port: number; controllerPort: number; dataFolder: string }): string {
   const { port, controllerPort, dataFolder } = options;
   const settings = {
     'process.roles': 'broker,controller',

@@ -92,16 +92,16 @@ export async function download(
   say(`downloading ${parts.join(', ')} with Maven: about ${sizeMB} MB, once, kept in ${cacheFolder()}`);
   const ticker = setInterval(() => say(`downloading: ${status()}`), 5000);
   const args = [
-    '-f',
-    join(folder, 'pom.xml'),
-    `-P${parts.join(',')}`,
-    'dependency:copy-dependencies',
-    `-DoutputDirectory=${target}`,
-  ];
+    ['-f', join(folder, 'pom.xml')],
+    ['-Dstyle.color=never', `-P${parts.join(',')}`],
+    // Maven remembers a failed download, and would not try again for a day
+    ['--update-snapshots'],
+    ['org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies', `-DoutputDirectory=${target}`],
+  ].flat();
   const run = runCommand(maven, args, { onOutput: progress.take, signal });
   const { code, output } = await run.finally(() => clearInterval(ticker));
   if (code !== 0) {
-    const lines = output.split(/[\r\n]+/).filter((line) => !/^(Progress|Download)/.test(line));
+    const lines = output.split(/[\r\n]+/).filter((line) => !/^(Progress|Download|\[INFO\])/.test(line));
     throw new StackError(
       `Maven could not fetch ${parts.join(', ')} (exit ${code}). Its last lines:\n${lines.slice(-15).join('\n')}\n` +
         'Cure that (network, proxy, the mirror in ~/.m2/settings.xml), then run the same command again.',

@@ -58,13 +58,21 @@ async function main(): Promise<void> {
   say('stopping');
 }
 
+function report(error: unknown): number {
+  if (error instanceof Error && error.name === 'AbortError') return 130;
+  if (error instanceof StackError) {
+    process.stderr.write(`stack: ${error.message}\n`);
+    return 1;
+  }
+  const isBadUse =
+    error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  if (!isBadUse) throw error;
+  process.stderr.write(`stack: ${error.message}. See npm run stack -- --help\n`);
+  return 2;
+}
+
 try {
   await main();
 } catch (error) {
-  const isInterrupt = error instanceof Error && error.name === 'AbortError';
-  if (!isInterrupt) {
-    if (!(error instanceof StackError) && !(error instanceof TypeError)) throw error;
-    process.stderr.write(`stack: ${error.message}\n`);
-  }
-  process.exitCode = isInterrupt ? 130 : 1;
+  process.exitCode = report(error);
 }

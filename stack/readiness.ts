@@ -8,8 +8,9 @@ const attemptMs = 5000;
 letIdleConnectionsSleep();
 
 /** Whether a TCP connection is accepted: a cheap question before the real one. */
-function accepts(address: string): Promise<boolean> {
-  const url = new URL(`tcp://${address}`);
+async function accepts(address: string): Promise<boolean> {
+  const url = URL.parse(`tcp://${address}`);
+  if (url === null) return false;
   return new Promise((resolve) => {
     const socket = connect({ host: url.hostname, port: Number(url.port), timeout: attemptMs });
     const done = (is: boolean) => {
@@ -61,8 +62,8 @@ export async function isRegistryReady(url: string, signal?: AbortSignal): Promis
 
 /** Whether Redis answers PING. */
 export async function isRedisReady(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  if (!(await accepts(`${hostname}:${port === '' ? '6379' : port}`))) return false;
+  const parsed = URL.parse(url);
+  if (parsed === null || !(await accepts(`${parsed.hostname}:${parsed.port || '6379'}`))) return false;
   const redis = new Redis(url, {
     lazyConnect: true,
     maxRetriesPerRequest: 0,

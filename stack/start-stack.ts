@@ -1,8 +1,9 @@
 import { findDockerEngine, startComposeServices, startTestcontainers } from './docker-services.ts';
-import { brokerList, givenAddresses } from './given-addresses.ts';
+import { addressVariables, brokerList, givenAddresses } from './given-addresses.ts';
 import { startLocalServices, type StartedServices } from './local-stack.ts';
 import type { LocalService } from './local-service.ts';
 import { StackError } from './errors.ts';
+import { isKafkaReady, isRedisReady, isRegistryReady } from './readiness.ts';
 import { serviceNames, type Addresses, type ServiceName } from './service-names.ts';
 
 export interface StartStackOptions {
@@ -41,6 +42,7 @@ export async function startStack(options: StartStackOptions): Promise<Stack> {
   const signal = options.signal ?? new AbortController().signal;
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
+  await checkGiven(given);
   const none: StartedServices = { addresses: {}, processes: {}, stop: async () => undefined };
 
   let how: ServiceKind = 'given';
@@ -73,6 +75,23 @@ export async function startStack(options: StartStackOptions): Promise<Stack> {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** A wrong address would otherwise show much later, as a test or a demo that hangs. */
+async function checkGiven(given: Addresses): Promise<void> {
+  const checks: Record<ServiceName, (address: string) => Promise<boolean>> = {
+    kafka: (brokers) => isKafkaReady(brokerList(brokers)),
+    registry: (url) => isRegistryReady(url),
+    redis: isRedisReady,
+  };
+  for (const name of serviceNames) {
+    const where = given[name];
+    if (where === undefined || (await checks[name](where))) continue;
+    throw new StackError(
+      `${addressVariables[name]} is set, but no ${name} answers there. ` +
+        'Start it, correct the variable, or unset it to have one started.',
+    );
+  }
 }
 
 function address(addresses: Addresses, name: ServiceName): string {

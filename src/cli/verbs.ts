@@ -10,6 +10,31 @@ export interface Verb {
 /** All verbs there are, in the order of the help text. */
 export const VERBS: readonly Verb[] = [
   {
+    name: 'check',
+    summary: 'is everything there, and does it let us in?',
+    load: async () => (await import('./check.ts')).checkCommand(),
+  },
+  {
+    name: 'status',
+    summary: 'how far everything is, and whether something waits for a person',
+    load: async () => (await import('./status.ts')).statusCommand(),
+  },
+  {
+    name: 'tail',
+    summary: 'records of a collection as they are committed, decoded',
+    load: async () => (await import('./tail.ts')).tailCommand(),
+  },
+  {
+    name: 'topics',
+    summary: 'topics beside the contract: list, apply',
+    load: async () => (await import('./topics.ts')).topicsCommand(),
+  },
+  {
+    name: 'state',
+    summary: 'where the index stands beside the log: show',
+    load: async () => (await import('./state.ts')).stateCommand(),
+  },
+  {
     name: 'run',
     summary: 'mirror all tenants, until stopped',
     load: async () => (await import('./run.ts')).runCommand(),

@@ -5,7 +5,7 @@ import { compileContentWriter, type Output, writeLong, writeText } from './conte
 import { canonicalText } from './json-text.ts';
 import { SET_FIELDS } from './mapping.ts';
 
-export const CONTENT_HASH_BYTES = 16;
+const CONTENT_HASH_BYTES = 16;
 
 /** What the configuration does to a collection's rows. Field names are top-level ones. */
 export interface RowMapping {

@@ -11,6 +11,8 @@ const SUSPECT = /[:,[]\s*-?\d(?:[\d.]{15}|[\d.]*[eE])/;
 /** What is neither object nor array is so rare that it need not be fast. */
 const CONTAINER = /^\s*[{[]/;
 const NUMBER = /-?\d[\d.eE+-]*/g;
+/** Characters of the shortest number that a double cannot hold: `1e309`. */
+const SHORTEST_LOSS = 5;
 
 /**
  * Parses JSON as `JSON.parse` does, but numbers that a double cannot hold become {@link rawJson}, which
@@ -24,25 +26,25 @@ export function parseLossless(text: string): unknown {
 function parseSuspect(text: string): unknown {
   // No text can hold its own digest, so no string of the hub's is taken for a number.
   const mark = hash('sha256', text, 'hex');
+  const markNumber = (token: string): string => (survives(token) ? token : `"${mark}${token}"`);
   let marked = '';
-  let found = false;
-  const markNumber = (token: string): string => {
-    if (survives(token)) return token;
-    found = true;
-    return `"${mark}${token}"`;
-  };
+  let copiedTo = 0;
   for (let at = 0; at < text.length;) {
-    const open = text.indexOf('"', at);
-    const structure = open === -1 ? text.slice(at) : text.slice(at, open);
-    marked += structure.replace(NUMBER, markNumber);
-    if (open === -1) break;
-    at = endOfString(text, open);
-    marked += text.slice(open, at);
+    const quote = text.indexOf('"', at);
+    const end = quote === -1 ? text.length : quote;
+    if (end - at >= SHORTEST_LOSS) {
+      const structure = text.slice(at, end);
+      const withMarks = structure.replace(NUMBER, markNumber);
+      if (withMarks !== structure) {
+        marked += text.slice(copiedTo, at) + withMarks;
+        copiedTo = end;
+      }
+    }
+    at = quote === -1 ? end : endOfString(text, quote);
   }
-  if (!found) return JSON.parse(text);
   // A broken text must be refused as what it is, not let through by the marks.
-  JSON.parse(text);
-  return unmark(JSON.parse(marked), mark);
+  const parsed: unknown = JSON.parse(text);
+  return copiedTo === 0 ? parsed : unmark(JSON.parse(marked + text.slice(copiedTo)), mark);
 }
 
 /** Just after the string that opens at `open`. */
@@ -57,6 +59,7 @@ function endOfString(text: string, open: number): number {
 
 /** Whether the double nearest to the number is written with the same digits, but for formatting. */
 function survives(token: string): boolean {
+  if (token.length < 16 && !/[eE]/.test(token)) return true;
   const value = Number(token);
   if (Number.isNaN(value)) return true;
   return Number.isFinite(value) && decimal(token) === decimal(String(value));

@@ -23,10 +23,11 @@ export function nextPass(options: {
   nowMs: number;
 }): NextPass {
   const { watermarkMs, lastFullAtMs, lastPassAtMs, fullDueAtMs, deltaEveryMs, nowMs } = options;
-  if (watermarkMs === null || lastFullAtMs === null || lastFullAtMs < fullDueAtMs)
-    return { kind: 'pass', mode: 'FULL' };
   const dueAtMs = lastPassAtMs === null ? nowMs : lastPassAtMs + deltaEveryMs;
-  if (!options.hasDelta || dueAtMs > nowMs)
-    return { kind: 'wait', atMs: options.hasDelta ? dueAtMs : nowMs + deltaEveryMs };
+  const isFullDue = watermarkMs === null || lastFullAtMs === null || lastFullAtMs < fullDueAtMs;
+  // A first full pass that proved nothing is no reason to ask without a pause.
+  if (isFullDue && (watermarkMs !== null || dueAtMs <= nowMs)) return { kind: 'pass', mode: 'FULL' };
+  if (dueAtMs > nowMs) return { kind: 'wait', atMs: dueAtMs };
+  if (!options.hasDelta || watermarkMs === null) return { kind: 'wait', atMs: nowMs + deltaEveryMs };
   return { kind: 'pass', mode: deltaReaches(watermarkMs, options.hubNowMs) ? 'DELTA' : 'FULL' };
 }

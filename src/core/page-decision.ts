@@ -8,6 +8,8 @@ export interface KeyedReading {
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
   readonly reading: Reading;
+  /** A composed value that holds nothing: where it held something before, that counts as a deletion (design). */
+  readonly isEmptied?: boolean | undefined;
 }
 
 export type Change =

@@ -18,7 +18,7 @@ import { createRejectReader } from './unreadable-row.ts';
 import { createSlabEncoder } from './value-codec.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
-export const DEFAULT_MAX_RECORD_BYTES = 900_000;
+const DEFAULT_MAX_RECORD_BYTES = 900_000;
 
 export interface RowReaderOptions {
   /** The collection's schema in avro/. */

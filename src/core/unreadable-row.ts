@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 
 import { mappingDigest, type RowMapping, shortDigest } from './content-hash.ts';
 import { canonicalText, jsonText } from './json-text.ts';
+import { SET_FIELDS } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './reading.ts';
@@ -47,7 +48,7 @@ export function createRejectReader(options: {
         sourcedId ?? `sha256:${digest('sha256', canonicalText(unstamped, { keepHrefs: true }), 'hex')}`,
       reason,
       text: fits ? text : null,
-      hash: shortDigest(`${prefix}\n${reason}\n${canonicalText(unstamped)}`),
+      hash: shortDigest(`${prefix}\n${reason}\n${canonicalText(unstamped, { sets: SET_FIELDS })}`),
     };
   };
 }

@@ -30,8 +30,10 @@ export function passClock(options: {
     skewMs !== null && previousSkewMs !== null && Math.abs(skewMs - previousSkewMs) > CLOCK_JUMP_MS;
   if (hubTimeMs === null || skewMs === null || jumped) {
     const overlap = Math.max(overlapMs, UNTRUSTED_OVERLAP_MS);
+    // The earlier of the two: too early a watermark costs rows read twice, too late a one loses changes.
+    const startedAtMs = Math.min(localTimeMs, hubTimeMs ?? localTimeMs);
     // A jump is remembered, so that a clock that was set right is trusted from the next pass on.
-    return { startedAtMs: localTimeMs, watermarkMs: localTimeMs - overlap, skewMs };
+    return { startedAtMs, watermarkMs: startedAtMs - overlap, skewMs };
   }
   return { startedAtMs: hubTimeMs, watermarkMs: hubTimeMs - overlapMs, skewMs };
 }

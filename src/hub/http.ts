@@ -19,7 +19,7 @@ export interface HttpTimeouts {
   readonly requestMs: number;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

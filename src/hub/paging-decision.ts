@@ -59,7 +59,7 @@ export interface PageDecision {
 const CURSOR_IGNORED = 'a page repeats itself: the cursor is ignored';
 
 /** The next mode to try, null when there is none (design: Hubs that differ). */
-export function modeBelow(mode: PagingMode): PagingMode | null {
+function modeBelow(mode: PagingMode): PagingMode | null {
   if (mode === 'keyset') return 'sourced-id-filter';
   return mode === 'sourced-id-filter' ? 'offset' : null;
 }
@@ -85,8 +85,20 @@ function repeatsItself(state: WalkState, page: PageFacts): boolean {
   return ids.at(-1) === state.cursor || known * 2 >= ids.length;
 }
 
+/**
+ * Whether a page without `next` gives reason to ask once more: hubs that do not know the cursor send
+ * `first` alone, and there is more. An honest hub answers with an empty page.
+ */
+function saysMore(state: WalkState, page: PageFacts): boolean {
+  const afterCursor = state.mode === 'sourced-id-filter' && state.cursor !== null;
+  const soFar = afterCursor ? page.rowCount : state.rowsInMode + page.rowCount;
+  if (page.rowCount >= page.limit) return page.total !== soFar;
+  return page.total !== null && page.total > soFar;
+}
+
 function endOf(state: WalkState, page: PageFacts): WalkEnd['sign'] | null {
-  if (page.paging) return page.nextOffered ? null : 'no-next-link';
+  if (page.nextOffered) return null;
+  if (page.paging) return saysMore(state, page) ? null : 'no-next-link';
   if (page.rowCount >= page.limit) return null;
   if (page.total !== null && page.total > 0) {
     // A total that moves is one of rows left, or of a collection that moves: neither ends a walk.

@@ -20,6 +20,8 @@ export interface CollectionProbe {
   /** `X-Total-Count`, null when absent. */
   readonly total: number | null;
   readonly hasLink: boolean;
+  /** Origin of a `next` that leads out of the hub; null when there is none such. */
+  readonly foreignOrigin: string | null;
   /** Whether a page after the first began with another row; null when there was none to try. */
   readonly keysetAdvances: boolean | null;
   /** Hub clock minus ours, ms; null without a `Date` header. */
@@ -61,7 +63,16 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
     if (event.type === 'token-obtained') ({ lifetimeMs } = event);
     options.onEvent?.(event);
   };
-  const tokens = createTokenSource({ tokenUrl, clientId, clientSecret, clientAuth, scope, http, now, onEvent });
+  const tokens = createTokenSource({
+    tokenUrl,
+    clientId,
+    clientSecret,
+    clientAuth,
+    scope,
+    http,
+    now,
+    onEvent,
+  });
   const requests = createRequests({
     http,
     tokens,
@@ -86,7 +97,14 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
       const url = withQuery(resourceUrl(baseUrl, { collection }), { limit: 1 });
       const where = `${url.origin}${url.pathname}`;
       const headers = { accept: 'application/json' };
-      const response = await http.send({ method: 'GET', url, headers, signal, where, setting: 'hub.baseUrl' });
+      const response = await http.send({
+        method: 'GET',
+        url,
+        headers,
+        signal,
+        where,
+        setting: 'hub.baseUrl',
+      });
       return response.status;
     },
     collection: (probe) => probeCollection({ baseUrl, requests, now }, probe),
@@ -137,7 +155,8 @@ async function probeCollection(
       read: ({ status, body, total, hubTimeMs, link, requested }) => {
         const rows = status === 204 ? [] : listIn(body, { envelope: collection.envelope, where });
         const links = readLinks(link, { requested, baseUrl: at.baseUrl });
-        return { rows, total, hubTimeMs, hasLink: links.paging || links.nextOffered };
+        const { paging, nextOffered, foreignOrigin } = links;
+        return { rows, total, hubTimeMs, hasLink: paging || nextOffered, foreignOrigin };
       },
     });
   const first = await page({ limit: ROWS_ASKED });
@@ -153,6 +172,7 @@ async function probeCollection(
     asked: ROWS_ASKED,
     total: first.total,
     hasLink: first.hasLink,
+    foreignOrigin: first.foreignOrigin,
     keysetAdvances,
     skewMs: first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
     firstId: ids[0] ?? null,

@@ -11,7 +11,7 @@ import type { Token, TokenSource } from './token.ts';
 /** A fresh token that was refused with 403 is not replaced again for the same target within this time. */
 const FRUITLESS_RENEWAL_MS = 300_000;
 
-export interface GetOptions<T> {
+interface GetOptions<T> {
   readonly target: RequestTarget;
   /** Names the resource in errors, without query and ids. */
   readonly where: string;

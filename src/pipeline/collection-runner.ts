@@ -100,7 +100,8 @@ export class CollectionRunner {
       return;
     }
     try {
-      await this.once(next.mode, signal);
+      const result = await this.once(next.mode, signal);
+      if (result.kind === 'suspect') await this.#rest(this.#retryInMs(), signal);
     } catch (error) {
       if (signal.aborted || concernsTenant(error)) throw error;
       await this.#rest(this.#retryInMs(), signal);
@@ -111,10 +112,40 @@ export class CollectionRunner {
   async once(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
     const { hasDelta, pass } = this.#parts;
     const canDelta = hasDelta && pass.writer.progress?.watermarkMs != null;
-    let result = await this.#pass(canDelta ? mode : 'FULL', signal);
-    if (result.kind === 'wholesale') result = await this.#pass('FULL', signal);
-    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#pass('FULL', signal);
+    let result = mode === 'DELTA' && canDelta ? await this.#pass('DELTA', signal) : await this.#full(signal);
+    if (result.kind === 'wholesale') result = await this.#full(signal);
+    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#full(signal);
     return result;
+  }
+
+  /** A full pass, which may take long; changes go on coming out in deltas meanwhile. */
+  async #full(signal: AbortSignal): Promise<PassResult> {
+    const done = new AbortController();
+    const broken = new AbortController();
+    const both = AbortSignal.any([signal, broken.signal]);
+    const deltas = this.#deltasUntil(done.signal, both).catch((error: unknown) => broken.abort(error));
+    try {
+      return await this.#pass('FULL', both);
+    } finally {
+      done.abort();
+      await deltas;
+    }
+  }
+
+  async #deltasUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
+    const { deltaEveryMs, hasDelta, pass, sleep } = this.#parts;
+    const isOver = AbortSignal.any([done, signal]);
+    for (;;) {
+      await sleep(deltaEveryMs, isOver).catch(() => undefined);
+      if (isOver.aborted) return;
+      if (!hasDelta || pass.writer.progress?.watermarkMs == null) continue;
+      try {
+        // The night's re-stamp: the full pass at hand brings it all.
+        if ((await this.#pass('DELTA', signal)).kind === 'wholesale') return;
+      } catch (error) {
+        if (concernsTenant(error)) throw error;
+      }
+    }
   }
 
   async #pass(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
@@ -123,11 +154,11 @@ export class CollectionRunner {
     emit({ type: 'pass-started', collection, mode });
     try {
       const result = await runPass(pass, mode, signal);
-      this.#failures = 0;
+      // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
+      this.#failures = result.kind === 'suspect' ? this.#failures + 1 : 0;
       this.#notOfferedUntilMs = null;
       this.#lastPassAtMs = startedAtMs;
-      // Also after a suspect one: the next full pass is tomorrow's, not the next minute's.
-      if (mode === 'FULL' && result.kind !== 'wholesale') this.#lastFullAtMs = startedAtMs;
+      if (mode === 'FULL' && result.kind === 'complete') this.#lastFullAtMs = startedAtMs;
       emit({
         type: 'pass-ended',
         collection,

@@ -165,6 +165,17 @@ export class CollectionWriter {
     });
   }
 
+  /** Which readings differ from what is known of their keys; those of unknown keys are left out. */
+  differing(readings: readonly KeyedReading[]): Promise<KeyedReading[]> {
+    return this.#mutex.run(async () => {
+      const known = await this.#lookUp('rows', rowKeys(readings));
+      return readings.filter(({ key, reading }) => {
+        const before = key === null ? null : this.#knownHash('rows', key, known);
+        return before !== null && !before.equals(reading.hash);
+      });
+    });
+  }
+
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
   unseen(area: IndexArea, seen: SeenKeys): Promise<string[]> {
     return this.#mutex.run(async () => {

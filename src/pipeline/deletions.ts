@@ -1,5 +1,6 @@
 import type { Completeness } from '../core/completeness.ts';
 import { triageCandidates, whyWithhold, type GuardLimits } from '../core/deletion-guard.ts';
+import type { KeyedReading } from '../core/page-decision.ts';
 import { describeError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
@@ -51,7 +52,12 @@ export interface DeletionResult {
 export async function settleDeletions(
   parts: DeletionParts,
   pass: ActivePass,
-  judged: { completeness: Completeness; knownRowsBefore: number },
+  judged: {
+    completeness: Completeness;
+    knownRowsBefore: number;
+    /** Values that held something and hold nothing now: they go out, or are withheld, like removals. */
+    emptied: readonly KeyedReading[];
+  },
 ): Promise<DeletionResult> {
   const { collection, writer, memory } = parts;
   const { completeness } = judged;
@@ -64,13 +70,15 @@ export async function settleDeletions(
   const missedBefore = await memory.missing(collection);
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
-  const why = await whyHoldBack(parts, countable.length, judged.knownRowsBefore);
+  const losses = [...countable, ...judged.emptied.flatMap(({ key }) => key ?? [])];
+  const why = await whyHoldBack(parts, losses.length, judged.knownRowsBefore);
   if (why !== null) {
-    await withhold(parts, countable);
-    parts.say({ kind: 'withheld', collection, rows: countable.length, why });
-    return { withheld: countable.length, wantsSecondPass: false };
+    await withhold(parts, losses);
+    parts.say({ kind: 'withheld', collection, rows: losses.length, why });
+    return { withheld: losses.length, wantsSecondPass: false };
   }
   await memory.setWithheld(collection, new Map());
+  await writer.accept(pass, { readings: judged.emptied, stamp: writer.stamp() });
 
   const triage = triageCandidates({
     candidates,
@@ -84,7 +92,8 @@ export async function settleDeletions(
   const waiting = [...triage.wait, ...asked.unanswered.filter((key) => !missedBefore.has(key))];
   await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
   const removed = await writer.remove(pass, 'rows', [...triage.remove, ...asked.gone, ...unaskedTwice]);
-  if (removed > 0) await memory.addRemoved(parts.today(), collection, removed);
+  const lost = removed + judged.emptied.length;
+  if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
   if (waiting.length > 0) {
     const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
     parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });

@@ -74,6 +74,7 @@ export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSig
 
 interface Walked {
   readonly ends: readonly WalkEnd[];
+  readonly emptied: readonly KeyedReading[];
   readonly clock: PassClock;
 }
 
@@ -89,6 +90,7 @@ async function walkAll(options: {
   const modifiedAfterMs =
     pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
   const ends: WalkEnd[] = [];
+  const emptied: KeyedReading[] = [];
   let clock: PassClock | null = null;
   const startClock = (hubTimeMs: number | null): PassClock => {
     const started = passClock({
@@ -115,7 +117,7 @@ async function walkAll(options: {
         }
         next = ahead(pages);
         clock ??= startClock(step.value.hubTimeMs);
-        await writer.accept(pass, step.value);
+        await acceptPage(writer, pass, step.value, emptied);
         parts.onPage(pass.stats);
         if (pass.seen === null && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore))
           return 'wholesale';
@@ -125,7 +127,28 @@ async function walkAll(options: {
     }
   }
   noteTotals(pass.stats, ends);
-  return { ends, clock: clock ?? startClock(null) };
+  return { ends, emptied, clock: clock ?? startClock(null) };
+}
+
+/** Values that came empty wait for the end of the pass, where the guard looks at all losses together. */
+async function acceptPage(
+  writer: CollectionWriter,
+  pass: ActivePass,
+  page: SourcePage,
+  emptied: KeyedReading[],
+): Promise<void> {
+  const empty = page.readings.filter(({ isEmptied }) => isEmptied === true);
+  if (empty.length === 0) {
+    await writer.accept(pass, page);
+    return;
+  }
+  const late = await writer.differing(empty);
+  for (const { key } of late) if (key !== null) pass.seen?.add(key);
+  emptied.push(...late);
+  await writer.accept(pass, {
+    ...page,
+    readings: page.readings.filter((reading) => !late.includes(reading)),
+  });
 }
 
 /** The generator's next step, which may fail before anyone awaits it. */
@@ -176,6 +199,7 @@ async function complete(
   const { withheld, wantsSecondPass } = await settleDeletions(parts.deletions, pass, {
     completeness,
     knownRowsBefore: options.knownRowsBefore,
+    emptied: options.emptied,
   });
   stats.rowsWithheld = withheld;
   const suspect = completeness.kind === 'unproven' && stats.rowsSeen === 0;

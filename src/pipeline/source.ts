@@ -128,7 +128,13 @@ async function* composeClass(
         const { sign } = step.value;
         if (sign !== 'missing-list') {
           const reading = readClassStudents(classId, rows);
-          yield { readings: [{ key: classId, rejectKey: classId, reading }], hubTimeMs, total: null, stamp };
+          const isEmptied = rows.length === 0;
+          yield {
+            readings: [{ key: classId, rejectKey: classId, reading, isEmptied }],
+            hubTimeMs,
+            total: null,
+            stamp,
+          };
         }
         // Of the students, not of the classes: the count that the pass judges is the one of the walks.
         return {

@@ -1,9 +1,10 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { topicName } from '../model/topics.ts';
-import { readStretches } from './kafka-reader.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { readStretches, type Stretch } from './kafka-reader.ts';
 import { createProgressCodec, OWNER_KEY } from './progress-codec.ts';
 import type { Registry } from './registry.ts';
 import { fetchOffsets } from './topic-offsets.ts';
@@ -17,7 +18,7 @@ export interface KnownProgress {
 }
 
 /**
- * Reads a tenant's `progress` to its end as of now, owning nothing. Null when the topic is not there.
+ * Reads the `progress` of tenants to its end as of now, owning nothing. Null for a tenant whose topic is not there.
  * Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readKnownProgress(options: {
@@ -26,13 +27,63 @@ export async function readKnownProgress(options: {
   admin: Admin;
   registry: Registry;
   topicPrefix: string;
-  tenantId: string;
+  tenantIds: readonly string[];
   signal: AbortSignal;
-}): Promise<KnownProgress | null> {
-  const { kafka, admin, registry, topicPrefix, tenantId, signal } = options;
-  const topic = topicName({ topicPrefix, tenantId }, 'progress');
-  if (!(await admin.listTopics()).includes(topic)) return null;
-  const [range] = await fetchOffsets(admin, topic);
+}): Promise<ReadonlyMap<string, KnownProgress | null>> {
+  const { kafka, admin, registry, topicPrefix, tenantIds, signal } = options;
+  const found = new Map<string, Collected | null>();
+  const byTopic = new Map<string, Collected>();
+  const stretches: Stretch[] = [];
+  const existing = new Set(await admin.listTopics().catch(asKafkaError));
+  for (const tenantId of tenantIds) {
+    const topic = topicName({ topicPrefix, tenantId }, 'progress');
+    const collected = existing.has(topic) ? newCollected() : null;
+    found.set(tenantId, collected);
+    if (collected === null) continue;
+    byTopic.set(topic, collected);
+    const [range] = await fetchOffsets(admin, topic);
+    stretches.push({ topic, partition: 0, from: range?.low ?? 0, to: range?.high ?? 0 });
+  }
+  // One reading for all: joining a consumer group costs more than the records.
+  await readStretches({
+    kafka,
+    groupIdPrefix: `${topicPrefix}.progress`,
+    stretches,
+    signal,
+    onMessages: async ({ topic, messages }) => {
+      const collected = byTopic.get(topic);
+      for (const message of messages) {
+        if (collected !== undefined) await collect({ collected, message, topic, registry });
+      }
+    },
+  });
+  return found;
+}
+
+interface Collected {
+  readonly progress: Map<CollectionName, Progress>;
+  readonly transactionIds: Set<string>;
+  owner: KnownProgress['owner'];
+}
+
+function newCollected(): Collected {
+  return { progress: new Map(), transactionIds: new Set(), owner: null };
+}
+
+function asKafkaError(error: unknown): never {
+  throw kafkaError(error, 'listing topics');
+}
+
+async function collect(options: {
+  collected: Collected;
+  message: KafkaMessage;
+  topic: string;
+  registry: Registry;
+}): Promise<void> {
+  const { collected, message, topic, registry } = options;
+  const { key, value } = message;
+  const name = key?.toString('utf8') ?? '';
+  if (value === null) return;
   const decode = async (framed: Buffer): Promise<unknown> => {
     try {
       return await registry.decode(framed);
@@ -40,34 +91,18 @@ export async function readKnownProgress(options: {
       throw undecodable(topic, error);
     }
   };
+  if (name === OWNER_KEY) {
+    collected.owner = ownerIn(await decode(value));
+    return;
+  }
   const codec = createProgressCodec({
     encode: () => Buffer.alloc(0),
     decode: async (framed) => (await decode(framed)) as never,
   });
-  const progress = new Map<CollectionName, Progress>();
-  const transactionIds = new Set<string>();
-  let owner: KnownProgress['owner'] = null;
-  await readStretches({
-    kafka,
-    groupIdPrefix: `${topicPrefix}.${tenantId}`,
-    stretches: [{ topic, partition: 0, from: range?.low ?? 0, to: range?.high ?? 0 }],
-    signal,
-    onMessages: async ({ messages }) => {
-      for (const { key, value } of messages) {
-        const name = key?.toString('utf8') ?? '';
-        if (value === null) continue;
-        if (name === OWNER_KEY) {
-          owner = ownerIn(await decode(value));
-          continue;
-        }
-        const found = (await codec.decode(value)).progress;
-        if (found === null || !isCollectionName(name)) continue;
-        progress.set(name, found);
-        transactionIds.add(found.transactionId);
-      }
-    },
-  });
-  return { progress, owner, transactionIds };
+  const { progress } = await codec.decode(value);
+  if (progress === null || !isCollectionName(name)) return;
+  collected.progress.set(name, progress);
+  collected.transactionIds.add(progress.transactionId);
 }
 
 function ownerIn(value: unknown): KnownProgress['owner'] {

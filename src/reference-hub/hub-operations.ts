@@ -114,7 +114,7 @@ function snapshotText(
     return JSON.stringify(listing.rows.map((row) => objectOf(listing.store, row)));
   }
   const met = options.faults.concerning(target).map((active): MetFault => ({
-    ...active,
+    fault: active.fault,
     context: {
       target,
       url: new URL('http://snapshot/'),

@@ -8,6 +8,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The text, or nothing where something else stands. */
+export function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** All values at a dot path; arrays on the way are entered (`roles.org.sourcedId`). */
 export function valuesAt(value: JsonValue | undefined, path: readonly string[]): JsonValue[] {
   if (value === undefined) return [];

@@ -114,16 +114,7 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
   );
   const origin = options.publicOrigin ?? `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${server.port}`;
   const baseUrl = `${origin}${tenantPath}`;
-  const size = {
-    ...DEFAULT_SIZE,
-    ...options.size,
-    students: options.students ?? options.size?.students ?? DEFAULT_SIZE.students,
-  };
-  const district = createDistrict({ seed, size, clock, baseUrl, restampAt });
-  district.stampLagMs = () => {
-    const late = faults.list().find((fault) => fault.name === 'late-stamps');
-    return late === undefined ? 0 : numberIn(late.value);
-  };
+  const district = districtOf(options, { seed, clock, baseUrl, restampAt, faults });
   const operations = createDistrictOperations(district, faults);
   const living = createLivingDistrict(district, {
     seed,
@@ -160,4 +151,18 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
       await server.close();
     },
   };
+}
+
+function districtOf(
+  options: ReferenceHubOptions,
+  made: { seed: number; clock: HubClock; baseUrl: string; restampAt: string; faults: ActiveFaults },
+): District {
+  const { faults, ...rest } = made;
+  const students = options.students ?? options.size?.students ?? DEFAULT_SIZE.students;
+  const district = createDistrict({ ...rest, size: { ...DEFAULT_SIZE, ...options.size, students } });
+  district.stampLagMs = () => {
+    const late = faults.list().find((fault) => fault.name === 'late-stamps');
+    return late === undefined ? 0 : numberIn(late.value);
+  };
+  return district;
 }

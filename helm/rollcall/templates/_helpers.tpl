@@ -42,3 +42,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{/* The configuration is read once, at the start: the checksum makes a change of it a restart. */}}
+{{- define "rollcall.podAnnotations" -}}
+checksum/config: {{ toJson .Values.config | sha256sum }}
+{{- if .Values.metrics.annotations }}
+prometheus.io/scrape: "true"
+prometheus.io/port: {{ .Values.config.http.port | quote }}
+prometheus.io/path: /metrics
+{{- end }}
+{{- end }}

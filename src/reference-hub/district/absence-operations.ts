@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.ts';
+import { textOf } from '../json.ts';
 import type { District } from './district.ts';
 import { nextId, patchRow, putRow, removeRowFrom } from './district-operations.ts';
 import { absenceContent, summaryContent, summaryId } from './generate/absences.ts';
@@ -63,8 +64,8 @@ export function replaceAbsence(
     replaces: district.refer('absence', id),
     replacedBy: null,
   };
-  const from = Date.parse(String(successor['fromTime']));
-  const to = Date.parse(String(successor['toTime']));
+  const from = Date.parse(textOf(successor['fromTime']));
+  const to = Date.parse(textOf(successor['toTime']));
   if (options.changes?.['absenceDurationValue'] === undefined)
     successor['absenceDurationValue'] = Math.round((to - from) / 60_000);
   const newId = putRow(district, 'absences', { row: successor, id: options.newId ?? nextId(district) });
@@ -117,7 +118,7 @@ function currentAbsence(district: District, id: string): JsonObject {
 function addToSummary(district: District, options: { absence: JsonObject; sign: 1 | -1 }): void {
   const { absence, sign } = options;
   const student = referencedId(absence['student']);
-  const fromMs = Date.parse(String(absence['fromTime']));
+  const fromMs = Date.parse(textOf(absence['fromTime']));
   if (student === undefined || Number.isNaN(fromMs)) return;
   const semester = semesterOf(osloDate(fromMs));
   const id = summaryId(district.plan, student, semester);

@@ -5,6 +5,7 @@ import type { Row } from '../district/row.ts';
 import { contentOf, referencedId } from '../district/row-store.ts';
 import { addDays, isSchoolDay, osloDate } from '../district/school-calendar.ts';
 import type { JsonObject } from '../json.ts';
+import { textOf } from '../json.ts';
 import type { Random } from '../random.ts';
 import type { Change } from './change.ts';
 import { anyRow } from './change.ts';
@@ -27,8 +28,8 @@ function register(district: District, random: Random): boolean {
   if (random.chance(0.3)) {
     registerAbsence(district, {
       student: student.id,
-      fromTime: String(first['start']),
-      toTime: String(last['end']),
+      fromTime: textOf(first['start']),
+      toTime: textOf(last['end']),
     });
     return true;
   }
@@ -36,8 +37,8 @@ function register(district: District, random: Random): boolean {
   const [reference] = Array.isArray(lesson['classes']) ? lesson['classes'] : [];
   registerAbsence(district, {
     student: student.id,
-    fromTime: String(lesson['start']),
-    toTime: String(lesson['end']),
+    fromTime: textOf(lesson['start']),
+    toTime: textOf(lesson['end']),
     classId: referencedId(reference),
   });
   return true;
@@ -48,7 +49,7 @@ function replace(district: District, random: Random): boolean {
   const row = currentAbsence(district, random);
   if (row === undefined) return false;
   const content = contentOf(district.listings.absences.store, row);
-  const fromMs = Date.parse(String(content['fromTime']));
+  const fromMs = Date.parse(textOf(content['fromTime']));
   const toMs = fromMs + (5 + random.below(40)) * 60_000;
   replaceAbsence(district, row.id, { changes: { toTime: new Date(toMs).toISOString() } });
   return true;
@@ -70,7 +71,7 @@ function currentAbsence(district: District, random: Random): Row | undefined {
 function isCurrent(absence: JsonObject): boolean {
   const replaced = absence['replacedBy'] !== null && absence['replacedBy'] !== undefined;
   const deleted = typeof absence['deletedTime'] === 'string' && absence['deletedTime'] !== '';
-  return !replaced && !deleted && !Number.isNaN(Date.parse(String(absence['fromTime'])));
+  return !replaced && !deleted && !Number.isNaN(Date.parse(textOf(absence['fromTime'])));
 }
 
 function latestSchoolDay(date: string): string {

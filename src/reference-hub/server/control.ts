@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { HubClock } from '../hub-clock.ts';
 import type { DistrictOperations } from '../hub-operations.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject, textOf } from '../json.ts';
 import type { LivingDistrict } from '../living/living-district.ts';
 import type { ActiveFaults } from './faults/active-faults.ts';
 import { changeDistrict } from './control-changes.ts';
@@ -57,7 +57,15 @@ function read(parts: ControlParts, options: { path: string; url: URL }): Reply {
       last: parts.requests
         .all()
         .slice(-last)
-        .map((request) => ({ ...request })),
+        .map((request) => ({
+          at: request.at,
+          method: request.method,
+          target: request.target,
+          url: request.url,
+          status: request.status,
+          bytes: request.bytes,
+          authorized: request.authorized,
+        })),
     });
   }
   if (path.startsWith('snapshot/')) {
@@ -131,20 +139,20 @@ function state(parts: ControlParts): JsonObject {
 }
 
 function faultList(parts: ControlParts): JsonValue[] {
-  return parts.faults.list().map((fault) => ({ ...fault }));
+  return parts.faults.list().map((fault): JsonObject => Object.assign({}, fault));
 }
 
 /** `{ set: ["latency=50", {name, value, collection, times}], clear: true | ["latency"] }`; clearing comes first. */
 function changeFaults(faults: ActiveFaults, body: JsonObject): void {
   const { set, clear } = body;
   if (clear === true || clear === 'all') faults.clear();
-  for (const name of Array.isArray(clear) ? clear : []) faults.clear(String(name));
+  for (const name of Array.isArray(clear) ? clear : []) faults.clear(textOf(name));
   for (const item of Array.isArray(set) ? set : []) {
     if (typeof item === 'string') {
       faults.set(item);
     } else if (isJsonObject(item)) {
       const value = item['value'];
-      faults.set(String(item['name']), {
+      faults.set(textOf(item['name']), {
         value: typeof value === 'string' || typeof value === 'number' ? value : undefined,
         collection: typeof item['collection'] === 'string' ? item['collection'] : undefined,
         times: numberOf(item, 'times'),

@@ -69,7 +69,7 @@ async function answer(
   }
   const target = targetAt(parts, url);
   const faults = parts.faults.meet(target).map((active): MetFault => ({
-    ...active,
+    fault: active.fault,
     context: { target, url, value: active.value, random: parts.random, sleep: parts.sleep },
   }));
   let reply: Reply;

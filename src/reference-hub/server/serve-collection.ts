@@ -4,15 +4,15 @@ import type { Row } from '../district/row.ts';
 import type { JsonObject } from '../json.ts';
 import type { CollectionQuery } from './collection-query.ts';
 import { readQuery } from './collection-query.ts';
-import type { ActiveFault } from './faults/active-faults.ts';
-import type { FaultContext, Page } from './faults/fault.ts';
+import type { Fault, FaultContext, Page } from './faults/fault.ts';
 import type { Comparison } from './filter.ts';
 import { linkHeader, pageLinks } from './page-links.ts';
 import { selectPage } from './page-selection.ts';
 import type { Reply } from './reply.ts';
 
 /** A fault together with what it needs to know about the request it meets. */
-export interface MetFault extends ActiveFault {
+export interface MetFault {
+  readonly fault: Fault;
   readonly context: FaultContext;
 }
 

@@ -94,7 +94,7 @@ function serveSchedules(district: District, options: { url: URL; faults: readonl
   if (named('missing-list') !== undefined) return jsonReply(200, {});
   return jsonReply(
     200,
-    shaped(lessons, { shape: named('schedules-shape')?.value ?? 'array', url: options.url }),
+    shaped(lessons, { shape: named('schedules-shape')?.context.value ?? 'array', url: options.url }),
   );
 }
 

@@ -177,6 +177,8 @@ describe('a change', () => {
     const rows = [
       { metadata: { a: ['b', 'c'] } },
       { metadata: { a: ['c', 'b'] } },
+      { metadata: { roles: ['b', 'c'] } },
+      { metadata: { roles: ['c', 'b'] } },
       { metadata: { a: 1 } },
       { metadata: { a: '1' } },
       { metadata: {}, other: 1 },

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { parseLossless } from '../../../src/core/lossless-json.ts';
@@ -250,6 +251,32 @@ describe('a row that cannot be read', () => {
       sourcedId: 'a',
       text: '{"sourcedId":"a","\\ud800":1}',
     });
+  });
+
+  it('some JSON or other throws, or is neither a row nor a reject', () => {
+    const names = fc.constantFrom(...Object.keys(ABSENCE), 'deletedTime', '__proto__', 'metadata');
+    const ids = { arbitrary: fc.constantFrom('a', 'b'), weight: 1 };
+    const values = fc.oneof(ids, { arbitrary: fc.jsonValue(), weight: 1 });
+    const rows = fc.oneof(fc.jsonValue(), fc.dictionary(names, values), fc.array(fc.jsonValue()));
+    fc.assert(
+      fc.property(rows, (row) => {
+        for (const reader of [users, absences]) {
+          const reading = reader.read(row);
+          const bytes =
+            reading.kind === 'row' ? reader.encode(reading.value).length : reading.rejectId.length;
+          expect(bytes).toBeGreaterThan(0);
+          expect(reading.hash).toHaveLength(16);
+          expect(reader.read(row)).toEqual(reading);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('another order of a set makes a new reject', () => {
+    const one = refused(users.read({ sourcedId: '', grades: ['8', '9'] }));
+    expect(refused(users.read({ sourcedId: '', grades: ['9', '8'] })).hash).toEqual(one.hash);
+    expect(refused(users.read({ sourcedId: '', grades: ['9'] })).hash).not.toEqual(one.hash);
   });
 
   it('a row that is too large for a record throws, passes, or is kept as text', () => {

@@ -23,7 +23,7 @@ const BY_OFFSET = { paging: true, nextOffered: true, next: link('offset') };
 const OPAQUE = { paging: true, nextOffered: true, next: link('opaque') };
 
 function page(ids: string, facts: Partial<PageFacts> = {}): PageFacts {
-  const list = [...ids];
+  const list = ids.split('');
   return {
     hasList: true,
     rowCount: list.length,
@@ -43,10 +43,12 @@ const forced = beginIn('keyset', { auto: false, filtered: false, rowsBefore: 0 }
 
 /** The state after pages were taken and the cursor moved to their last id. */
 function after(state: WalkState, ...pages: PageFacts[]): WalkState {
-  return pages.reduce((known, facts) => {
+  let known = state;
+  for (const facts of pages) {
     const next = afterPage({ ...known, marks: new Set(known.marks) }, facts, decidePage(known, facts));
-    return { ...next, cursor: facts.ids.at(-1) ?? known.cursor };
-  }, state);
+    known = { ...next, cursor: facts.ids.at(-1) ?? known.cursor };
+  }
+  return known;
 }
 
 const goOn = (cursor: string): PageDecision => ({ deliver: true, step: { kind: 'cursor', cursor } });
@@ -87,7 +89,25 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
     page('', byCursor('x')),
     end('empty-page'),
   ],
-  ['a Link without next ends, on a full page', keyset, page('abc', LAST), end('no-next-link')],
+  [
+    'a Link without next ends, on a full page that is the total',
+    keyset,
+    page('abc', { total: 3, ...LAST }),
+    end('no-next-link'),
+  ],
+  [
+    'a Link without next does not end a full page below the total',
+    keyset,
+    page('abc', { total: 9, ...LAST }),
+    goOn('c'),
+  ],
+  ['a Link without next does not end a full page without total', keyset, page('abc', LAST), goOn('c')],
+  [
+    'a Link without next does not end a short page below the total',
+    keyset,
+    page('ab', { total: 9, ...LAST }),
+    goOn('b'),
+  ],
   ['a Link without next ends, on a short page', keyset, page('a', LAST), end('no-next-link')],
   ['the total reached on a short page ends', keyset, page('ab', { total: 2 }), end('total-reached')],
   [
@@ -187,7 +207,7 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
   [
     'by filter, an end with fewer rows than came before steps down',
     { ...byFilter, rowsBefore: 4 },
-    page('abc', LAST),
+    page('ab', LAST),
     down('offset', true),
   ],
   [

@@ -78,96 +78,43 @@ export function generateOrgs(plan: DistrictPlan, refer: Refer): NamedContent[] {
 /** The school year, its two semesters, and two grading periods in each. `endDate` is exclusive. */
 export function generateSessions(plan: DistrictPlan, refer: Refer): NamedContent[] {
   const year = plan.schoolYear;
-  const id = (index: number): string => at(plan.ids.sessions, index);
-  const session = (options: {
-    title: string;
-    type: string;
-    from: string;
-    to: string;
-    parent?: number;
-    children?: number[];
-  }): JsonObject => ({
-    status: 'active',
-    title: options.title,
-    startDate: options.from,
-    endDate: options.to,
-    type: options.type,
-    parent: options.parent === undefined ? undefined : refer('academicSession', id(options.parent)),
-    children: options.children?.map((child) => refer('academicSession', id(child))),
-    schoolYear: String(year + 1),
-  });
-  return [
-    [
-      id(0),
-      session({
-        title: `Skoleåret ${year}-${year + 1}`,
-        type: 'schoolYear',
-        from: `${year}-08-01`,
-        to: `${year + 1}-08-01`,
-        children: [1, 2],
-      }),
-    ],
-    [
-      id(1),
-      session({
-        title: 'Høst',
-        type: 'semester',
-        from: `${year}-08-01`,
-        to: `${year + 1}-01-01`,
-        parent: 0,
-        children: [3, 4],
-      }),
-    ],
-    [
-      id(2),
-      session({
-        title: 'Vår',
-        type: 'semester',
-        from: `${year + 1}-01-01`,
-        to: `${year + 1}-08-01`,
-        parent: 0,
-        children: [5, 6],
-      }),
-    ],
-    [
-      id(3),
-      session({
-        title: 'Høst 1',
-        type: 'gradingPeriod',
-        from: `${year}-08-01`,
-        to: `${year}-10-16`,
-        parent: 1,
-      }),
-    ],
-    [
-      id(4),
-      session({
-        title: 'Høst 2',
-        type: 'gradingPeriod',
-        from: `${year}-10-16`,
-        to: `${year + 1}-01-01`,
-        parent: 1,
-      }),
-    ],
-    [
-      id(5),
-      session({
-        title: 'Vår 1',
-        type: 'gradingPeriod',
-        from: `${year + 1}-01-01`,
-        to: `${year + 1}-03-16`,
-        parent: 2,
-      }),
-    ],
-    [
-      id(6),
-      session({
-        title: 'Vår 2',
-        type: 'gradingPeriod',
-        from: `${year + 1}-03-16`,
-        to: `${year + 1}-08-01`,
-        parent: 2,
-      }),
-    ],
-  ];
+  return SESSIONS.map(([title, type, from, to, family], index) => [
+    at(plan.ids.sessions, index),
+    {
+      status: 'active',
+      title,
+      type,
+      startDate: dateIn(year, from),
+      endDate: dateIn(year, to),
+      parent:
+        family.parent === undefined
+          ? undefined
+          : refer('academicSession', at(plan.ids.sessions, family.parent)),
+      children: family.children?.map((child) => refer('academicSession', at(plan.ids.sessions, child))),
+      schoolYear: String(year + 1),
+    },
+  ]);
+}
+
+type Session = readonly [
+  title: string,
+  type: string,
+  from: string,
+  to: string,
+  family: { parent?: number; children?: readonly number[] },
+];
+
+/** Months and days; those with a plus lie in the year after the school year's beginning. */
+const SESSIONS: readonly Session[] = [
+  ['Skoleåret', 'schoolYear', '08-01', '+08-01', { children: [1, 2] }],
+  ['Høst', 'semester', '08-01', '+01-01', { parent: 0, children: [3, 4] }],
+  ['Vår', 'semester', '+01-01', '+08-01', { parent: 0, children: [5, 6] }],
+  ['Høst 1', 'gradingPeriod', '08-01', '10-16', { parent: 1 }],
+  ['Høst 2', 'gradingPeriod', '10-16', '+01-01', { parent: 1 }],
+  ['Vår 1', 'gradingPeriod', '+01-01', '+03-16', { parent: 2 }],
+  ['Vår 2', 'gradingPeriod', '+03-16', '+08-01', { parent: 2 }],
+];
+
+function dateIn(schoolYear: number, day: string): string {
+  return day.startsWith('+') ? `${schoolYear + 1}-${day.slice(1)}` : `${schoolYear}-${day}`;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { isJsonObject } from '../../json.ts';
+import { isJsonObject, textOf } from '../../json.ts';
 import { hashText } from '../../random.ts';
 import type { Fault } from './fault.ts';
 import { numberIn } from './fault.ts';
@@ -110,7 +110,7 @@ export const ROW_FAULTS: readonly Fault[] = [
 ];
 
 function malformed(row: JsonObject, target: string): JsonObject {
-  const kind = hashText(String(row['sourcedId']))[1] % 3;
+  const kind = hashText(textOf(row['sourcedId']))[1] % 3;
   if (target === 'absences' && kind === 0) return { ...row, fromTime: 'a quarter past nine' };
   if (target === 'absences' && kind === 1) return { ...row, replacedBy: 'not a reference' };
   return kind === 2 ? { ...row, sourcedId: undefined } : { ...row, sourcedId: 17 };
@@ -118,7 +118,7 @@ function malformed(row: JsonObject, target: string): JsonObject {
 
 /** The same rows every time, so that what is unreadable stays so. */
 function chosen(row: JsonObject, share: number): boolean {
-  return hashText(String(row['sourcedId']))[0] / 4294967296 < share;
+  return hashText(textOf(row['sourcedId']))[0] / 4294967296 < share;
 }
 
 function stamp(row: JsonObject, change: (text: string) => string): JsonValue | undefined {

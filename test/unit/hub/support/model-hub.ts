@@ -10,7 +10,7 @@ export interface Behaviour {
   readonly idFilter: 'honours' | 'ignores' | 'refuses' | 'ignores-sort';
   readonly sort?: 'honours' | 'refuses';
   readonly clamp?: number;
-  readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only-rel';
+  readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
   readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'none';
   /** Order without `sort` (hubs with a working cursor always sort by id). */
   readonly natural?: readonly string[];
@@ -37,7 +37,9 @@ function linkHeader(
   switch (behaviour.links) {
     case 'none':
       return null;
-    case 'first-only-rel':
+    case 'first-only':
+      return behaviour.cursor === 'honours' && more ? `${first}, ${link(byCursor, 'next')}` : first;
+    case 'unrelated':
       return `<${url.origin}/schema>; rel="describedby"`;
     case 'foreign':
       return more ? `${first}, <https://elsewhere.example/next?page=2>; rel="next"` : first;

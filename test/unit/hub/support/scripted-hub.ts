@@ -6,7 +6,7 @@ import type { HubEvent } from '../../../../src/hub/events.ts';
 import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 
-export interface AskedRequest {
+interface AskedRequest {
   readonly path: string;
   readonly url: URL;
   readonly query: URLSearchParams;

@@ -1,0 +1,58 @@
+import type { Colors } from './screen.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields worth a glance, by collection; never a person's name. */
+const TELLING: Readonly<Record<string, readonly string[]>> = {
+  'absence-versions': ['fromTime', 'toTime', 'classesAffected', 'replaces', 'replacedBy', 'deletedTime'],
+  'absence-summaries': ['student'],
+  'academic-sessions': ['title', 'startDate', 'endDate'],
+  'line-items': ['title', 'dueDate'],
+  'assessment-line-items': ['title'],
+  categories: ['title'],
+  classes: ['title'],
+  courses: ['title'],
+  enrollments: ['class', 'role', 'beginDate', 'endDate'],
+  orgs: ['name'],
+  results: ['scoreStatus', 'score', 'textScore', 'scoreDate'],
+  'assessment-results': ['scoreStatus', 'score', 'scoreDate'],
+  users: ['enabledUser', 'grades'],
+  students: ['enabledUser', 'grades'],
+  teachers: ['enabledUser'],
+};
+
+const DATE_FIELDS = new Set(['beginDate', 'endDate', 'startDate', 'scoreDate']);
+const TIME_FIELDS = new Set(['fromTime', 'toTime', 'deletedTime', 'dueDate', 'assignDate']);
+const DAY_MS = 86_400_000;
+
+/** What a decoded value says, in a few words: `fromTime 08:15, toTime 09:00`. */
+export function describeValue(collection: string, value: unknown, colors: Colors): string {
+  if (value === null || typeof value !== 'object') return '';
+  const fields = value as Fields;
+  return (TELLING[collection] ?? [])
+    .flatMap((name) => {
+      const text = describeField(name, fields[name]);
+      return text === '' ? [] : [`${colors.dim(name)} ${text}`];
+    })
+    .join('  ');
+}
+
+function describeField(name: string, value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (TIME_FIELDS.has(name)) return minute(Number(value));
+  if (DATE_FIELDS.has(name)) return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10);
+  if (Array.isArray(value)) return value.map(String).join(' ');
+  if (typeof value === 'object') return shortId(String((value as Fields)['sourcedId'] ?? ''));
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : '';
+}
+
+function minute(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** Enough of an id to recognise it. */
+export function shortId(id: string): string {
+  return id.length <= 13 ? id : `${id.slice(0, 12)}…`;
+}

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { loadConfig, type Config } from '../src/config.ts';
+import { describeError } from '../src/errors.ts';
+import { assemble } from '../src/pipeline/assemble.ts';
+import type { PipelineEvent } from '../src/pipeline/events.ts';
+import { runTenant, type TenantSession } from '../src/pipeline/tenant.ts';
+import type { ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
+import type { Stack } from '../stack/start-stack.ts';
+import { Changes } from './changes.ts';
+import { compareWithHub, type ComparedTopic } from './compare-with-hub.ts';
+import { Progress } from './progress.ts';
+import { count, type Screen } from './screen.ts';
+import { watchTopics } from './watch-topics.ts';
+
+const TENANT = 'north';
+const STATUS_EVERY_MS = 5_000;
+
+export interface DemoParts {
+  /** How long to live, ms; null: until interrupted. */
+  readonly forMs: number | null;
+  readonly screen: Screen;
+  readonly interrupted: AbortSignal;
+  readonly stack: Stack;
+  readonly hub: ReferenceHub;
+}
+
+/** Mirrors the district and shows it; returns the exit code. */
+export async function mirrorDistrict(parts: DemoParts): Promise<number> {
+  const { screen, interrupted, stack } = parts;
+  const config = configFor(parts);
+  const ended = new AbortController();
+  const opened = Promise.withResolvers<TenantSession>();
+  let progress: Progress | null = null;
+  await using assembly = assemble(config, {
+    logger: pino({ level: 'silent' }),
+    emit: (_tenant, event) => {
+      progress?.note(event);
+      tellTrouble(screen, event);
+    },
+  });
+  const tenant = assembly.tenant(TENANT);
+  progress = new Progress(tenant.parts.collections.map(({ name }) => name));
+  const publishing = runTenant(tenant.parts, {
+    signal: AbortSignal.any([interrupted, ended.signal]),
+    onSession: (session) => {
+      if (session !== null) opened.resolve(session);
+    },
+  });
+  publishing.catch((error: unknown) => opened.reject(error));
+  const session = await opened.promise;
+  const changes = new Changes(screen);
+  const topics = tenant.topics.map(({ name }) => name);
+  await using _consumer = await watchTopics({
+    brokers: stack.kafkaBrokers,
+    registryUrl: stack.registryUrl,
+    topics,
+    onRecords: (records) => changes.show(records),
+  });
+  const status = setInterval(() => progress.show(screen), STATUS_EVERY_MS);
+  try {
+    await live(parts, progress);
+    if (parts.forMs === null || interrupted.aborted) return 0;
+    clearInterval(status);
+    return await conclude(parts, { session, changes, topics });
+  } finally {
+    clearInterval(status);
+    changes.stop();
+    ended.abort();
+    await publishing.catch(() => undefined);
+  }
+}
+
+function configFor({ stack, hub }: DemoParts): Config {
+  const name = `demo-${Date.now()}`;
+  const yaml = `
+tenants:
+  - id: ${TENANT}
+    hub: { baseUrl: "${hub.baseUrl}", tokenUrl: "${hub.tokenUrl}", clientId: "${hub.clientId}", clientSecret: "${hub.clientSecret}" }
+    deltaEvery: 2s
+    afterschools: [${hub.district.afterschoolIds().join(', ')}]
+    collections: { class-students: { enabled: true } }
+kafka: { brokers: ["${stack.kafkaBrokers.join('", "')}"], topicPrefix: "${name}", replicationFactor: 1 }
+registry: { url: "${stack.registryUrl}" }
+redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
+`;
+  return loadConfig({ path: 'the demo', env: {}, readFile: () => yaml });
+}
+
+function tellTrouble(screen: Screen, event: PipelineEvent): void {
+  const { red } = screen.colors;
+  if (event.type === 'session-failed') screen.happened(red(describeError(event.error)));
+  if (event.type === 'pass-failed')
+    screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
+}
+
+/** Until the time is over: the first load, then changes as they come, and once a night with its re-stamp. */
+async function live({ forMs, screen, interrupted, hub }: DemoParts, progress: Progress): Promise<void> {
+  const { say, colors } = screen;
+  const startedAtMs = performance.now();
+  const isOver = (): boolean =>
+    interrupted.aborted || (forMs !== null && performance.now() - startedAtMs >= forMs);
+  let isLoaded = false;
+  let restampAtMs = Number.POSITIVE_INFINITY;
+  while (!isOver()) {
+    await delay(200, undefined, { signal: interrupted }).catch(() => undefined);
+    if (!isLoaded && progress.isComplete) {
+      isLoaded = true;
+      const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+      say(
+        colors.bold(
+          `── first load complete after ${seconds} s; from here on, each line is a change at the hub`,
+        ),
+      );
+      restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
+    }
+    if (performance.now() >= restampAtMs) {
+      restampAtMs = Number.POSITIVE_INFINITY;
+      hub.district.restamp();
+      say(colors.bold('── night at the hub: every row gets a new dateLastModified. Watch: no flood follows'));
+    }
+  }
+}
+
+interface Ending {
+  readonly session: TenantSession;
+  readonly changes: Changes;
+  readonly topics: readonly string[];
+}
+
+/** Freezes the district, makes one more full pass, reads all topics and holds them against the hub. */
+async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Promise<number> {
+  const { say, colors } = screen;
+  say(colors.bold('── the district stands still; one more full pass, then topics and hub are compared'));
+  hub.living.freeze();
+  const passes = [...ending.session.runners.values()].map((runner) => runner.demand('FULL'));
+  await Promise.all(passes);
+  const compared = await compareWithHub({ servers: stack, hub, topics: ending.topics });
+  ending.changes.stop();
+  say('');
+  for (const { collection, records, rows, differences } of compared) {
+    const numbers = `${count(records).padStart(9)} records ${count(rows).padStart(9)} keys`;
+    const isOwn = collection === 'progress' || collection === 'rejects';
+    const verdict = isOwn
+      ? ''
+      : differences.length === 0
+        ? colors.green('equals the hub')
+        : colors.red('differs');
+    say(`  ${collection.padEnd(22)} ${numbers}   ${verdict}`);
+  }
+  say('');
+  return verdictOf(screen, compared);
+}
+
+function verdictOf({ say, colors }: Screen, compared: readonly ComparedTopic[]): number {
+  const different = compared.filter(({ differences }) => differences.length > 0);
+  if (different.length === 0) {
+    say(colors.green(colors.bold('The topics equal the hub.')));
+    return 0;
+  }
+  say(colors.red(colors.bold('The topics differ from the hub:')));
+  for (const { collection, differences } of different) {
+    for (const difference of differences) say(`  ${collection} ${difference}`);
+  }
+  return 1;
+}

@@ -1,0 +1,25 @@
+import picocolors from 'picocolors';
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** What the demo prints: plain lines, coloured on a terminal. */
+export interface Screen {
+  readonly colors: Colors;
+  /** A line of the demo itself. */
+  say(line: string): void;
+  /** A line of something that happened, with the time in front. */
+  happened(line: string): void;
+}
+
+export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Screen {
+  const colors = picocolors.createColors(stream.isTTY && (env['NO_COLOR'] ?? '') === '');
+  return {
+    colors,
+    say: (line) => stream.write(`${line}\n`),
+    happened: (line) => stream.write(`${colors.dim(new Date().toTimeString().slice(0, 8))} ${line}\n`),
+  };
+}
+
+export function count(number: number): string {
+  return number.toLocaleString('en-GB');
+}

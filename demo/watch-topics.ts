@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka, logLevel } from 'kafkajs';
+
+/** A record as any consumer gets it. */
+export interface WatchedRecord {
+  /** Last part of the topic's name. */
+  readonly collection: string;
+  readonly key: string;
+  /** `created`, `updated` or `deleted`: the end of `ce_type`. */
+  readonly kind: string;
+  /** Decoded; null for a removal. */
+  readonly value: unknown;
+}
+
+/**
+ * Reads a tenant's topics from the beginning, committed records only, decoded through the registry: what a
+ * microservice would do, knowing nothing but the contract.
+ */
+export async function watchTopics(options: {
+  brokers: string[];
+  registryUrl: string;
+  topics: readonly string[];
+  onRecords: (records: readonly WatchedRecord[]) => void;
+}): Promise<AsyncDisposable> {
+  const kafka = new Kafka({ clientId: 'demo', brokers: options.brokers, logLevel: logLevel.NOTHING });
+  const registry = new SchemaRegistry({ host: options.registryUrl });
+  const consumer = kafka.consumer({ groupId: `demo-${randomUUID()}`, maxWaitTimeInMs: 200 });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch, heartbeat }) => {
+      const records: WatchedRecord[] = [];
+      for (const { key, value, headers } of batch.messages) {
+        records.push({
+          collection: batch.topic.slice(batch.topic.lastIndexOf('.') + 1),
+          key: key?.toString() ?? '',
+          kind:
+            String(headers?.['ce_type'] ?? '')
+              .split('.')
+              .at(-1) ?? '',
+          value: value === null ? null : await registry.decode(value),
+        });
+      }
+      options.onRecords(records);
+      await heartbeat();
+    },
+  });
+  return { [Symbol.asyncDispose]: () => consumer.disconnect() };
+}

@@ -1,0 +1,208 @@
+import { enabledCollections, type TenantConfig } from '../../config.ts';
+import { RollcallError } from '../../errors.ts';
+import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
+import { collectionNamed, type Collection } from '../../model/collections.ts';
+import { countOf, formatCount, formatDuration } from '../words.ts';
+import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
+
+/** A hub whose clock is off by more than this has other troubles; Rollcall itself goes by the hub's clock. */
+const SKEW_WORTH_TELLING_MS = 60_000;
+
+/** A tenant's hub: token, and a few rows of every enabled collection. */
+export async function checkHub(tenant: TenantConfig, signal: AbortSignal): Promise<Section> {
+  const { hub } = tenant;
+  await using probe = createHubProbe({
+    ...hub,
+    clientSecret: () => hub.clientSecret.reveal(),
+    timeouts: { requestMs: hub.requestTimeoutMs },
+    now: () => Date.now(),
+  });
+  const section = { title: `Hub of ${tenant.id}  ${hub.baseUrl}`, tenant: tenant.id };
+  const tokenFinding = await checkToken(probe, { tenant, signal });
+  if (tokenFinding.level !== 'ok') {
+    return { ...section, findings: [tokenFinding, await checkReachable(probe, signal)] };
+  }
+  const probed = await probeAll(probe, { tenant, signal });
+  return { ...section, findings: [tokenFinding, ...probedFindings(probed, hub.paging)] };
+}
+
+async function checkToken(
+  probe: HubProbe,
+  { tenant, signal }: { tenant: TenantConfig; signal: AbortSignal },
+): Promise<Finding> {
+  try {
+    const { lifetimeMs } = await probe.token(signal);
+    return ok('token', `from ${tenant.hub.tokenUrl}, good for ${formatDuration(lifetimeMs)}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failureOf('token', error);
+  }
+}
+
+/** Without a token the hub should refuse: that shows at least that it is there. */
+async function checkReachable(probe: HubProbe, signal: AbortSignal): Promise<Finding> {
+  const remedy = 'Once there is a token, this check reads a few rows of every collection.';
+  try {
+    const status = await probe.knock(collectionNamed('orgs'), signal);
+    if (status === 404) {
+      return failure(
+        'collections',
+        'the hub answers, but knows nothing at this address (HTTP 404)',
+        'Check hub.baseUrl: host and tenant prefix.',
+      );
+    }
+    return warning(
+      'collections',
+      `not checked without a token; something answers there (HTTP ${status})`,
+      remedy,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    return failureOf('collections', error);
+  }
+}
+
+/** What came of asking for a collection: a probe, an error, or why it was not asked. */
+export interface Probed {
+  readonly collection: Collection;
+  readonly probe?: CollectionProbe | undefined;
+  readonly error?: unknown;
+  readonly skipped?: string | undefined;
+}
+
+async function probeAll(
+  probe: HubProbe,
+  { tenant, signal }: { tenant: TenantConfig; signal: AbortSignal },
+): Promise<Probed[]> {
+  const ask = async (collection: Collection, parentId?: string): Promise<Probed> => {
+    try {
+      return { collection, probe: await probe.collection({ collection, parentId, signal }) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { collection, error };
+    }
+  };
+  const collections = enabledCollections(tenant);
+  const plain = collections.filter(({ path }) => !path.includes('{id}'));
+  const probed = new Map<string, Probed>();
+  for (const each of await Promise.all(plain.map((collection) => ask(collection)))) {
+    probed.set(each.collection.name, each);
+  }
+  const nested = collections.filter(({ path }) => path.includes('{id}'));
+  for (const collection of nested) {
+    const parentId =
+      collection.name === 'afterschool-users'
+        ? tenant.afterschools[0]
+        : (probed.get('classes') ?? (await ask(collectionNamed('classes')))).probe?.firstId;
+    probed.set(
+      collection.name,
+      parentId === undefined || parentId === null
+        ? { collection, skipped: 'there is no class to try it with' }
+        : await ask(collection, parentId),
+    );
+  }
+  return collections.flatMap(({ name }) => probed.get(name) ?? []);
+}
+
+/** Findings of all collections; trouble that they all share is told once. */
+export function probedFindings(probed: readonly Probed[], paging: string): Finding[] {
+  const shared = sharedTrouble(probed);
+  if (shared !== null) return [shared];
+  return [...clockFindings(probed), ...probed.map((each) => collectionFinding(each, paging))];
+}
+
+function sharedTrouble(probed: readonly Probed[]): Finding | null {
+  const [first] = probed;
+  if (first === undefined)
+    return warning('collections', 'none is enabled', 'Enable some under tenants.collections.');
+  const code = codeOf(first.error);
+  if (probed.length < 2 || code === null || probed.some(({ error }) => codeOf(error) !== code)) return null;
+  const error = first.error as RollcallError;
+  const count = `all ${probed.length} collections`;
+  if (code === 'HUB_NOT_OFFERED') {
+    return failure(
+      'collections',
+      `the hub offers none of ${count} at this address (HTTP 404)`,
+      'Check hub.baseUrl: host and tenant prefix.',
+    );
+  }
+  return failure('collections', `${count}: ${error.message}`, error.remedy);
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof RollcallError ? error.code : null;
+}
+
+function clockFindings(probed: readonly Probed[]): Finding[] {
+  const probes = probed.flatMap(({ probe }) => probe ?? []);
+  if (probes.length === 0) return [];
+  const skewMs = probes.find((probe) => probe.skewMs !== null)?.skewMs ?? null;
+  if (skewMs === null) {
+    return [
+      warning(
+        'clock',
+        'the hub sends no Date',
+        'Nothing: deltas go by the clock of this machine and reach an hour further back.',
+      ),
+    ];
+  }
+  const way = skewMs < 0 ? 'behind' : 'ahead of';
+  const text = `the hub's is ${formatDuration(Math.abs(skewMs))} ${way} this machine's`;
+  // The Date header has whole seconds.
+  if (Math.abs(skewMs) < 2_000) return [ok('clock', "the hub's agrees with this machine's")];
+  if (Math.abs(skewMs) < SKEW_WORTH_TELLING_MS) return [ok('clock', text)];
+  return [warning('clock', text, "Set the clock that is wrong. Deltas go by the hub's, so none is lost.")];
+}
+
+function collectionFinding({ collection, probe, error, skipped }: Probed, paging: string): Finding {
+  const { name } = collection;
+  if (skipped !== undefined) return warning(name, `not checked: ${skipped}`, 'It shows when there are rows.');
+  if (codeOf(error) === 'HUB_NOT_OFFERED') {
+    return warning(
+      name,
+      'the hub does not offer it (HTTP 404)',
+      'Leave it out of tenants.collections; the others are mirrored all the same.',
+    );
+  }
+  if (probe === undefined) return failureOf(name, error);
+  return answeredFinding(collection, { probe, paging });
+}
+
+function answeredFinding(
+  { name, envelope, keyset }: Collection,
+  { probe, paging }: { probe: CollectionProbe; paging: string },
+): Finding {
+  const { rows, asked, total, hasLink, keysetAdvances, foreignOrigin } = probe;
+  if (rows === null) {
+    return warning(
+      name,
+      `the answer has no list "${envelope}"`,
+      'Look at what the hub answers, and at the rights of this client: from such an answer nothing is mirrored and nothing removed.',
+    );
+  }
+  const count =
+    rows === 0 ? 'no rows' : total === null ? 'rows, no total' : countOf(Math.max(total, rows), 'row');
+  if (foreignOrigin !== null) {
+    return warning(
+      name,
+      `${count}; the link to the next page leads to ${foreignOrigin}`,
+      'Rollcall does not follow it, as the token would go along, and goes on by its own cursor. Check hub.baseUrl.',
+    );
+  }
+  if (keysetAdvances === false && (paging === 'auto' || paging === 'keyset')) {
+    const text = `${count}; the hub ignores afterSourcedId`;
+    return paging === 'auto'
+      ? warning(
+          name,
+          text,
+          'Nothing: Rollcall pages by filter or offset instead; full passes need a second one to prove deletions.',
+        )
+      : failure(name, text, 'Set hub.paging to auto, sourced-id-filter or offset.');
+  }
+  const way = paging !== 'auto' ? paging : keyset ? 'keyset' : 'offset';
+  const details = [
+    `paged by ${way}${hasLink ? ', with Link' : rows < asked ? '' : ', without Link'}`,
+    ...(rows > asked ? [`limit ignored: ${formatCount(rows)} rows where ${asked} were asked for`] : []),
+  ];
+  return ok(name, rows === 0 ? count : `${count}; ${details.join('; ')}`);
+}

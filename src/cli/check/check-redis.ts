@@ -1,0 +1,105 @@
+import type { Config } from '../../config.ts';
+import type { StateStore } from '../../state/index-store.ts';
+import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
+import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
+import { formatCount } from '../words.ts';
+
+const OLDEST_VERSION = [6, 2] as const;
+const MEBIBYTE = 1024 * 1024;
+const NEARLY_FULL = 0.9;
+
+/** Redis: reachable, as new as needed, keeping what it is given, and open to us. Leaves nothing there. */
+export async function checkRedis(config: Config, store: StateStore): Promise<Section> {
+  const title = 'Redis';
+  const { redis } = config;
+  if (redis === undefined) {
+    return {
+      title,
+      findings: [
+        ok(
+          'index',
+          'no Redis is configured: the index lives in memory and is rebuilt from the topics at each start',
+        ),
+      ],
+    };
+  }
+  let facts: RedisFacts;
+  try {
+    facts = await inspectRedis({
+      url: redis.url,
+      ...(redis.username === undefined ? {} : { username: redis.username }),
+      ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
+    });
+  } catch (error) {
+    return { title, findings: [failureOf('connection', error)] };
+  }
+  return { title, findings: [...redisFindings(facts), await checkRights(store, facts)] };
+}
+
+/** What Redis tells of itself, judged. */
+export function redisFindings(facts: RedisFacts): Finding[] {
+  return [
+    ok('connection', facts.address),
+    versionFinding(facts),
+    evictionFinding(facts),
+    ...memoryFindings(facts),
+  ];
+}
+
+function versionFinding({ version }: RedisFacts): Finding {
+  if (version === null) {
+    return warning(
+      'version',
+      'it does not tell its version',
+      'Rollcall needs Redis 6.2 or later, or one compatible with it.',
+    );
+  }
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOld = major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1]);
+  return isOld
+    ? failure(
+        'version',
+        `${version} is too old`,
+        'Rollcall needs Redis 6.2 or later, or one compatible with it.',
+      )
+    : ok('version', version);
+}
+
+function evictionFinding({ evictionPolicy }: RedisFacts): Finding {
+  if (evictionPolicy === null) {
+    return warning('eviction', 'it does not tell its maxmemory-policy', 'Make sure that it is noeviction.');
+  }
+  return evictionPolicy === 'noeviction'
+    ? ok('eviction', 'noeviction')
+    : failure(
+        'eviction',
+        `maxmemory-policy is ${evictionPolicy}: Redis may drop what is indexed when memory runs short`,
+        'Set maxmemory-policy to noeviction, or name a Redis of its own for Rollcall in redis.url.',
+      );
+}
+
+function memoryFindings({ usedBytes, maxBytes }: RedisFacts): Finding[] {
+  if (usedBytes === null) return [];
+  const used = `${formatCount(Math.ceil(usedBytes / MEBIBYTE))} MiB used`;
+  if (maxBytes === null || maxBytes === 0) return [ok('memory', `${used}, no limit of its own`)];
+  const text = `${used} of ${formatCount(Math.ceil(maxBytes / MEBIBYTE))} MiB`;
+  return [
+    usedBytes > maxBytes * NEARLY_FULL
+      ? warning('memory', text, 'Raise maxmemory: some 140 bytes for each row of each collection.')
+      : ok('memory', text),
+  ];
+}
+
+/** Writes and deletes a key of its own: the only way to know that scripts and writes are permitted. */
+async function checkRights(store: StateStore, { evictionPolicy }: RedisFacts): Promise<Finding> {
+  try {
+    await store.ready();
+    return ok('rights', 'scripts, reading and writing are permitted');
+  } catch (error) {
+    // It begins with the policy, which is told already.
+    if (evictionPolicy !== null && evictionPolicy !== 'noeviction') {
+      return warning('rights', 'not checked', 'Cure the eviction policy first.');
+    }
+    return failureOf('rights', error);
+  }
+}

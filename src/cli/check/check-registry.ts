@@ -1,0 +1,108 @@
+import type { Config } from '../../config.ts';
+import type { AssembledTenant } from '../../pipeline/assemble.ts';
+import {
+  createRegistryInspection,
+  type RegistryInspection,
+  type SubjectFinding,
+} from '../../publisher/inspect-registry.ts';
+import { readSchemaFiles } from '../../publisher/schema-files.ts';
+import { countOf } from '../words.ts';
+import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
+
+/** The registry: reachable, and the subjects' levels and schemas fit. Registers nothing. */
+export async function checkRegistry(
+  config: Config,
+  options: { tenants: readonly AssembledTenant[]; signal: AbortSignal },
+): Promise<Section> {
+  const { tenants, signal } = options;
+  const title = 'Schema registry';
+  const { url, username, password } = config.registry;
+  const inspection = createRegistryInspection({
+    url,
+    username,
+    password: password === undefined ? undefined : () => password.reveal(),
+  });
+  const findings: Finding[] = [];
+  try {
+    const count = await inspection.subjectCount(signal);
+    findings.push(ok('connection', `${url}, ${countOf(count, 'subject')}`));
+  } catch (error) {
+    signal.throwIfAborted();
+    return { title, findings: [failureOf('connection', error)] };
+  }
+  for (const tenant of tenants) {
+    const subject = `schemas of ${tenant.config.id}`;
+    try {
+      findings.push(
+        ...subjectFindings(subject, { url, subjects: await inspect(inspection, tenant, signal) }),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      findings.push(failureOf(subject, error));
+    }
+  }
+  return { title, findings };
+}
+
+async function inspect(
+  inspection: RegistryInspection,
+  tenant: AssembledTenant,
+  signal: AbortSignal,
+): Promise<SubjectFinding[]> {
+  const schemas = readSchemaFiles();
+  return Promise.all(
+    tenant.topics.map(async ({ name, suffix }) => {
+      const schema = schemas.get(suffix)?.schema ?? {};
+      return inspection.subject(`${name}-value`, { schema, signal });
+    }),
+  );
+}
+
+/** A tenant's subjects in one line where all is well, and a line for each that does not fit. */
+export function subjectFindings(
+  subject: string,
+  { url, subjects }: { url: string; subjects: readonly SubjectFinding[] },
+): Finding[] {
+  const wrong = subjects.flatMap((each) => misfits(each, { subject, url }));
+  const registered = subjects.filter((each) => each.registered);
+  const unknown = registered.filter(({ compatible }) => compatible === null);
+  const missing = subjects.length - registered.length;
+  if (unknown.length > 0) {
+    wrong.push(
+      warning(
+        subject,
+        `whether ${countOf(unknown.length, 'schema')} fit what is registered was not checked: this registry cannot tell without registering`,
+        'It shows when "rollcall run" registers them.',
+      ),
+    );
+  }
+  if (wrong.length > 0) return wrong;
+  const parts = [
+    ...(registered.length > 0 ? [`${registered.length} registered and compatible`] : []),
+    ...(missing > 0 ? [`${missing} to be registered at the start`] : []),
+  ];
+  return [ok(subject, parts.join(', '))];
+}
+
+function misfits(each: SubjectFinding, at: { subject: string; url: string }): Finding[] {
+  const findings: Finding[] = [];
+  if (!each.levelFits) {
+    findings.push(
+      failure(
+        at.subject,
+        `${each.subject} has compatibility ${each.level ?? 'unknown'}, the contract wants FULL_TRANSITIVE`,
+        `Once you know why it was changed: PUT ${at.url}/config/${each.subject} {"compatibility":"FULL_TRANSITIVE"}`,
+      ),
+    );
+  }
+  if (each.compatible === false) {
+    findings.push(
+      failure(
+        at.subject,
+        `${each.subject} holds versions that this version's schema does not fit`,
+        `Look at GET ${at.url}/subjects/${each.subject}/versions: another program registered there, or this Rollcall is older than the one before.`,
+      ),
+    );
+  }
+  return findings;
+}

@@ -1,0 +1,90 @@
+import { RollcallError } from '../../errors.ts';
+import { safeErrorMessage } from '../../telemetry/safe-error.ts';
+import type { Output } from '../output.ts';
+import { countOf, printable } from '../words.ts';
+
+/** `warning`: it works, but somebody should know. */
+export type Level = 'ok' | 'warning' | 'failure';
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly level: Level;
+  readonly subject: string;
+  readonly text: string;
+  /** What to do; there for everything that is not ok. */
+  readonly remedy?: string | undefined;
+}
+
+/** What belongs together under a heading. */
+export interface Section {
+  readonly title: string;
+  readonly tenant?: string | undefined;
+  readonly findings: readonly Finding[];
+}
+
+export function ok(subject: string, text: string): Finding {
+  return { level: 'ok', subject, text };
+}
+
+export function warning(subject: string, text: string, remedy: string): Finding {
+  return { level: 'warning', subject, text, remedy };
+}
+
+export function failure(subject: string, text: string, remedy: string): Finding {
+  return { level: 'failure', subject, text, remedy };
+}
+
+/** An error as a finding; what it says is kept, what it quotes is not. */
+export function failureOf(subject: string, error: unknown): Finding {
+  if (error instanceof RollcallError) return failure(subject, error.message, error.remedy);
+  return failure(
+    subject,
+    safeErrorMessage(error),
+    'ROLLCALL_DEBUG=1 shows more with other verbs; please report this.',
+  );
+}
+
+export function hasFailure(sections: readonly Section[]): boolean {
+  return sections.some(({ findings }) => findings.some(({ level }) => level === 'failure'));
+}
+
+const MARKS = {
+  ok: { mark: '✓', color: 'green' },
+  warning: { mark: '!', color: 'yellow' },
+  failure: { mark: '✗', color: 'red' },
+} as const;
+
+/** The sections as aligned lines, and a last line that sums them up. */
+export function findingLines(sections: readonly Section[], colors: Output['colors']): string[] {
+  return [
+    ...sections.flatMap((section) => [...sectionLines(section, colors), '']),
+    summaryLine(sections, colors),
+  ];
+}
+
+function sectionLines({ title, findings }: Section, colors: Output['colors']): string[] {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  return [
+    colors.bold(title),
+    ...findings.flatMap(({ level, subject, text, remedy }) => {
+      const { mark, color } = MARKS[level];
+      const indent = ' '.repeat(width + 6);
+      const [first = '', ...rest] = text.split('\n').map(printable);
+      return [
+        `  ${colors[color](mark)} ${subject.padEnd(width)}  ${first}`,
+        ...rest.map((line) => `${indent}${line.trim()}`),
+        ...(remedy === undefined ? [] : [`${indent}${colors.cyan('→')} ${printable(remedy)}`]),
+      ];
+    }),
+  ];
+}
+
+function summaryLine(sections: readonly Section[], colors: Output['colors']): string {
+  const all = sections.flatMap(({ findings }) => findings);
+  const count = (wanted: Level): number => all.filter(({ level }) => level === wanted).length;
+  const failures = count('failure');
+  const warnings = count('warning');
+  const remarks = warnings === 0 ? '' : `, ${countOf(warnings, 'warning')}`;
+  if (failures > 0) return colors.red(`✗ ${failures} of ${countOf(all.length, 'check')} failed${remarks}`);
+  return colors.green(`✓ ${countOf(all.length, 'check')}, nothing failed${remarks}`);
+}

@@ -1,0 +1,49 @@
+import type { Config, TenantConfig } from '../config.ts';
+import { COLLECTIONS_TO_COME } from '../config/collections-to-come.ts';
+import { suggest } from '../config/suggest.ts';
+import { RollcallError } from '../errors.ts';
+import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+
+/** The tenant of that id, or all. Throws `USAGE_INVALID`. */
+export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
+  if (id === undefined) return config.tenants;
+  const found = config.tenants.filter((tenant) => tenant.id === id);
+  if (found.length > 0) return found;
+  throw unknownName(
+    'tenant',
+    id,
+    config.tenants.map((tenant) => tenant.id),
+  );
+}
+
+/** Throws `USAGE_INVALID` for what is no collection. */
+export function chooseCollection(name: string): CollectionName {
+  return chooseFrom('collection', name, COLLECTIONS);
+}
+
+/** A collection, `rejects` or `progress`. Throws `USAGE_INVALID`. */
+export function chooseTopic(name: string): TopicSuffix {
+  return chooseFrom('collection', name, [...COLLECTIONS, ...OWN_TOPICS]);
+}
+
+function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
+  const found = known.find((each) => each === name);
+  if (found !== undefined) return found;
+  if ((COLLECTIONS_TO_COME as readonly string[]).includes(name)) {
+    throw new RollcallError('USAGE_INVALID', `${name} is not mirrored yet`, {
+      remedy: `These are: ${known.join(', ')}.`,
+    });
+  }
+  throw unknownName(what, name, known);
+}
+
+const MOST_LISTED = 30;
+
+function unknownName(what: string, name: string, known: readonly string[]): RollcallError {
+  const near = suggest(name, known);
+  const listed = known.slice(0, MOST_LISTED).join(', ');
+  const more = known.length > MOST_LISTED ? `, and ${known.length - MOST_LISTED} more` : '';
+  return new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
+    remedy: `${near === null ? '' : `Did you mean ${near}? `}There are: ${listed}${more}.`,
+  });
+}

@@ -1,0 +1,212 @@
+import { Command } from 'commander';
+import { enabledCollections, type TenantConfig } from '../config.ts';
+import { planCatchUp } from '../core/catch-up-plan.ts';
+import { describeError, RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { partitionName } from '../model/topics.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
+import { fetchOffsets } from '../publisher/topic-offsets.ts';
+import type { IndexPosition } from '../state/index-store.ts';
+import { chooseCollection, chooseTenants } from './choose.ts';
+import type { Output } from './output.ts';
+import { besideLog, type BesideLog } from './state/beside-log.ts';
+import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { withAdmin, withAssembly } from './with-assembly.ts';
+import { formatAge, formatCount, isoOrNull } from './words.ts';
+
+interface StateFlags {
+  tenant?: string;
+  collection?: string;
+}
+
+/** `rollcall state show`: where the index stands beside the log. */
+export function stateCommand(): Command {
+  const show = new Command('show')
+    .description(
+      "shows how much the index holds, which transaction it reflects, and whether that is the log's last",
+    )
+    .option('--tenant <id>', 'of this tenant only')
+    .option('--collection <name>', 'of this collection only')
+    .addHelpText(
+      'after',
+      '\nThe index is only a copy of what the topics say: whatever is wrong with it is put right when the tenant is\nnext taken over ("rollcall run").',
+    )
+    .action(verbAction(showState));
+  return new Command('state')
+    .description('The index in Redis beside the log in Kafka.')
+    .addCommand(show.summary('where the index stands'));
+}
+
+interface CollectionState {
+  readonly tenant: string;
+  readonly collection: CollectionName;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly position: IndexPosition | null;
+  readonly besideLog: BesideLog;
+  readonly withheld: number;
+  readonly missing: number;
+}
+
+async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
+  const { output, signal } = context;
+  const config = context.loadConfig();
+  const tenants = chooseTenants(config, options.tenant);
+  const only = options.collection === undefined ? null : chooseCollection(options.collection);
+  if (config.redis === undefined) {
+    output.line(
+      'There is no lasting index: no Redis is configured, so the index lives in the memory of the running process',
+    );
+    output.line('and is rebuilt from the topics at each start.');
+    output.data({ lasting: false, collections: [] });
+    return;
+  }
+  refuseIfNotMirrored(tenants, only);
+  await withAssembly(config, async (assembly) => {
+    const states: CollectionState[] = [];
+    const log = await readLog(assembly, { tenants, only, signal });
+    for (const tenant of tenants) {
+      for (const { name } of enabledCollections(tenant)) {
+        if (only === null || only === name) states.push(await stateOf(assembly, { tenant, name, log }));
+      }
+    }
+    show(output, { states, trouble: log.trouble });
+  });
+}
+
+function refuseIfNotMirrored(tenants: readonly TenantConfig[], only: CollectionName | null): void {
+  if (only === null) return;
+  if (tenants.some((tenant) => enabledCollections(tenant).some(({ name }) => name === only))) return;
+  throw new RollcallError('USAGE_INVALID', `${only} is not mirrored`, {
+    remedy: 'Enable it under tenants.collections, or name another collection.',
+  });
+}
+
+interface LogFacts {
+  /** Why the log could not be read; null when it could. */
+  readonly trouble: string | null;
+  readonly progress: ReadonlyMap<string, KnownProgress | null>;
+  /** Next offset by `<topic>/<partition>`. */
+  readonly nextOffsets: Readonly<Record<string, number>>;
+}
+
+/** The index can be shown without Kafka, but then nothing can be said of how it stands to the log. */
+async function readLog(
+  assembly: Assembly,
+  options: { tenants: readonly TenantConfig[]; only: CollectionName | null; signal: AbortSignal },
+): Promise<LogFacts> {
+  const { tenants, only, signal } = options;
+  try {
+    return await withAdmin(assembly, async (admin) => {
+      const progress = await readKnownProgress({
+        kafka: assembly.kafka,
+        admin,
+        registry: assembly.registry,
+        topicPrefix: assembly.config.kafka.topicPrefix,
+        tenantIds: tenants.map(({ id }) => id),
+        signal,
+      });
+      const existing = new Set(await admin.listTopics());
+      const nextOffsets: Record<string, number> = {};
+      for (const topic of tenants.flatMap(({ id }) => assembly.tenant(id).topics)) {
+        const isWanted = only === null || topic.suffix === only || topic.suffix === 'rejects';
+        if (!isWanted || !existing.has(topic.name)) continue;
+        for (const { partition, high } of await fetchOffsets(admin, topic.name)) {
+          nextOffsets[partitionName(topic.name, partition)] = high;
+        }
+      }
+      return { trouble: null, progress, nextOffsets };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    return { trouble: describeError(error), progress: new Map(), nextOffsets: {} };
+  }
+}
+
+async function stateOf(
+  assembly: Assembly,
+  options: { tenant: TenantConfig; name: CollectionName; log: LogFacts },
+): Promise<CollectionState> {
+  const { tenant, name, log } = options;
+  const state = assembly.store.tenant(tenant.id);
+  const index = state.collection(name);
+  const position = await index.position();
+  const known = log.progress.get(tenant.id) ?? null;
+  const progress = known?.progress.get(name) ?? null;
+  const plan = planCatchUp({
+    progress,
+    index: position,
+    transactionIds: known?.transactionIds ?? new Set(),
+    nextOffsets: log.nextOffsets,
+    nowMs: Date.now(),
+  });
+  return {
+    tenant: tenant.id,
+    collection: name,
+    rows: await index.count('rows'),
+    rejects: await index.count('rejects'),
+    position,
+    besideLog: besideLog({ progress, position, plan, isLogKnown: log.trouble === null }),
+    withheld: (await state.deletions.withheld(name)).size,
+    missing: (await state.deletions.missing(name)).size,
+  };
+}
+
+const PAINT = { equal: 'green', behind: 'yellow', rebuild: 'yellow', empty: 'dim', unknown: 'dim' } as const;
+
+function show(
+  output: Output,
+  { states, trouble }: { states: readonly CollectionState[]; trouble: string | null },
+): void {
+  const { colors } = output;
+  const nowMs = Date.now();
+  for (const tenant of new Set(states.map((each) => each.tenant))) {
+    output.line(colors.bold(tenant));
+    output.table(
+      [
+        { title: '  collection' },
+        { title: 'rows', align: 'right' },
+        { title: 'rejects', align: 'right' },
+        { title: 'transaction', align: 'right' },
+        { title: 'id' },
+        { title: 'committed', align: 'right' },
+        { title: 'withheld', align: 'right' },
+        { title: 'missing', align: 'right' },
+        { title: 'beside the log' },
+      ],
+      states
+        .filter((each) => each.tenant === tenant)
+        .map((each) => [
+          `  ${each.collection}`,
+          formatCount(each.rows),
+          formatCount(each.rejects),
+          each.position === null ? '-' : formatCount(each.position.sequence),
+          each.position?.transactionId.slice(0, 8) ?? '-',
+          formatAge(each.position?.committedAtMs ?? null, nowMs),
+          formatCount(each.withheld),
+          formatCount(each.missing),
+          colors[PAINT[each.besideLog.kind]](each.besideLog.text),
+        ]),
+    );
+    output.line();
+  }
+  if (trouble !== null) output.line(`${colors.yellow('!')} How it stands to the log is unknown: ${trouble}`);
+  output.data({ lasting: true, logTrouble: trouble, collections: states.map(asJson) });
+}
+
+function asJson({ position, besideLog, ...rest }: CollectionState): Record<string, unknown> {
+  return {
+    ...rest,
+    position:
+      position === null
+        ? null
+        : {
+            sequence: position.sequence,
+            transactionId: position.transactionId,
+            committedAt: isoOrNull(position.committedAtMs),
+          },
+    besideLog: besideLog.kind,
+    text: besideLog.text,
+  };
+}

@@ -1,0 +1,36 @@
+import type { CatchUpPlan, IndexedPoint } from '../../core/catch-up-plan.ts';
+import type { Progress } from '../../model/progress.ts';
+import { countOf } from '../words.ts';
+
+/** How an index stands to its log. */
+export interface BesideLog {
+  readonly kind: 'equal' | 'behind' | 'rebuild' | 'empty' | 'unknown';
+  /** The same in words. */
+  readonly text: string;
+}
+
+/** Says of an index what taking its tenant over would make of it. */
+export function besideLog(options: {
+  progress: Progress | null;
+  position: IndexedPoint | null;
+  plan: CatchUpPlan;
+  /** False when the log could not be read. */
+  isLogKnown: boolean;
+}): BesideLog {
+  const { progress, position, plan, isLogKnown } = options;
+  if (!isLogKnown) return { kind: 'unknown', text: 'unknown' };
+  // Without a transaction there is nothing to be behind of; an owner that has just come gives the index an id of its own.
+  if (progress === null && (position === null || position.sequence === 0)) {
+    return { kind: 'empty', text: 'nothing yet' };
+  }
+  switch (plan.kind) {
+    case 'current':
+      return { kind: 'equal', text: 'equal' };
+    case 'resume': {
+      const behind = (progress?.sequence ?? 0) - (position?.sequence ?? 0);
+      return { kind: 'behind', text: `${countOf(behind, 'transaction')} behind` };
+    }
+    case 'rebuild':
+      return { kind: 'rebuild', text: `to be rebuilt: ${plan.why}` };
+  }
+}

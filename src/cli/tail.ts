@@ -1,0 +1,152 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { Admin } from 'kafkajs';
+import type { Config } from '../config.ts';
+import { RollcallError } from '../errors.ts';
+import type { TopicSuffix } from '../model/collections.ts';
+import { topicName } from '../model/topics.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { kafkaError } from '../publisher/kafka-errors.ts';
+import { followTopics, type StartingPoint } from '../publisher/topic-follower.ts';
+import { fetchOffsets } from '../publisher/topic-offsets.ts';
+import { chooseTenants, chooseTopic } from './choose.ts';
+import { recordAsJson, recordCount, recordLine, tailedRecord } from './tail/record-line.ts';
+import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { withAdmin, withAssembly } from './with-assembly.ts';
+
+interface TailFlags {
+  tenant?: string;
+  fromBeginning: boolean;
+  limit?: number;
+  key?: string;
+  values: boolean;
+}
+
+/** `rollcall tail`: records of one collection's topic as they are committed, decoded. */
+export function tailCommand(): Command {
+  return new Command('tail')
+    .description(
+      "Shows a topic's records as they are committed, one a line: when, partition@offset, what happened, key.\n" +
+        'What a row holds is shown only with --values or --json.',
+    )
+    .argument('<collection>', 'a collection, or rejects, or progress')
+    .option('--tenant <id>', 'of this tenant only')
+    .option('--from-beginning', 'what is there already, too', false)
+    .option('--limit <number>', 'end after so many records', positiveWhole)
+    .option('--key <key>', 'records of this key only')
+    .option('--values', 'show the decoded values, as JSON', false)
+    .addHelpText(
+      'after',
+      `
+With --json each line is {"topic", "partition", "offset", "timestamp", "key", "headers", "value"}.
+
+Examples:
+  rollcall tail absence-versions                          watch changes arrive
+  rollcall tail users --from-beginning --limit 5          the first few records there are
+  rollcall tail progress                                  how passes get on
+  rollcall tail results --json | jq -r .key               for programs
+
+Ends on Ctrl-C, or after --limit records, with 0.`,
+    )
+    .action(verbAction(tail));
+}
+
+async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags>): Promise<void> {
+  const suffix = chooseTopic(args[0] ?? '');
+  const config = context.loadConfig();
+  const topics = topicsOf(config, { suffix, tenant: options.tenant });
+  await withAssembly(config, async (assembly) => {
+    const from = await withAdmin(assembly, (admin) =>
+      startingPoints(admin, { topics, fromBeginning: options.fromBeginning }),
+    );
+    await follow({ context, assembly, suffix, from, flags: options });
+  });
+}
+
+function topicsOf(config: Config, options: { suffix: TopicSuffix; tenant: string | undefined }): string[] {
+  const { topicPrefix } = config.kafka;
+  return chooseTenants(config, options.tenant).map((tenant) =>
+    topicName({ topicPrefix, tenantId: tenant.id }, options.suffix),
+  );
+}
+
+/** The ends are asked for before the consumer starts: what is committed from then on is shown, however long joining takes. */
+async function startingPoints(
+  admin: Admin,
+  options: { topics: readonly string[]; fromBeginning: boolean },
+): Promise<StartingPoint[]> {
+  const existing = new Set(
+    await admin.listTopics().catch((error: unknown) => {
+      throw kafkaError(error, 'listing topics');
+    }),
+  );
+  const present = options.topics.filter((topic) => existing.has(topic));
+  if (present.length === 0) {
+    throw new RollcallError('KAFKA_TOPIC_MISSING', `There is no topic ${options.topics.join(', ')}`, {
+      remedy:
+        'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
+    });
+  }
+  const points: StartingPoint[] = [];
+  for (const topic of present) {
+    for (const { partition, low, high } of await fetchOffsets(admin, topic)) {
+      points.push({ topic, partition, offset: options.fromBeginning ? low : high });
+    }
+  }
+  return points;
+}
+
+async function follow(options: {
+  context: VerbContext;
+  assembly: Assembly;
+  suffix: TopicSuffix;
+  from: readonly StartingPoint[];
+  flags: TailFlags;
+}): Promise<void> {
+  const { context, assembly, suffix, from, flags } = options;
+  const { output, signal } = context;
+  const { colors } = output;
+  const topics = [...new Set(from.map(({ topic }) => topic))];
+  const needsValue = output.json || flags.values || suffix === 'rejects' || suffix === 'progress';
+  const wantedKey = flags.key === undefined ? null : Buffer.from(flags.key, 'utf8');
+  let shown = 0;
+  await followTopics({
+    kafka: assembly.kafka,
+    groupIdPrefix: assembly.config.kafka.topicPrefix,
+    from,
+    signal,
+    onReady: () => output.note(`listening to ${topics.join(', ')} …`),
+    onMessage: async (topic, partition, message) => {
+      if (wantedKey !== null && message.key?.equals(wantedKey) !== true) return true;
+      const value = needsValue && message.value !== null ? await decoded(assembly, message.value) : null;
+      const record = tailedRecord({ topic, suffix, partition }, message, value);
+      output.line(recordLine(record, { colors, values: flags.values, showTopic: topics.length > 1 }));
+      output.data(recordAsJson(record));
+      shown += 1;
+      return shown !== flags.limit;
+    },
+  });
+  if (!output.json) output.note(`${recordCount(shown)} shown`);
+}
+
+/** The decoder's errors may quote data, and name neither the registry nor what to do. */
+async function decoded(assembly: Assembly, framed: Buffer): Promise<unknown> {
+  try {
+    return await assembly.registry.decode(framed);
+  } catch (error) {
+    const { url } = assembly.config.registry;
+    const { status } = error as { status?: unknown };
+    const why =
+      typeof status === 'number'
+        ? `it answered HTTP ${status}`
+        : 'it cannot be reached, or the record is not Avro';
+    throw new RollcallError('REGISTRY_UNREACHABLE', `No schema from ${url} to decode a record with: ${why}`, {
+      remedy: 'Check registry.url, and that this is the registry that the topic was written with.',
+      cause: error,
+    });
+  }
+}
+
+function positiveWhole(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('A whole number above 0 is needed.');
+  return Number(text);
+}

@@ -1,0 +1,189 @@
+import { Command } from 'commander';
+import type { Admin } from 'kafkajs';
+import { EXIT } from '../errors.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { fetchOffsets } from '../publisher/topic-offsets.ts';
+import { createMissingTopics, cureTopics, inspectTopics, type TopicFinding } from '../publisher/topics.ts';
+import { chooseTenants } from './choose.ts';
+import type { Output } from './output.ts';
+import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { withAdmin, withAssembly } from './with-assembly.ts';
+import { countOf, formatCount } from './words.ts';
+
+interface TopicsFlags {
+  tenant?: string;
+}
+
+/** `rollcall topics list|apply`: topics beside the contract. */
+export function topicsCommand(): Command {
+  const list = new Command('list')
+    .description(
+      'shows every topic of the configuration: whether it exists, partitions, differences, records',
+    )
+    .option('--tenant <id>', 'of this tenant only')
+    .addHelpText(
+      'after',
+      '\nRecords are counted by offsets: removed and compacted ones count, so it is an upper bound.\nEnds with 1 when a topic is missing or differs.',
+    )
+    .action(verbAction(listTopics));
+  const apply = new Command('apply')
+    .description('creates missing topics, and gives existing ones the settings of the contract')
+    .option('--tenant <id>', 'of this tenant only')
+    .addHelpText(
+      'after',
+      '\nPartition counts of existing topics are never changed: that would break the order per key. Where one differs\nfrom the configuration, it ends with 1 and says so.',
+    )
+    .action(verbAction(applyTopics));
+  return new Command('topics')
+    .description('Compares topics with the contract, and makes them fit it.')
+    .addCommand(list.summary('show every topic, and what differs'))
+    .addCommand(apply.summary('create what is missing, cure settings'));
+}
+
+function wantedOf(assembly: Assembly, tenant: string | undefined) {
+  return chooseTenants(assembly.config, tenant).flatMap(({ id }) => assembly.tenant(id).topics);
+}
+
+async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
+  return withAssembly(context.loadConfig(), async (assembly) => {
+    const wanted = wantedOf(assembly, options.tenant);
+    return withAdmin(assembly, async (admin) => {
+      const findings = await inspectTopics(admin, wanted);
+      const records = await countRecords(admin, findings);
+      showList(context.output, findings, records);
+      return findings.every(fits) ? EXIT.ok : EXIT.failed;
+    });
+  });
+}
+
+function fits({ exists, differences }: TopicFinding): boolean {
+  return exists && differences.length === 0;
+}
+
+async function countRecords(
+  admin: Admin,
+  findings: readonly TopicFinding[],
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { topic, exists } of findings) {
+    if (!exists) continue;
+    const ranges = await fetchOffsets(admin, topic.name);
+    counts.set(
+      topic.name,
+      ranges.reduce((sum, { low, high }) => sum + high - low, 0),
+    );
+  }
+  return counts;
+}
+
+function showList(
+  output: Output,
+  findings: readonly TopicFinding[],
+  records: ReadonlyMap<string, number>,
+): void {
+  const { colors } = output;
+  output.table(
+    [
+      { title: '' },
+      { title: 'topic' },
+      { title: 'partitions', align: 'right' },
+      { title: 'records ≤', align: 'right' },
+      { title: 'beside the contract' },
+    ],
+    findings.map((finding) => [
+      fits(finding) ? colors.green('✓') : finding.exists ? colors.red('✗') : colors.yellow('!'),
+      finding.topic.name,
+      String(finding.partitions ?? '-'),
+      finding.exists ? formatCount(records.get(finding.topic.name) ?? 0) : '-',
+      besideContract(finding),
+    ]),
+  );
+  output.data(
+    findings.map(({ topic, exists, partitions, differences, curable }) => ({
+      topic: topic.name,
+      exists,
+      partitions,
+      wantedPartitions: topic.partitions,
+      differences,
+      curable,
+      recordsAtMost: records.get(topic.name) ?? null,
+    })),
+  );
+  const missing = findings.filter(({ exists }) => !exists).length;
+  const differing = findings.filter(({ differences }) => differences.length > 0).length;
+  output.line();
+  if (missing + differing === 0) {
+    output.line(`${colors.green('✓')} ${allFit(findings.length)}`);
+    return;
+  }
+  const parts = [
+    ...(missing > 0 ? [`${missing} of ${findings.length} missing`] : []),
+    ...(differing > 0 ? [`${differing} different`] : []),
+  ];
+  output.line(`${colors.red('✗')} ${parts.join(', ')}`);
+  output.line(
+    `${colors.cyan('→')} "rollcall topics apply" creates what is missing and cures settings; "rollcall run" creates what is missing.`,
+  );
+}
+
+function allFit(count: number): string {
+  return count === 1 ? 'the topic is as it should be' : `all ${count} topics are as they should be`;
+}
+
+function besideContract({ exists, differences }: TopicFinding): string {
+  if (!exists) return 'missing';
+  return differences.length === 0 ? 'as it should be' : differences.join('; ');
+}
+
+async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
+  return withAssembly(context.loadConfig(), async (assembly) => {
+    const wanted = wantedOf(assembly, options.tenant);
+    return withAdmin(assembly, async (admin) => {
+      const before = await inspectTopics(admin, wanted);
+      await createMissingTopics(admin, before);
+      await cureTopics(admin, before);
+      const after = await inspectTopics(admin, wanted);
+      showApplied(context.output, before, after);
+      return after.every(fits) ? EXIT.ok : EXIT.failed;
+    });
+  });
+}
+
+function showApplied(output: Output, before: readonly TopicFinding[], after: readonly TopicFinding[]): void {
+  const { colors } = output;
+  const created = before.filter(({ exists }) => !exists).map(({ topic }) => topic.name);
+  const wrong = after.filter((finding) => !fits(finding));
+  const stillWrong = new Set(wrong.map(({ topic }) => topic.name));
+  const cured = before
+    .filter((finding) => finding.exists && !fits(finding) && !stillWrong.has(finding.topic.name))
+    .map(({ topic, differences }) => ({ topic: topic.name, differences }));
+  for (const topic of created) output.line(`${colors.green('✓')} created ${topic}`);
+  for (const { topic, differences } of cured) {
+    output.line(`${colors.green('✓')} cured ${topic}: ${differences.map(asPast).join('; ')}`);
+  }
+  for (const { topic, differences } of wrong) {
+    output.line(`${colors.red('✗')} ${topic.name}: ${differences.join('; ')}`);
+  }
+  if (wrong.length > 0) {
+    const remedy = wrong.some(({ curable }) => !curable)
+      ? 'Set kafka.partitions to what the topic has, for this collection or by default; more partitions for an existing topic would break the order per key. Its settings are cured once its partitions agree.'
+      : 'The broker did not take the settings: look for a policy of the cluster, or set them with kafka-configs.';
+    output.line(`${colors.cyan('→')} ${remedy}`);
+  } else if (created.length + cured.length === 0) {
+    output.line(`${colors.green('✓')} nothing to do: ${allFit(after.length)}`);
+  } else {
+    output.line(
+      `${colors.green('✓')} ${countOf(created.length, 'topic')} created, ${cured.length === 0 ? 'none' : formatCount(cured.length)} cured`,
+    );
+  }
+  output.data({
+    created,
+    cured,
+    refused: wrong.map(({ topic, differences }) => ({ topic: topic.name, differences })),
+  });
+}
+
+/** `segment.ms is 5, should be at most 4` → `segment.ms was 5, …`. */
+function asPast(difference: string): string {
+  return difference.replace(' is ', ' was ');
+}

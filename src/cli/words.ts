@@ -1,0 +1,44 @@
+/** How numbers, times and ages are written for people. */
+
+const COUNT = new Intl.NumberFormat('en-GB');
+
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return COUNT.format(count);
+}
+
+/** `1 row`, `2 rows`, `no rows`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  if (count === 0) return `no ${many}`;
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A duration by its largest unit: `12 s`, `4 min`, `3 h`, `2 d`. Below zero counts as none. */
+export function formatDuration(durationMs: number): string {
+  const ms = Math.max(0, durationMs);
+  if (ms < 2 * MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  if (ms < 2 * DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
+  return `${Math.floor(ms / DAY_MS)} d`;
+}
+
+/** How long ago something was: `4 min ago`; `-` for never. */
+export function formatAge(atMs: number | null, nowMs: number): string {
+  return atMs === null ? '-' : `${formatDuration(nowMs - atMs)} ago`;
+}
+
+/** `2026-11-20T07:15:00.000Z`, null as it is. */
+export function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+/** Text from outside as it may be shown on a terminal: without anything that steers it. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- a key must not steer a terminal
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\uFFFD');
+}

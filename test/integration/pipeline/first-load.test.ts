@@ -1,0 +1,164 @@
+import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { openMirror, TERM_MORNING_MS, type Mirror } from '../support/mirror.ts';
+import { partitionOfKey } from '../support/murmur2.ts';
+import { readTopics, type TopicRecord } from '../support/topic-reader.ts';
+
+const DAY_MS = 86_400_000;
+
+/** One load of everything, looked at from all sides. */
+describe('the first load', () => {
+  let hub: ReferenceHub;
+  let mirror: Mirror;
+  let collections: string[];
+  let records: TopicRecord[];
+
+  beforeAll(async () => {
+    hub = await startReferenceHub({ students: 120, seed: 3, startMs: TERM_MORNING_MS });
+    mirror = await openMirror({
+      hub,
+      collections: { 'class-students': { enabled: true } },
+      afterschools: hub.district.afterschoolIds(),
+      settings: { kafka: { partitions: { default: 3, users: 5 } } },
+    });
+    const startedAtMs = Date.now();
+    await mirror.full();
+    collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
+    records = await readTopics([...collections, 'rejects', 'progress'].map((name) => mirror.topic(name)));
+    expect(Date.now() - startedAtMs).toBeLessThan(60_000);
+  });
+  afterAll(async () => {
+    await mirror[Symbol.asyncDispose]();
+    await hub.stop();
+  });
+
+  const data = (): TopicRecord[] => records.filter(({ topic }) => !topic.endsWith('.progress'));
+
+  it('equals the hub in every collection', async () => {
+    expect(collections).toHaveLength(17);
+    expect(await mirror.differences()).toEqual({});
+    expect(records.filter(({ topic }) => topic === mirror.topic('users')).length).toBeGreaterThan(120);
+  });
+
+  it('publishes each key once and rejects nothing', () => {
+    const keys = data().map(({ topic, key }) => `${topic} ${key}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(records.filter(({ topic }) => topic === mirror.topic('rejects'))).toEqual([]);
+  });
+
+  it('is noticed as different when the hub has moved on: the comparison is not blind', async () => {
+    const [id = ''] = hub.district.ids('users');
+    const before = hub.district.get('users', id);
+    hub.district.patch('users', id, { givenName: 'Somebody Else' });
+    expect((await mirror.differences('users'))['users']).toEqual([expect.stringContaining(id)]);
+    hub.district.put('users', { ...before, sourcedId: id });
+    hub.district.put('orgs', { sourcedId: 'one-more', name: 'One more' });
+    expect((await mirror.differences('orgs'))['orgs']).toEqual(['one-more: missing from the topic']);
+    hub.district.remove('orgs', 'one-more');
+    expect(await mirror.differences('users', 'orgs')).toEqual({});
+  });
+
+  it('carries the headers of the contract on every record', () => {
+    const ids = new Map<string, Set<string>>();
+    for (const { topic, headers, value, publishedAtMs } of data()) {
+      const collection = topic.split('.').at(-1) ?? '';
+      const { ce_id: id, ce_time: time, ...rest } = headers;
+      expect(rest).toEqual({
+        ce_specversion: '1.0',
+        ce_source: `/rollcall/north/${collection}`,
+        ce_type: `rollcall.${collection}.created`,
+        'content-type': 'application/avro',
+        'content-hash': expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      });
+      const modifiedAtMs = value?.['dateLastModified'];
+      if (typeof modifiedAtMs === 'number') expect(time).toBe(new Date(modifiedAtMs).toISOString());
+      else expect(time).toBeUndefined();
+      const seen = ids.get(topic) ?? new Set();
+      expect(seen.has(id ?? '')).toBe(false);
+      ids.set(topic, seen.add(id ?? ''));
+      expect(Math.abs(Date.now() - publishedAtMs)).toBeLessThan(600_000);
+    }
+    const stamped = data().filter(({ headers }) => headers['ce_time'] !== undefined);
+    expect(stamped.length).toBeGreaterThan(1_000);
+  });
+
+  it('puts every key where a Java producer would', () => {
+    for (const { topic, key, partition } of data()) {
+      expect(partition).toBe(partitionOfKey(key, topic === mirror.topic('users') ? 5 : 3));
+    }
+    expect(new Set(data().map(({ partition }) => partition))).toEqual(new Set([0, 1, 2, 3, 4]));
+  });
+
+  it('creates topics with the settings of the contract', async () => {
+    const admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    try {
+      const topics = [...collections, 'rejects', 'progress'].map((name) => mirror.topic(name));
+      const { topics: found } = await admin.fetchTopicMetadata({ topics });
+      const partitions = new Map(found.map(({ name, partitions: list }) => [name, list.length]));
+      for (const topic of topics) {
+        const wanted = topic === mirror.topic('progress') ? 1 : topic === mirror.topic('users') ? 5 : 3;
+        expect([topic, partitions.get(topic)]).toEqual([topic, wanted]);
+      }
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+      });
+      for (const { resourceName, configEntries } of resources) {
+        const entries = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]));
+        expect({
+          topic: resourceName,
+          policy: entries.get('cleanup.policy'),
+          deleteRetentionMs: Number(entries.get('delete.retention.ms')),
+          segmentMs: Number(entries.get('segment.ms')),
+          maxLagMs: Number(entries.get('max.compaction.lag.ms')),
+        }).toEqual({
+          topic: resourceName,
+          policy: 'compact',
+          deleteRetentionMs: 7 * DAY_MS,
+          segmentMs: DAY_MS,
+          maxLagMs: DAY_MS,
+        });
+      }
+    } finally {
+      await admin.disconnect();
+    }
+  });
+
+  it('registers a schema for every topic, evolving both ways', async () => {
+    const { registryUrl } = inject('stack');
+    for (const collection of [...collections, 'rejects', 'progress']) {
+      const subject = encodeURIComponent(`${mirror.topic(collection)}-value`);
+      const version = await fetch(`${registryUrl}/subjects/${subject}/versions/latest`);
+      expect([collection, version.status]).toEqual([collection, 200]);
+      const { schema } = (await version.json()) as { schema: string };
+      expect(JSON.parse(schema)).toMatchObject({ type: 'record', namespace: 'rollcall' });
+      const level = await fetch(`${registryUrl}/config/${subject}`);
+      expect(await level.json()).toMatchObject({ compatibilityLevel: 'FULL_TRANSITIVE' });
+    }
+  });
+
+  it('says in progress up to where a reader must go to hold everything', () => {
+    for (const collection of collections) {
+      const own = records.filter(({ topic, key }) => topic === mirror.topic('progress') && key === collection);
+      const last = own.at(-1)?.value as {
+        complete: boolean;
+        sequence: number;
+        watermark: number;
+        offsets: Record<string, number>;
+        lastCompleteFull: { rows: number; offsets: Record<string, number>; startedAt: number };
+      };
+      expect(own.map(({ value }) => value?.['sequence'])).toEqual(own.map((_, index) => index + 1));
+      const topic = mirror.topic(collection);
+      const published = records.filter((record) => record.topic === topic);
+      const lastOffsets: Record<string, number> = {};
+      for (const { partition, offset } of published) lastOffsets[`${topic}/${partition}`] = offset;
+      expect([collection, last.lastCompleteFull.offsets]).toEqual([collection, lastOffsets]);
+      expect(last).toMatchObject({ complete: true, collection, mode: 'FULL', offsets: lastOffsets });
+      expect(last.lastCompleteFull.rows).toBe(published.length);
+      expect(Math.abs(last.lastCompleteFull.startedAt - TERM_MORNING_MS)).toBeLessThan(120_000);
+      expect(last.watermark).toBeLessThan(last.lastCompleteFull.startedAt);
+    }
+  });
+});

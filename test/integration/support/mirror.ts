@@ -1,0 +1,295 @@
+import { randomBytes } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { inject } from 'vitest';
+import { loadConfig } from '../../../src/config.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PassResult } from '../../../src/pipeline/pass.ts';
+import { openSession, passOnce, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import {
+  startReferenceHub,
+  type ReferenceHub,
+  type ReferenceHubOptions,
+} from '../../../src/reference-hub/start-reference-hub.ts';
+import { createHealth } from '../../../src/telemetry/health.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
+import { differences } from './hub-oracle.ts';
+import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
+
+type Json = Record<string, unknown>;
+
+export interface MirrorOptions {
+  /** A hub that is already there and stays when the mirror is closed; otherwise one is started. */
+  readonly hub?: ReferenceHub | undefined;
+  /** For the hub that is started: 60 students, seed 1, a Tuesday morning in term. */
+  readonly hubOptions?: ReferenceHubOptions | undefined;
+  /** As in the configuration; default `all`. Fewer collections make a faster test. */
+  readonly collections?: 'all' | readonly string[] | Json | undefined;
+  readonly afterschools?: readonly string[] | undefined;
+  /** Further settings of the tenant, of its hub, and of the top level. */
+  readonly tenant?: Json | undefined;
+  readonly hubSettings?: Json | undefined;
+  readonly settings?: Json | undefined;
+  /** The index in memory instead of Redis. */
+  readonly inMemory?: boolean | undefined;
+  /** For a second mirror of the same tenant. */
+  readonly topicPrefix?: string | undefined;
+}
+
+export interface Outcome {
+  readonly collection: CollectionName;
+  readonly result: PassResult | null;
+  readonly error: unknown;
+}
+
+/** A tenant that is mirrored in this process, from a reference hub into the real Kafka, registry and Redis. */
+export interface Mirror extends AsyncDisposable {
+  readonly hub: ReferenceHub;
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  /** The configuration as text (JSON, which is YAML too), for a process of its own. */
+  readonly configText: string;
+  readonly assembly: Assembly;
+  readonly session: TenantSession;
+  /** Everything that happened since the start, but for `pass-page`. */
+  readonly events: PipelineEvent[];
+  /** Lines of the log at level debug. */
+  readonly logLines: string[];
+  metricsText(): Promise<string>;
+  /** One pass of each collection named (all by default). Throws the first error. */
+  full(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>>;
+  delta(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>>;
+  /** The same, with each collection's error. */
+  attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
+  /** Closes everything and begins anew, as a process that was restarted would. Events and log go on. */
+  restart(): Promise<void>;
+  topic(suffix: string): string;
+  /** Ends of all the tenant's topics but `progress` (and of `progress` too when asked for). */
+  ends(options?: { progress?: boolean }): Promise<EndOffsets>;
+  records(suffix: string): Promise<TopicRecord[]>;
+  /** What was published after `ends()`, in all topics but `progress`. */
+  since(ends: EndOffsets): Promise<TopicRecord[]>;
+  view(suffix: string): Promise<Map<string, TopicRecord>>;
+  /** By collection, what tells its topic from the hub; empty when all are equal. Default: all collections. */
+  differences(...collections: CollectionName[]): Promise<Record<string, string[]>>;
+}
+
+/** Tuesday in term, well after the night's re-stamp: no test may depend on when it runs. */
+export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
+
+export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
+  return startReferenceHub({ students: 60, seed: 1, startMs: TERM_MORNING_MS, ...options });
+}
+
+/** Random, so that no test meets what another left. */
+export function newTopicPrefix(): string {
+  return `t${randomBytes(5).toString('hex')}`;
+}
+
+/** The configuration of one tenant, `north`, as text. */
+export function configTextOf(hub: ReferenceHub, topicPrefix: string, options: MirrorOptions = {}): string {
+  const stack = inject('stack');
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  const tenant = {
+    id: 'north',
+    hub: { baseUrl, tokenUrl, clientId, clientSecret, ...options.hubSettings },
+    collections: options.collections ?? 'all',
+    afterschools: options.afterschools ?? [],
+    ...options.tenant,
+  };
+  const { kafka, ...settings } = options.settings ?? {};
+  return JSON.stringify({
+    tenants: [tenant],
+    kafka: { brokers: stack.kafkaBrokers, replicationFactor: 1, topicPrefix, ...(kafka as Json | undefined) },
+    registry: { url: stack.registryUrl },
+    ...(options.inMemory === true ? {} : { redis: { url: stack.redisUrl, keyPrefix: topicPrefix } }),
+    ...settings,
+  });
+}
+
+export async function openMirror(options: MirrorOptions = {}): Promise<Mirror> {
+  const hub = options.hub ?? (await startTestHub(options.hubOptions));
+  const topicPrefix = options.topicPrefix ?? newTopicPrefix();
+  const configText = configTextOf(hub, topicPrefix, options);
+  const mirror = new RunningMirror({
+    hub,
+    topicPrefix,
+    configText,
+    afterschoolIds: options.afterschools ?? [],
+  });
+  try {
+    await mirror.open();
+  } catch (error) {
+    await mirror.close();
+    if (options.hub === undefined) await hub.stop();
+    throw error;
+  }
+  return Object.assign(mirror, {
+    async [Symbol.asyncDispose]() {
+      await mirror.close();
+      if (options.topicPrefix === undefined) await deleteTopics(topicPrefix);
+      if (options.hub === undefined) await hub.stop();
+    },
+  });
+}
+
+class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
+  readonly hub: ReferenceHub;
+  readonly topicPrefix: string;
+  readonly tenantId = 'north';
+  readonly configText: string;
+  readonly events: PipelineEvent[] = [];
+  readonly logLines: string[] = [];
+  readonly #afterschoolIds: readonly string[];
+  readonly #metrics = new Registry();
+  readonly #logger = createLogger({
+    level: 'debug',
+    destination: { write: (line: string) => this.logLines.push(line) },
+  });
+  readonly #observe = observePipeline({
+    metrics: createMetrics(this.#metrics, { process: false }),
+    health: createHealth(),
+    logger: this.#logger,
+    now: () => Date.now(),
+  });
+  #stop = new AbortController();
+  #assembly: Assembly | null = null;
+  #session: TenantSession | null = null;
+
+  constructor(parts: {
+    hub: ReferenceHub;
+    topicPrefix: string;
+    configText: string;
+    afterschoolIds: readonly string[];
+  }) {
+    this.hub = parts.hub;
+    this.topicPrefix = parts.topicPrefix;
+    this.configText = parts.configText;
+    this.#afterschoolIds = parts.afterschoolIds;
+  }
+
+  get assembly(): Assembly {
+    if (this.#assembly === null) throw new Error('the mirror is closed');
+    return this.#assembly;
+  }
+
+  get session(): TenantSession {
+    if (this.#session === null) throw new Error('the mirror is closed');
+    return this.#session;
+  }
+
+  async open(): Promise<void> {
+    this.#stop = new AbortController();
+    const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
+    this.#assembly = assemble(config, {
+      logger: this.#logger,
+      emit: (tenant, event) => {
+        if (event.type !== 'pass-page') this.events.push(event);
+        this.#observe(tenant, event);
+      },
+    });
+    this.#session = await openSession(this.#assembly.tenant(this.tenantId).parts, this.#stop.signal);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#assembly?.[Symbol.asyncDispose]();
+    this.#assembly = null;
+    this.#session = null;
+  }
+
+  async restart(): Promise<void> {
+    await this.close();
+    await this.open();
+  }
+
+  metricsText(): Promise<string> {
+    return this.#metrics.metrics();
+  }
+
+  attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
+    const chosen = collections.length > 0 ? collections : this.#collections();
+    return passOnce(this.session, { collections: chosen, mode, signal: this.#stop.signal });
+  }
+
+  full(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>> {
+    return this.#pass('FULL', collections);
+  }
+
+  delta(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>> {
+    return this.#pass('DELTA', collections);
+  }
+
+  async #pass(
+    mode: 'FULL' | 'DELTA',
+    collections: CollectionName[],
+  ): Promise<Map<CollectionName, PassResult>> {
+    const results = new Map<CollectionName, PassResult>();
+    for (const { collection, result, error } of await this.attempt(mode, ...collections)) {
+      if (result === null) throw error;
+      results.set(collection, result);
+    }
+    return results;
+  }
+
+  topic(suffix: string): string {
+    return `${this.topicPrefix}.${this.tenantId}.${suffix}`;
+  }
+
+  ends(options: { progress?: boolean } = {}): Promise<EndOffsets> {
+    const suffixes = [...this.#collections(), 'rejects', ...(options.progress === true ? ['progress'] : [])];
+    return endOffsets(suffixes.map((suffix) => this.topic(suffix)));
+  }
+
+  records(suffix: string): Promise<TopicRecord[]> {
+    return readTopics([this.topic(suffix)]);
+  }
+
+  async since(ends: EndOffsets): Promise<TopicRecord[]> {
+    const topics = [...this.#collections(), 'rejects'].map((suffix) => this.topic(suffix));
+    const now = await endOffsets(topics);
+    const grown = Object.keys(now).filter((name) => (now[name] ?? 0) > (ends[name] ?? 0));
+    const records = await readTopics([...new Set(grown.map((name) => name.slice(0, name.lastIndexOf('/'))))]);
+    return records.filter(({ topic, partition, offset }) => offset >= (ends[`${topic}/${partition}`] ?? 0));
+  }
+
+  async view(suffix: string): Promise<Map<string, TopicRecord>> {
+    return compactedView(await this.records(suffix));
+  }
+
+  async differences(...collections: CollectionName[]): Promise<Record<string, string[]>> {
+    const chosen = collections.length > 0 ? collections : this.#collections();
+    const records = await readTopics(chosen.map((collection) => this.topic(collection)));
+    const found: Record<string, string[]> = {};
+    for (const collection of chosen) {
+      const topic = this.topic(collection);
+      const different = differences({
+        hub: this.hub,
+        collection,
+        records: records.filter((record) => record.topic === topic),
+        afterschoolIds: this.#afterschoolIds,
+      });
+      if (different.length > 0) found[collection] = different;
+    }
+    return found;
+  }
+
+  #collections(): CollectionName[] {
+    return this.assembly.tenant(this.tenantId).parts.collections.map(({ name }) => name);
+  }
+}
+
+async function deleteTopics(topicPrefix: string): Promise<void> {
+  const admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${topicPrefix}.`));
+    if (topics.length > 0) await admin.deleteTopics({ topics });
+  } finally {
+    await admin.disconnect();
+  }
+}

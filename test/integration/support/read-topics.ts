@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+
+/** Where the topics and their schemas are. */
+export interface Servers {
+  readonly kafkaBrokers: string[];
+  /** Base of a Confluent-compatible API. */
+  readonly registryUrl: string;
+}
+
+/** A record as any consumer sees it: decoded through the registry, knowing nothing of Rollcall's code. */
+export interface TopicRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** ms since the epoch */
+  readonly publishedAtMs: number;
+  readonly key: string;
+  /** Null for a removal. */
+  readonly value: Readonly<Record<string, unknown>> | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Next offset by `<topic>/<partition>`; transaction markers count. */
+export type EndOffsets = Readonly<Record<string, number>>;
+
+const STALLED_AFTER_MS = 30_000;
+
+function consumerKafka(servers: Servers): Kafka {
+  return new Kafka({
+    clientId: 'some-consumer',
+    brokers: servers.kafkaBrokers,
+    logLevel: logLevel.NOTHING,
+    retry: { initialRetryTime: 50, retries: 10 },
+  });
+}
+
+/** Where the topics end now. Topics that do not exist are left out. */
+export async function endOffsetsAt(servers: Servers, topics: readonly string[]): Promise<EndOffsets> {
+  const admin = consumerKafka(servers).admin();
+  await admin.connect();
+  try {
+    const existing = new Set(await admin.listTopics());
+    const ends: Record<string, number> = {};
+    for (const topic of topics.filter((name) => existing.has(name))) {
+      for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
+        ends[`${topic}/${partition}`] = Number(high);
+      }
+    }
+    return ends;
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** All committed records from the beginning to what is the end now, by topic, partition and offset. */
+export async function readTopicsAt(servers: Servers, topics: readonly string[]): Promise<TopicRecord[]> {
+  const ends = await endOffsetsAt(servers, topics);
+  const open = new Map(Object.entries(ends).filter(([, end]) => end > 0));
+  if (open.size === 0) return [];
+  const messages: { topic: string; partition: number; message: KafkaMessage }[] = [];
+  const kafka = consumerKafka(servers);
+  const consumer = kafka.consumer({
+    groupId: `some-consumer-${randomUUID()}`,
+    readUncommitted: false,
+    maxWaitTimeInMs: 50,
+  });
+  const ended = Promise.withResolvers<void>();
+  const stalled = setTimeout(
+    () => ended.reject(new Error(`no end was reached of ${[...open.keys()].join(', ')}`)),
+    STALLED_AFTER_MS,
+  );
+  consumer.on(consumer.events.CRASH, ({ payload }) => ended.reject(payload.error));
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    const name = `${payload.topic}/${payload.partition}`;
+    if (Number(payload.lastOffset) + 1 >= (open.get(name) ?? 0)) open.delete(name);
+    if (open.size === 0) ended.resolve();
+  });
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...new Set([...open.keys()].map(topicOf))], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: ({ batch: { topic, partition, messages: batch } }) => {
+        for (const message of batch) messages.push({ topic, partition, message });
+        return Promise.resolve();
+      },
+    });
+    await ended.promise;
+  } finally {
+    clearTimeout(stalled);
+    await consumer.disconnect();
+  }
+  return decodeAll(
+    servers,
+    messages.filter(({ topic, partition, message }) => {
+      return Number(message.offset) < (ends[`${topic}/${partition}`] ?? 0);
+    }),
+  );
+}
+
+function topicOf(partitionName: string): string {
+  return partitionName.slice(0, partitionName.lastIndexOf('/'));
+}
+
+async function decodeAll(
+  servers: Servers,
+  messages: readonly { topic: string; partition: number; message: KafkaMessage }[],
+): Promise<TopicRecord[]> {
+  const registry = new SchemaRegistry({ host: servers.registryUrl });
+  const records = await Promise.all(
+    messages.map(async ({ topic, partition, message }): Promise<TopicRecord> => {
+      const { key, value, offset, timestamp, headers = {} } = message;
+      return {
+        topic,
+        partition,
+        offset: Number(offset),
+        publishedAtMs: Number(timestamp),
+        key: key?.toString('utf8') ?? '',
+        value: value === null ? null : ((await registry.decode(value)) as TopicRecord['value']),
+        headers: Object.fromEntries(
+          Object.entries(headers).map(([name, content]) => [name, String(content)]),
+        ),
+      };
+    }),
+  );
+  return records.toSorted(
+    (a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition || a.offset - b.offset,
+  );
+}
+
+/** What compaction would leave of one topic's records: the last of each key, without the removed. */
+export function compactedView(records: readonly TopicRecord[]): Map<string, TopicRecord> {
+  const view = new Map<string, TopicRecord>();
+  for (const record of records) {
+    if (record.value === null) view.delete(record.key);
+    else view.set(record.key, record);
+  }
+  return view;
+}

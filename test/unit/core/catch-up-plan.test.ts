@@ -1,0 +1,97 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { planCatchUp } from '../../../src/core/catch-up-plan.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
+
+const PROGRESS: Progress = {
+  collection: 'users',
+  sequence: 7,
+  transactionId: 'tx-7',
+  passId: 'pass',
+  mode: 'DELTA',
+  complete: true,
+  startedAtMs: NOW_MS,
+  rowsSeen: 0,
+  rowsPublished: 0,
+  rowsRejected: 0,
+  rowsRemoved: 0,
+  rowsWithheld: 0,
+  totalAtStart: null,
+  totalAtEnd: null,
+  watermarkMs: NOW_MS,
+  offsets: { 'p.t.users/0': 10, 'p.t.users/1': 20, 'p.t.rejects/0': 3 },
+  lastCompleteFull: null,
+};
+
+const INDEX = { sequence: 7, transactionId: 'tx-7', committedAtMs: NOW_MS, offsets: {} };
+const EARLIER = { ...INDEX, sequence: 5, transactionId: 'tx-5' };
+
+function plan(changes: Partial<Parameters<typeof planCatchUp>[0]>) {
+  return planCatchUp({
+    progress: PROGRESS,
+    index: INDEX,
+    transactionIds: new Set(['tx-5', 'tx-7']),
+    nextOffsets: { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.users/2': 0, 'p.t.rejects/0': 4 },
+    nowMs: NOW_MS,
+    ...changes,
+  });
+}
+
+describe('planCatchUp', () => {
+  it('an index that is where the log is, is not read again', () => {
+    expect(plan({})).toEqual({ kind: 'current' });
+  });
+
+  it('an earlier point of this very log is not rebuilt from nothing', () => {
+    expect(plan({ index: EARLIER })).toEqual({ kind: 'resume' });
+  });
+
+  it.each([
+    ['no index', { index: null }],
+    ['a transaction that this log does not know', { index: { ...EARLIER, transactionId: 'elsewhere' } }],
+    ['a known transaction with a number that cannot be', { index: { ...EARLIER, sequence: 8 } }],
+    ['the same number under another id', { index: { ...INDEX, transactionId: 'tx-5' } }],
+    ['an index older than the removals kept', { index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS - 1 } }],
+    ['a log without progress', { progress: null }],
+  ])('%s is not taken for a point of this log', (_, changes) => {
+    expect(plan(changes)).toMatchObject({ kind: 'rebuild', dataLost: false });
+  });
+
+  it('an index within the time that removals are kept is not rebuilt', () => {
+    expect(plan({ index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS } })).toEqual({ kind: 'resume' });
+  });
+
+  it.each([
+    ['recreated', { 'p.t.users/0': 0, 'p.t.users/1': 0, 'p.t.rejects/0': 4 }],
+    ['recreated with fewer partitions', { 'p.t.users/0': 12, 'p.t.rejects/0': 4 }],
+    ['cut short in one partition', { 'p.t.users/0': 12, 'p.t.users/1': 20, 'p.t.rejects/0': 4 }],
+    ['recreated, and it was the rejects', { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.rejects/0': 0 }],
+  ])('a topic that was %s is not taken for whole, however current the index', (_, nextOffsets) => {
+    for (const index of [INDEX, EARLIER, null]) {
+      expect(plan({ nextOffsets, index })).toMatchObject({ kind: 'rebuild', dataLost: true });
+    }
+  });
+
+  it('nothing but the same transaction ever makes an index current', () => {
+    const id = fc.constantFrom('tx-5', 'tx-6', 'tx-7', 'other');
+    const index = fc.record({
+      sequence: fc.nat(9),
+      transactionId: id,
+      committedAtMs: fc.constantFrom(NOW_MS, NOW_MS - 7 * DAY_MS),
+      offsets: fc.constant({}),
+    });
+    fc.assert(
+      fc.property(fc.option(index), fc.array(id), (found, ids) => {
+        const { kind } = plan({ index: found, transactionIds: new Set([...ids, 'tx-7']) });
+        if (kind === 'current') expect(found?.transactionId).toBe('tx-7');
+        if (kind === 'resume') {
+          expect(ids).toContain(found?.transactionId);
+          expect(found?.sequence).toBeLessThan(7);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readClassStudents } from '../../../src/core/class-students.ts';
+
+const rowsOf = (...ids: unknown[]) => ids.map((sourcedId) => ({ sourcedId, givenName: 'Testa' }));
+
+function hashOf(rows: readonly unknown[], classId = 'class-1'): string {
+  return readClassStudents(classId, rows).hash.toString('hex');
+}
+
+describe('readClassStudents', () => {
+  it('a student twice in the list is not twice in the value, and the order is by id', () => {
+    expect(readClassStudents('class-1', rowsOf('b', 'a', 'b'))).toMatchObject({
+      kind: 'row',
+      sourcedId: 'class-1',
+      value: { classId: 'class-1', students: ['a', 'b'] },
+      modifiedAtMs: null,
+    });
+  });
+
+  it('another order of the same students is no change', () => {
+    const ids = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1 });
+    const twoOrders = ids.chain((all) =>
+      fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+    );
+    fc.assert(
+      fc.property(twoOrders, ([one, other]) => {
+        expect(hashOf(rowsOf(...one))).toBe(hashOf(rowsOf(...other)));
+      }),
+    );
+  });
+
+  it('a student more or less is not overlooked, nor one id taken for two', () => {
+    expect(hashOf(rowsOf('a'))).not.toBe(hashOf(rowsOf('a', 'b')));
+    expect(hashOf(rowsOf('a","b'))).not.toBe(hashOf(rowsOf('a', 'b')));
+    expect(hashOf(rowsOf('a'))).not.toBe(hashOf(rowsOf('a'), 'class-2'));
+  });
+
+  it("what else changes in a student's row is no change of the class", () => {
+    expect(hashOf([{ sourcedId: 'a', givenName: 'X' }])).toBe(hashOf([{ sourcedId: 'a' }]));
+  });
+
+  it.each([
+    ['no id', {}],
+    ['a number', { sourcedId: 1 }],
+    ['an empty id', { sourcedId: '' }],
+    ['no object', null],
+    ['a text', 'a'],
+  ])('a student with %s makes no shorter list', (_, student) => {
+    const reading = readClassStudents('class-1', [...rowsOf('a'), student]);
+    expect(reading).toMatchObject({ kind: 'reject', sourcedId: 'class-1', rejectId: 'class-1' });
+    expect(reading.hash).toHaveLength(16);
+  });
+
+  it('a class without students is a value of its own', () => {
+    expect(readClassStudents('class-1', [])).toMatchObject({ kind: 'row', value: { students: [] } });
+  });
+});

@@ -1,0 +1,135 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { triageCandidates, whyWithhold, type GuardLimits } from '../../../src/core/deletion-guard.ts';
+
+const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };
+
+function isWithheld(
+  deletions: number,
+  knownRows: number,
+  options: { earlier?: number; limits?: Partial<GuardLimits> } = {},
+): boolean {
+  const pass = { deletions, deletedEarlierToday: options.earlier ?? 0, knownRows };
+  return whyWithhold(pass, { ...LIMITS, ...options.limits }) !== null;
+}
+
+describe('whyWithhold', () => {
+  it.each([
+    // more than rows and more than ratio
+    { deletions: 51, known: 1_000, withheld: true },
+    { deletions: 50, known: 900, withheld: false },
+    { deletions: 51, known: 1_020, withheld: false },
+    { deletions: 51, known: 1_019, withheld: true },
+    { deletions: 1_000, known: 20_000, withheld: false },
+    { deletions: 1_001, known: 20_000, withheld: true },
+    // half or more of five or more
+    { deletions: 3, known: 5, withheld: true },
+    { deletions: 2, known: 5, withheld: false },
+    { deletions: 3, known: 6, withheld: true },
+    { deletions: 49, known: 98, withheld: true },
+    { deletions: 48, known: 98, withheld: false },
+    { deletions: 2, known: 4, withheld: false },
+    { deletions: 3, known: 4, withheld: false },
+    // all
+    { deletions: 1, known: 1, withheld: true },
+    { deletions: 4, known: 4, withheld: true },
+    // none
+    { deletions: 0, known: 0, withheld: false },
+    { deletions: 0, known: 100, withheld: false },
+  ])('$deletions of $known: withheld $withheld', ({ deletions, known, withheld }) => {
+    expect(isWithheld(deletions, known)).toBe(withheld);
+  });
+
+  it('a mass deletion in slices through a day does not slip through', () => {
+    expect(isWithheld(30, 970, { earlier: 30 })).toBe(true);
+    expect(isWithheld(30, 970, { earlier: 30, limits: { perDay: false } })).toBe(false);
+    expect(isWithheld(2, 6, { earlier: 2 })).toBe(true);
+  });
+
+  it('deletions of the morning do not withhold an afternoon without any', () => {
+    expect(isWithheld(0, 10, { earlier: 1_000 })).toBe(false);
+  });
+
+  it('limits of nothing withhold every deletion', () => {
+    expect(isWithheld(1, 1_000_000, { limits: { rows: 0, ratio: 0 } })).toBe(true);
+  });
+
+  it('more deletions are never let out where fewer are withheld', () => {
+    fc.assert(
+      fc.property(fc.nat(3_000), fc.nat(3_000), fc.nat(60), (fewer, known, earlier) => {
+        fc.pre(fewer < known);
+        if (isWithheld(fewer, known, { earlier })) expect(isWithheld(fewer + 1, known, { earlier })).toBe(true);
+      }),
+    );
+  });
+
+  it('the loss of a whole collection is never let out, whatever the limits', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e6 }), fc.nat(1e6), fc.double({ min: 0, max: 1 }), (known, rows, ratio) => {
+        expect(isWithheld(known, known, { limits: { rows, ratio, perDay: false } })).toBe(true);
+      }),
+    );
+  });
+
+  it('the reason gives the numbers, without digits that are not there', () => {
+    const why = whyWithhold(
+      { deletions: 80, deletedEarlierToday: 0, knownRows: 1_000 },
+      { rows: 50, ratio: 0.07, perDay: true },
+    );
+    expect(why).toContain('80 of 1000');
+    expect(why).toContain('more than 7 %');
+  });
+});
+
+describe('triageCandidates', () => {
+  const missed = (...keys: string[]) => new Map(keys.map((key) => [key, 'earlier-pass']));
+
+  it('a proven pass asks for each candidate once more before it is removed', () => {
+    const triage = triageCandidates({
+      candidates: ['a', 'b'],
+      missedBefore: missed('a'),
+      needsSecondPass: false,
+      confirmAtMost: 100,
+    });
+    expect(triage).toEqual({ confirm: ['a', 'b'], remove: [], wait: [] });
+  });
+
+  it('more candidates than can be asked for go only when two passes missed them', () => {
+    const triage = triageCandidates({
+      candidates: ['a', 'b', 'c'],
+      missedBefore: missed('b'),
+      needsSecondPass: false,
+      confirmAtMost: 2,
+    });
+    expect(triage).toEqual({ confirm: [], remove: ['b'], wait: ['a', 'c'] });
+  });
+
+  it('one unproven miss removes nothing', () => {
+    const triage = triageCandidates({
+      candidates: ['a', 'b'],
+      missedBefore: missed('b'),
+      needsSecondPass: true,
+      confirmAtMost: 100,
+    });
+    expect(triage).toEqual({ confirm: ['b'], remove: [], wait: ['a'] });
+  });
+
+  it('no candidate is lost, decided twice, or removed unasked after a single miss', () => {
+    const keys = fc.uniqueArray(fc.constantFrom(...'abcdefgh'));
+    fc.assert(
+      fc.property(keys, keys, fc.boolean(), fc.nat(8), (candidates, before, needsSecondPass, confirmAtMost) => {
+        const triage = triageCandidates({
+          candidates,
+          missedBefore: missed(...before),
+          needsSecondPass,
+          confirmAtMost,
+        });
+        const settled = [...triage.confirm, ...triage.remove, ...triage.wait];
+        expect(settled.toSorted()).toEqual(candidates.toSorted());
+        for (const key of triage.remove) expect(before).toContain(key);
+        if (needsSecondPass) for (const key of triage.confirm) expect(before).toContain(key);
+        expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
+      }),
+    );
+  });
+});

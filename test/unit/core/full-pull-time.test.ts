@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lastFullPullDue, localDate } from '../../../src/core/full-pull-time.ts';
+
+const HOUR_MS = 3_600_000;
+const OSLO = 'Europe/Oslo';
+
+function due(at: string, now: string, timeZone = OSLO): string {
+  return new Date(lastFullPullDue({ at, timeZone }, Date.parse(now))).toISOString();
+}
+
+describe('lastFullPullDue', () => {
+  it('the time is that of the named zone, in winter and in summer', () => {
+    expect(due('04:00', '2026-01-15T12:00:00Z')).toBe('2026-01-15T03:00:00.000Z');
+    expect(due('04:00', '2026-07-15T12:00:00Z')).toBe('2026-07-15T02:00:00.000Z');
+    expect(due('04:00', '2026-07-15T12:00:00Z', 'Asia/Kathmandu')).toBe('2026-07-14T22:15:00.000Z');
+  });
+
+  it('before the time it is that of the day before, and a second after it is not', () => {
+    expect(due('04:00', '2026-01-15T02:59:59Z')).toBe('2026-01-14T03:00:00.000Z');
+    expect(due('04:00', '2026-01-15T03:00:01Z')).toBe('2026-01-15T03:00:00.000Z');
+  });
+
+  it('an hour that a night in spring leaves out does not lose the day its full pass', () => {
+    // On 29 March 2026 the clocks of Oslo go from 02:00 to 03:00.
+    const dueAtMs = Date.parse(due('02:30', '2026-03-29T12:00:00Z'));
+    expect(dueAtMs).toBeGreaterThanOrEqual(Date.parse('2026-03-29T00:00:00Z'));
+    expect(dueAtMs).toBeLessThanOrEqual(Date.parse('2026-03-29T02:00:00Z'));
+  });
+
+  it('an hour that a night in autumn has twice brings no second full pass', () => {
+    // On 25 October 2026 the clocks of Oslo go from 03:00 back to 02:00.
+    const first = due('02:30', '2026-10-25T00:59:00Z');
+    expect(due('02:30', '2026-10-25T12:00:00Z')).toBe(first);
+  });
+
+  it('no day is without a full pass, whatever the zone and the time of day', () => {
+    const zones = fc.constantFrom(OSLO, 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC');
+    const time = fc.tuple(fc.nat(23), fc.nat(59)).map((parts) => parts.map((part) => String(part).padStart(2, '0')).join(':'));
+    const now = fc.integer({ min: Date.parse('2024-01-01T00:00:00Z'), max: Date.parse('2034-01-01T00:00:00Z') });
+    fc.assert(
+      fc.property(zones, time, now, (timeZone, at, nowMs) => {
+        const dueAtMs = lastFullPullDue({ at, timeZone }, nowMs);
+        expect(dueAtMs).toBeLessThanOrEqual(nowMs);
+        expect(nowMs - dueAtMs).toBeLessThanOrEqual(26 * HOUR_MS);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('what is due never moves back as time goes on', () => {
+    const start = Date.parse('2026-10-24T00:00:00Z');
+    let before = 0;
+    for (let nowMs = start; nowMs < start + 48 * HOUR_MS; nowMs += 5 * 60_000) {
+      const dueAtMs = lastFullPullDue({ at: '02:30', timeZone: OSLO }, nowMs);
+      expect(dueAtMs).toBeGreaterThanOrEqual(before);
+      before = dueAtMs;
+    }
+  });
+});
+
+describe('localDate', () => {
+  it("a day's deletions are not counted by the day of Greenwich", () => {
+    expect(localDate(Date.parse('2026-03-04T23:30:00Z'), OSLO)).toBe('2026-03-05');
+    expect(localDate(Date.parse('2026-03-04T22:30:00Z'), OSLO)).toBe('2026-03-04');
+    expect(localDate(Date.parse('2026-03-04T03:00:00Z'), 'America/Los_Angeles')).toBe('2026-03-03');
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { nextPass } from '../../../src/core/next-pass.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const NOW_MS = Date.parse('2026-03-04T12:00:00Z');
+const DUE_MS = Date.parse('2026-03-04T03:00:00Z');
+
+function next(changes: Partial<Parameters<typeof nextPass>[0]> = {}) {
+  return nextPass({
+    watermarkMs: NOW_MS - 6 * MINUTE_MS,
+    lastFullAtMs: DUE_MS + MINUTE_MS,
+    lastPassAtMs: NOW_MS - MINUTE_MS,
+    fullDueAtMs: DUE_MS,
+    deltaEveryMs: MINUTE_MS,
+    hasDelta: true,
+    hubNowMs: NOW_MS,
+    nowMs: NOW_MS,
+    ...changes,
+  });
+}
+
+const FULL = { kind: 'pass', mode: 'FULL' };
+const DELTA = { kind: 'pass', mode: 'DELTA' };
+
+describe('nextPass', () => {
+  it('the first start begins with no delta', () => {
+    expect(next({ watermarkMs: null, lastFullAtMs: null, lastPassAtMs: null })).toEqual(FULL);
+    expect(next({ watermarkMs: null })).toEqual(FULL);
+  });
+
+  it('a daily full pass that was missed while down is not left out', () => {
+    expect(next({ lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
+    expect(next({ lastFullAtMs: DUE_MS })).toEqual(DELTA);
+  });
+
+  it('a delta comes neither early nor late', () => {
+    expect(next({ lastPassAtMs: NOW_MS - MINUTE_MS + 1 })).toEqual({ kind: 'wait', atMs: NOW_MS + 1 });
+    expect(next({ lastPassAtMs: NOW_MS - MINUTE_MS })).toEqual(DELTA);
+    expect(next({ lastPassAtMs: null })).toEqual(DELTA);
+  });
+
+  it('a delta that reaches back more than a day is not asked for', () => {
+    expect(next({ watermarkMs: NOW_MS - 24 * HOUR_MS - 1 })).toEqual(FULL);
+  });
+
+  it("how far a delta reaches is not judged by our clock but by the hub's", () => {
+    expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
+  });
+
+  it('a collection without a filter is not asked for changes, and looks for its full pass without spinning', () => {
+    expect(next({ hasDelta: false, lastPassAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
+    expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
+  });
+});

@@ -1,0 +1,79 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { deltaIsWholesale, deltaReaches, passClock } from '../../../src/core/watermark.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const OVERLAP_MS = 5 * MINUTE_MS;
+const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
+
+describe('passClock', () => {
+  const at = (options: Partial<Parameters<typeof passClock>[0]>) =>
+    passClock({
+      hubTimeMs: NOW_MS,
+      localTimeMs: NOW_MS,
+      previousSkewMs: null,
+      overlapMs: OVERLAP_MS,
+      ...options,
+    });
+
+  it("the watermark is not taken from our own clock where the hub's is known", () => {
+    const clock = at({ hubTimeMs: NOW_MS - 3 * HOUR_MS });
+    expect(clock).toEqual({
+      startedAtMs: NOW_MS - 3 * HOUR_MS,
+      watermarkMs: NOW_MS - 3 * HOUR_MS - OVERLAP_MS,
+      skewMs: -3 * HOUR_MS,
+    });
+  });
+
+  it('a hub without a clock gets a larger overlap', () => {
+    expect(at({ hubTimeMs: null })).toEqual({
+      startedAtMs: NOW_MS,
+      watermarkMs: NOW_MS - HOUR_MS,
+      skewMs: null,
+    });
+    expect(at({ hubTimeMs: null, overlapMs: 2 * HOUR_MS }).watermarkMs).toBe(NOW_MS - 2 * HOUR_MS);
+  });
+
+  it('a hub clock that jumps forward does not carry the watermark past changes', () => {
+    const clock = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
+    expect(clock.watermarkMs).toBe(NOW_MS - HOUR_MS);
+  });
+
+  it('a hub clock that was set right is trusted again from the next pass on', () => {
+    const jumped = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
+    const next = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS + 1, previousSkewMs: jumped.skewMs });
+    expect(next.startedAtMs).toBe(NOW_MS + 10 * HOUR_MS + 1);
+  });
+
+  it('a small drift is no jump', () => {
+    expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS + 2 * MINUTE_MS);
+    expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS + 1, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS);
+  });
+
+  it('the watermark never lies closer to either clock in use than the overlap', () => {
+    const time = fc.integer({ min: 0, max: 4e12 });
+    const skew = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
+    fc.assert(
+      fc.property(fc.option(time), time, skew, fc.nat(HOUR_MS * 3), (hubTimeMs, localTimeMs, previousSkewMs, overlapMs) => {
+        const { startedAtMs, watermarkMs } = passClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
+        expect(watermarkMs).toBeLessThanOrEqual((hubTimeMs ?? localTimeMs) - overlapMs);
+        expect(watermarkMs).toBeLessThanOrEqual(startedAtMs - overlapMs);
+      }),
+    );
+  });
+});
+
+describe('what a delta is worth', () => {
+  it('a delta that reaches back more than a day does not stay a delta', () => {
+    expect(deltaReaches(NOW_MS - 24 * HOUR_MS, NOW_MS)).toBe(true);
+    expect(deltaReaches(NOW_MS - 24 * HOUR_MS - 1, NOW_MS)).toBe(false);
+  });
+
+  it('a delta of more than half of what is known does not stay a delta', () => {
+    expect(deltaIsWholesale(50, 100)).toBe(false);
+    expect(deltaIsWholesale(51, 100)).toBe(true);
+    expect(deltaIsWholesale(0, 0)).toBe(false);
+    expect(deltaIsWholesale(1, 0)).toBe(true);
+  });
+});

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { readValuesSchema, withConfigSchema } from '../../../helm/rollcall/embed-config-schema.ts';
+import { loadConfig } from '../../../src/config.ts';
+
+const CHART = new URL('../../../helm/rollcall/', import.meta.url);
+const CI_FILES = readdirSync(new URL('ci/', CHART)).filter((name) => name.endsWith('-values.yaml'));
+
+interface Values {
+  readonly config: Record<string, unknown>;
+  readonly [key: string]: unknown;
+}
+
+function readValues(path: string): Values {
+  return parse(readFileSync(new URL(path, CHART), 'utf8')) as Values;
+}
+
+/** A configuration as the chart puts it into the ConfigMap: the values' own over the chart's. */
+function renderedConfig(values: Values): string {
+  return stringify({ ...readValues('values.yaml').config, ...values.config });
+}
+
+/** Every variable is set, every file can be read. */
+function load(text: string) {
+  const env = Object.fromEntries(
+    [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => [name, 'x'.repeat(20)]),
+  );
+  const readFile = (path: string) =>
+    path === 'rollcall.yaml' ? text : '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
+  return loadConfig({ path: 'rollcall.yaml', env, readFile });
+}
+
+describe("the chart's values", () => {
+  it('a key of the configuration that the chart refuses or does not know (else: node helm/rollcall/embed-config-schema.ts)', () => {
+    const schema = readValuesSchema();
+    expect(withConfigSchema(schema)).toEqual(schema);
+  });
+
+  it('a value without a place in the schema, or a place without a value', () => {
+    const described = Object.keys(readValuesSchema().properties ?? {}).filter((key) => key !== 'global');
+    expect(described.toSorted()).toEqual(Object.keys(readValues('values.yaml')).toSorted());
+  });
+
+  it('there are examples of values to try', () => {
+    expect(CI_FILES).toContain('full-values.yaml');
+  });
+
+  it.each(CI_FILES)('%s deploys a configuration that the program refuses', (name) => {
+    const config = load(renderedConfig(readValues(`ci/${name}`)));
+    expect(config.http.host).toBe('0.0.0.0');
+    expect(config.tenants.length).toBeGreaterThan(0);
+  });
+
+  it('the grace period ends before the program has', () => {
+    expect(readValues('values.yaml')['terminationGracePeriodSeconds']).toBeGreaterThan(30);
+  });
+});

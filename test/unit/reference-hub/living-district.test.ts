@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { COLLECTION_NAMES } from '../../../src/reference-hub/district/collections.ts';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { NOON } from './hub-client.ts';
+
+type Row = Record<string, unknown>;
+const id = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
+
+/** Fixed clock, so that stamps follow from the seed alone. */
+async function withHub<T>(
+  options: { seed: number; students?: number },
+  use: (hub: ReferenceHub) => T,
+): Promise<T> {
+  const hub = await startReferenceHub({
+    students: 60,
+    startMs: NOON,
+    now: () => 0,
+    publicOrigin: 'http://hub.example',
+    ...options,
+  });
+  try {
+    return use(hub);
+  } finally {
+    await hub.stop();
+  }
+}
+
+function everything(hub: ReferenceHub): Record<string, Row[]> {
+  return Object.fromEntries(COLLECTION_NAMES.map((name) => [name, hub.district.snapshot(name) as Row[]]));
+}
+
+function brokenRelations(rows: Record<string, Row[]>): string[] {
+  const ids = Object.fromEntries(
+    Object.entries(rows).map(([name, list]) => [
+      name,
+      new Set(list.map((row) => String(row['sourcedId'] as string))),
+    ]),
+  );
+  const homes: Record<string, string> = {
+    user: 'users',
+    org: 'orgs',
+    academicSession: 'academic-sessions',
+    class: 'classes',
+    course: 'courses',
+    category: 'categories',
+    lineItem: 'line-items',
+    assessmentLineItem: 'assessment-line-items',
+    absence: 'absences',
+  };
+  const broken: string[] = [];
+  const walk = (value: unknown, where: string): void => {
+    if (Array.isArray(value)) for (const item of value) walk(item, where);
+    else if (typeof value === 'object' && value !== null) {
+      const { sourcedId, type } = value as { sourcedId?: string; type?: string };
+      if (
+        sourcedId !== undefined &&
+        type !== undefined &&
+        'href' in value &&
+        ids[homes[type] ?? '']?.has(sourcedId) !== true
+      ) {
+        broken.push(`${where} -> ${type} ${sourcedId}`);
+      }
+      for (const [field, inner] of Object.entries(value)) walk(inner, `${where}.${field}`);
+    }
+  };
+  for (const [name, list] of Object.entries(rows)) for (const row of list) walk(row, name);
+  return broken;
+}
+
+function brokenChains(absences: Row[]): string[] {
+  const byId = new Map(absences.map((row) => [String(row['sourcedId'] as string), row]));
+  return absences.flatMap((row) => {
+    const own = String(row['sourcedId'] as string);
+    const faults: string[] = [];
+    if (row['replaces'] !== null && id(byId.get(id(row['replaces']))?.['replacedBy']) !== own)
+      faults.push(`${own} replaces one-sidedly`);
+    if (row['replacedBy'] !== null && id(byId.get(id(row['replacedBy']))?.['replaces']) !== own)
+      faults.push(`${own} replaced one-sidedly`);
+    if (row['replacedBy'] !== null && row['deletedTime'] !== undefined)
+      faults.push(`${own} is both replaced and deleted`);
+    if ((row['fromTime'] as string) >= (row['toTime'] as string)) faults.push(`${own} ends before it begins`);
+    return faults;
+  });
+}
+
+describe('the living district', () => {
+  it('no reference leads nowhere and no chain breaks, whatever happens (property)', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 400 }), async (seed, steps) => {
+        const rows = await withHub({ seed }, (hub) => {
+          hub.living.step(steps);
+          return everything(hub);
+        });
+        expect(brokenRelations(rows)).toEqual([]);
+        expect(brokenChains(rows['absences']!)).toEqual([]);
+        const roles = (name: string, role: string): string[] =>
+          rows['users']!.filter((row) => (row['roles'] as { role: string }[])[0]?.role === role).map(
+            (row) => `${name} ${String(row['sourcedId'] as string)}`,
+          );
+        expect(rows['students']!.map((row) => `s ${String(row['sourcedId'] as string)}`)).toEqual(
+          roles('s', 'student'),
+        );
+        expect(rows['teachers']!.map((row) => `t ${String(row['sourcedId'] as string)}`)).toEqual(
+          roles('t', 'teacher'),
+        );
+      }),
+      { numRuns: 15 },
+    );
+  }, 60_000);
+
+  it('the same seed does not give another district, another seed does', async () => {
+    const live = (seed: number): Promise<string> =>
+      withHub({ seed }, (hub) => {
+        hub.living.step(200);
+        return JSON.stringify(everything(hub));
+      });
+    const first = await live(3);
+    expect(await live(3)).toBe(first);
+    expect(await live(4)).not.toBe(first);
+  });
+
+  it('no kind of change is left out', async () => {
+    const happened = await withHub({ seed: 5, students: 300 }, (hub) => hub.living.step(3000));
+    expect(Object.keys(happened).toSorted()).toEqual([
+      'absence deleted',
+      'absence registered',
+      'absence replaced',
+      'class moved to another room',
+      'contact changed',
+      'enrolment moved',
+      'line item added',
+      'line item moved',
+      'result arrived',
+      'result corrected',
+      'student joined',
+      'student left',
+    ]);
+  });
+
+  it('nothing happens while frozen, and something does when alive', async () => {
+    const hub = await startReferenceHub({ students: 60, live: true, changesPerMinute: 3000 });
+    await expect.poll(() => Object.keys(hub.living.happened()).length, { timeout: 5000 }).toBeGreaterThan(0);
+    hub.living.freeze();
+    const before = JSON.stringify(everything(hub));
+    await new Promise((resolve) => {
+      setTimeout(resolve, 150);
+    });
+    expect(JSON.stringify(everything(hub))).toBe(before);
+    hub.living.unfreeze();
+    await expect.poll(() => JSON.stringify(everything(hub)) === before, { timeout: 5000 }).toBe(false);
+    await hub.stop();
+  });
+
+  it('1 rule 3: no night passes without a re-stamp, and none comes twice', async () => {
+    const evening = Date.UTC(2026, 10, 20, 23, 59, 50);
+    const hub = await startReferenceHub({
+      students: 20,
+      live: true,
+      changesPerMinute: 3000,
+      startMs: evening,
+      restampAt: '01:00',
+    });
+    hub.clock.advance(11_000);
+    await expect.poll(() => hub.living.happened()['restamp'], { timeout: 5000 }).toBe(1);
+    const happened = hub.living.happened();
+    await expect
+      .poll(() => JSON.stringify(hub.living.happened()) === JSON.stringify(happened), { timeout: 5000 })
+      .toBe(false);
+    expect(hub.living.happened()['restamp']).toBe(1);
+    await hub.stop();
+  });
+});
