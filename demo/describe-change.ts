@@ -4,8 +4,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields worth a glance, by collection; never a person's name. */
 const TELLING: Readonly<Record<string, readonly string[]>> = {
-  'absence-versions': ['fromTime', 'toTime', 'classesAffected', 'replaces', 'replacedBy', 'deletedTime'],
-  'absence-summaries': ['student'],
   'academic-sessions': ['title', 'startDate', 'endDate'],
   'line-items': ['title', 'dueDate'],
   'assessment-line-items': ['title'],
@@ -25,10 +23,12 @@ const DATE_FIELDS = new Set(['beginDate', 'endDate', 'startDate', 'scoreDate']);
 const TIME_FIELDS = new Set(['fromTime', 'toTime', 'deletedTime', 'dueDate', 'assignDate']);
 const DAY_MS = 86_400_000;
 
-/** What a decoded value says, in a few words: `fromTime 08:15, toTime 09:00`. */
+/** What a decoded value says, in a few words. */
 export function describeValue(collection: string, value: unknown, colors: Colors): string {
   if (value === null || typeof value !== 'object') return '';
   const fields = value as Fields;
+  if (collection === 'absence-versions') return describeAbsence(fields, colors);
+  if (collection === 'class-students') return `${(fields['students'] as readonly string[]).length} students`;
   return (TELLING[collection] ?? [])
     .flatMap((name) => {
       const text = describeField(name, fields[name]);
@@ -37,12 +37,30 @@ export function describeValue(collection: string, value: unknown, colors: Colors
     .join('  ');
 }
 
+/** `2026-11-20 08:15–09:00  replaced by 1fbebf09-2fb…`, times in UTC. */
+function describeAbsence(fields: Fields, colors: Colors): string {
+  const times = `${minute(Number(fields['fromTime']))}–${minute(Number(fields['toTime'])).slice(11)}`;
+  const links = [
+    ['replaces', fields['replaces']],
+    ['replaced by', fields['replacedBy']],
+  ] as const;
+  const chain = links.flatMap(([word, to]) => {
+    const id = describeField('', to);
+    return id === '' ? [] : [colors.yellow(`${word} ${id}`)];
+  });
+  const deleted = fields['deletedTime'] == null ? [] : [colors.red('deleted')];
+  return [times, ...chain, ...deleted].join('  ');
+}
+
 function describeField(name: string, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (TIME_FIELDS.has(name)) return minute(Number(value));
   if (DATE_FIELDS.has(name)) return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10);
   if (Array.isArray(value)) return value.map(String).join(' ');
-  if (typeof value === 'object') return shortId(String((value as Fields)['sourcedId'] ?? ''));
+  if (typeof value === 'object') {
+    const { sourcedId } = value as { sourcedId?: unknown };
+    return typeof sourcedId === 'string' ? shortId(sourcedId) : '';
+  }
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : '';

@@ -6,9 +6,9 @@ export type Colors = ReturnType<typeof picocolors.createColors>;
 export interface Screen {
   readonly colors: Colors;
   /** A line of the demo itself. */
-  say(line: string): void;
+  readonly say: (line: string) => void;
   /** A line of something that happened, with the time in front. */
-  happened(line: string): void;
+  readonly happened: (line: string) => void;
 }
 
 export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Screen {

@@ -30,7 +30,8 @@ export async function watchTopics(options: {
   await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
   await consumer.run({
     autoCommit: false,
-    eachBatch: async ({ batch, heartbeat }) => {
+    eachBatch: async (payload) => {
+      const { batch } = payload;
       const records: WatchedRecord[] = [];
       for (const { key, value, headers } of batch.messages) {
         records.push({
@@ -44,7 +45,7 @@ export async function watchTopics(options: {
         });
       }
       options.onRecords(records);
-      await heartbeat();
+      await payload.heartbeat();
     },
   });
   return { [Symbol.asyncDispose]: () => consumer.disconnect() };

@@ -1,7 +1,7 @@
 // Lints and renders the Helm chart. Helm is taken from the PATH or the cache; in CI it is built once with Go, if Go is there.
 //   node scripts/helm-check.mjs [--fetch-only]
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { withPidLock } from './pid-lock.mjs';
@@ -48,19 +48,47 @@ function checkChart(helm) {
     say('helm/rollcall/Chart.yaml is missing');
     return false;
   }
-  // one rendering with the defaults, one with each file of values that is there for checking
-  const folder = join(chart, 'ci');
-  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
-  const variants = [[], ...files.map((name) => ['--values', join(folder, name)])];
-  const commands = variants.flatMap((values) => [
-    ['lint', '--strict', '--quiet', chart, ...values],
-    ['template', 'rollcall', chart, ...values],
-  ]);
-  return commands.every((args) => {
-    const { status, stdout, stderr } = spawnSync(helm, args, { encoding: 'utf8' });
-    if (status !== 0) say(`helm ${args.join(' ')} failed:\n${stdout}${stderr}`);
-    return status === 0;
-  });
+  const yamlIn = (/** @type {string} */ folder) =>
+    existsSync(folder)
+      ? readdirSync(folder)
+          .filter((name) => name.endsWith('.yaml'))
+          .map((name) => join(folder, name))
+      : [];
+  const good = yamlIn(join(chart, 'ci'));
+  const refused = yamlIn(join(chart, 'ci', 'refused'));
+  // the defaults name no tenant: they can be linted, but installing them must be refused
+  const verdicts = [
+    mustPass(helm, ['lint', '--strict', '--quiet', chart]),
+    ...good.flatMap((values) => [
+      mustPass(helm, ['lint', '--strict', '--quiet', chart, '--values', values]),
+      mustPass(helm, ['template', 'rollcall', chart, '--values', values]),
+    ]),
+    mustFail(helm, ['template', 'rollcall', chart], 'config.tenants names no tenant'),
+    ...refused.map((values) => {
+      const told =
+        /^# refused: (.+)$/m.exec(readFileSync(values, 'utf8'))?.[1] ??
+        `${values} does not say what refuses it`;
+      const minimal = join(chart, 'ci', 'minimal-values.yaml');
+      return mustFail(helm, ['template', 'rollcall', chart, '--values', minimal, '--values', values], told);
+    }),
+  ];
+  say(`${verdicts.filter(Boolean).length} of ${verdicts.length} checks of the chart passed`);
+  return verdicts.every(Boolean);
+}
+
+/** @param {string} helm @param {string[]} args */
+function mustPass(helm, args) {
+  const { status, stdout, stderr } = spawnSync(helm, args, { encoding: 'utf8' });
+  if (status !== 0) say(`helm ${args.join(' ')} failed:\n${stdout}${stderr}`);
+  return status === 0;
+}
+
+/** @param {string} helm @param {string[]} args @param {string} told */
+function mustFail(helm, args, told) {
+  const { status, stdout, stderr } = spawnSync(helm, args, { encoding: 'utf8' });
+  const ok = status !== 0 && `${stdout}${stderr}`.includes(told);
+  if (!ok) say(`helm ${args.join(' ')} should be refused with "${told}", but:\n${stderr}`);
+  return ok;
 }
 
 const helm = await findHelm();

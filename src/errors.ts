@@ -66,10 +66,13 @@ export class RollcallError extends Error {
   }
 }
 
-/** What went wrong, as one line without a stack: `message (code)`. Unknown errors keep their message only. */
+/**
+ * What went wrong, as one line without a stack: `message (code)`. Of an unknown error only its kind is told: messages
+ * of parsers quote what they parsed (invariant 9).
+ */
 export function describeError(error: unknown): string {
   if (error instanceof RollcallError) return `${error.message} (${error.code})`;
-  return error instanceof Error ? error.message : String(error);
+  return `something unforeseen happened: ${error instanceof Error ? error.name : typeof error}`;
 }
 
 /** Exit codes of the command line: part of the contract with scripts. */

@@ -27,11 +27,12 @@ export async function findJava(): Promise<Java> {
   const path =
     home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
   const { code, output } = await runCommand(path, ['-version']);
-  if (code !== 0) throw new StackError(`no running Docker engine was found, and no Java. ${waysOut}`);
+  if (code !== 0)
+    throw new StackError(`neither a Docker engine that can be used was found, nor Java. ${waysOut}`);
   const major = javaMajor(output);
   if (major === undefined || major < requiredJavaMajor) {
     throw new StackError(
-      `no running Docker engine was found, and Java is too old (${output.split('\n')[0]}). ${waysOut}`,
+      `no Docker engine that can be used was found, and Java is too old (${output.split('\n')[0]}). ${waysOut}`,
     );
   }
   return { path, version: output };
@@ -47,7 +48,7 @@ export function javaMajor(versionText: string): number | undefined {
 export function findMaven(): string {
   const found = findInPath('mvn');
   if (found === undefined)
-    throw new StackError(`no running Docker engine was found, and no Maven (mvn). ${waysOut}`);
+    throw new StackError(`neither a Docker engine that can be used was found, nor Maven (mvn). ${waysOut}`);
   return found;
 }
 

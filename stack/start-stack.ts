@@ -1,6 +1,6 @@
 import { findDockerEngine, startComposeServices, startTestcontainers } from './docker-services.ts';
 import { addressVariables, brokerList, givenAddresses } from './given-addresses.ts';
-import { startLocalServices, type StartedServices } from './local-stack.ts';
+import { startLocalServices, type StartServicesOptions, type StartedServices } from './local-stack.ts';
 import type { LocalService } from './local-service.ts';
 import { StackError } from './errors.ts';
 import { isKafkaReady, isRedisReady, isRegistryReady } from './readiness.ts';
@@ -43,23 +43,7 @@ export async function startStack(options: StartStackOptions): Promise<Stack> {
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
   await checkGiven(given);
-  const none: StartedServices = { addresses: {}, processes: {}, stop: async () => undefined };
-
-  let how: ServiceKind = 'given';
-  let started = none;
-  if (wanted.length > 0) {
-    const engine = await findDockerEngine(say);
-    how = engine ? 'docker' : 'local';
-    say(
-      `starting ${wanted.join(', ')} ${engine ? 'in Docker' : 'as local processes (no Docker engine is running)'}`,
-    );
-    const start = !engine
-      ? startLocalServices
-      : prefer === 'testcontainers'
-        ? startTestcontainers
-        : startComposeServices;
-    started = await start({ wanted, say, signal });
-  }
+  const { how, started } = wanted.length === 0 ? nothing : await startWanted({ wanted, say, signal, prefer });
   const addresses = { ...given, ...started.addresses };
   const kind = Object.fromEntries(
     serviceNames.map((name) => [name, given[name] === undefined ? how : 'given']),
@@ -75,6 +59,37 @@ export async function startStack(options: StartStackOptions): Promise<Stack> {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+interface StartedSomehow {
+  how: ServiceKind;
+  started: StartedServices;
+}
+
+const nothing: StartedSomehow = {
+  how: 'given',
+  started: { addresses: {}, processes: {}, stop: async () => undefined },
+};
+
+type StartWantedOptions = StartServicesOptions & { prefer: NonNullable<StartStackOptions['prefer']> };
+
+async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedSomehow> {
+  const { wanted, say, signal } = options;
+  const names = wanted.join(', ');
+  if (await findDockerEngine(say)) {
+    say(`starting ${names} in Docker`);
+    const start = prefer === 'testcontainers' ? startTestcontainers : startComposeServices;
+    try {
+      return { how: 'docker', started: await start(options) };
+    } catch (error) {
+      signal.throwIfAborted();
+      // an engine without access to the images is no reason to give up
+      say(`Docker could not start them, so they run as local processes: ${(error as Error).message}`);
+    }
+  } else {
+    say(`starting ${names} as local processes (no Docker engine is running)`);
+  }
+  return { how: 'local', started: await startLocalServices(options) };
 }
 
 /** A wrong address would otherwise show much later, as a test or a demo that hangs. */

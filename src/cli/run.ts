@@ -79,6 +79,12 @@ function noteStarting(health: Health, config: Config): void {
       why: 'the tenant is being taken over and its index caught up with the log',
       remedy: 'Wait; the log tells how far it is.',
     });
+    health.notReady({
+      part: 'hub',
+      tenant: id,
+      why: 'the hub has not answered yet',
+      remedy: 'Wait; if it stays, check hub.baseUrl and hub.tokenUrl with "rollcall check".',
+    });
   }
 }
 

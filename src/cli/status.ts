@@ -26,12 +26,12 @@ export function statusCommand(): Command {
     .addHelpText(
       'after',
       `
-  rows            as of the last complete full pass
-  full            when the last complete full pass began, by the hub's clock
-  changes until   everything the hub changed before then is published
-  pass            the current or last pass: rows seen, published, removed
-  withheld        deletions that wait for a person
-  rejects         rows that cannot be read (see "rollcall tail rejects --from-beginning")
+  rows        as of the last complete full pass
+  last full   when that began, by the hub's clock
+  up to       everything the hub changed before then is published
+  pass        the last pass, "…" while it is under way, and what it has seen, published and removed so far
+  withheld    deletions that wait for a person
+  rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
 Ends with 3 when something is withheld, else with 0.`,
     )
@@ -156,9 +156,12 @@ function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
     [
       { title: '  collection' },
       { title: 'rows', align: 'right' },
-      { title: 'full', align: 'right' },
-      { title: 'changes until', align: 'right' },
+      { title: 'last full', align: 'right' },
+      { title: 'up to', align: 'right' },
       { title: 'pass' },
+      { title: 'seen', align: 'right' },
+      { title: 'published', align: 'right' },
+      { title: 'removed', align: 'right' },
       { title: 'withheld', align: 'right' },
       { title: 'rejects', align: 'right' },
     ],
@@ -174,17 +177,21 @@ function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[
     each.rows === null ? '-' : formatCount(each.rows),
     aged(formatAge(each.lastCompleteFullMs, nowMs)),
     aged(formatAge(each.watermarkMs, nowMs)),
-    passText(each),
+    ...passCells(each),
     each.withheld === 0 ? '0' : colors.red(formatCount(each.withheld)),
     each.rejected === 0 ? '0' : colors.yellow(formatCount(each.rejected)),
   ];
 }
 
-function passText({ pass }: CollectionStatus): string {
-  if (pass === null) return 'none yet';
-  const state = pass.complete ? 'done' : 'under way';
-  const counts = `${formatCount(pass.seen)} seen, ${formatCount(pass.published)} published, ${formatCount(pass.removed)} removed`;
-  return `${pass.mode === 'FULL' ? 'full ' : 'delta'} ${state}: ${counts}`;
+function passCells({ pass }: CollectionStatus): string[] {
+  if (pass === null) return ['-', '-', '-', '-'];
+  const name = pass.mode === 'FULL' ? 'full' : 'delta';
+  return [
+    pass.complete ? name : `${name} …`,
+    formatCount(pass.seen),
+    formatCount(pass.published),
+    formatCount(pass.removed),
+  ];
 }
 
 function ownerLine({ owner, isOwnerAlive }: TenantStatus, nowMs: number): string {

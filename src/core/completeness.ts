@@ -4,8 +4,11 @@
  */
 
 export interface FullWalk {
-  /** How the hub ended the walk: `empty` when there was no row at all, `no-list` when a body had no list. */
-  readonly ending: 'hub-sign' | 'empty' | 'no-list';
+  /**
+   * How the hub ended the walk: `empty` when there was no row at all, `no-list` when a body had no list,
+   * `repeated` when it gave the same page for ever.
+   */
+  readonly ending: 'hub-sign' | 'empty' | 'no-list' | 'repeated';
   /** Rows can be skipped when they move under an offset walk. */
   readonly byOffset: boolean;
   /** Different keys, unreadable rows with an id included. */
@@ -27,6 +30,7 @@ export type Completeness =
 
 export function judgeCompleteness(walk: FullWalk): Completeness {
   if (walk.ending === 'no-list') return { kind: 'unproven', why: 'a response had no list' };
+  if (walk.ending === 'repeated') return { kind: 'unproven', why: 'the hub gives the same page for ever' };
   if (walk.ending === 'empty' && walk.knownRows > 0) {
     return { kind: 'unproven', why: `the hub says it has no rows where ${walk.knownRows} are known` };
   }

@@ -27,9 +27,14 @@ export function whyWithhold(
   if (pass.deletions >= pass.knownRows) return `all of the collection's rows (${pass.knownRows}) would go`;
   if (known >= SMALL_COLLECTION_ROWS && deletions * 2 >= known) return `half or more would go: ${counted}`;
   if (deletions > limits.rows && deletions > known * limits.ratio) {
-    return `${counted} would go, more than ${limits.rows} and more than ${limits.ratio * 100} %`;
+    return `${counted} would go, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
   }
   return null;
+}
+
+/** 0.07 times 100 is 7.000000000000001. */
+function percent(ratio: number): number {
+  return Number((ratio * 100).toPrecision(6));
 }
 
 /**

@@ -8,11 +8,16 @@ import { runPass, type PassParts, type PassResult } from './pass.ts';
 
 const LONGEST_RETRY_MS = 300_000;
 const SHORTEST_RETRY_MS = 1_000;
+const READY_POLL_MS = 500;
 
 export interface RunnerParts {
   readonly collection: CollectionName;
   readonly pass: PassParts;
   readonly hasDelta: boolean;
+  /** Whether its walks come from another collection's rows. */
+  readonly hasParents: boolean;
+  /** False while the collection that this one's walks come from has not been read whole. */
+  readonly isReady: () => boolean;
   readonly fullPull: FullPullTime;
   readonly deltaEveryMs: number;
   readonly now: () => number;
@@ -45,6 +50,10 @@ export class CollectionRunner {
 
   get collection(): CollectionName {
     return this.#parts.collection;
+  }
+
+  get hasParents(): boolean {
+    return this.#parts.hasParents;
   }
 
   /** A pass as soon as the one at hand is over. Rejects with what the pass fails with. */
@@ -81,6 +90,10 @@ export class CollectionRunner {
   async #whatIsDue(signal: AbortSignal): Promise<void> {
     const { now, deltaEveryMs, fullPull, hasDelta, pass } = this.#parts;
     const nowMs = now();
+    if (!this.#parts.isReady()) {
+      await this.#rest(READY_POLL_MS, signal);
+      return;
+    }
     if (this.#notOfferedUntilMs !== null && lastFullPullDue(fullPull, nowMs) <= this.#notOfferedUntilMs) {
       await this.#rest(deltaEveryMs, signal);
       return;

@@ -136,10 +136,14 @@ export class CollectionWriter {
           )
         : null;
       this.#markSeen(page.readings);
+      // A row that stands twice in a page is not older than itself.
+      const before = this.#stamp;
+      const isOvertakenBy = (publishedAt: number): boolean =>
+        publishedAt > page.stamp && publishedAt <= before;
       const tally = decidePage(page.readings, {
         row: (key) => this.#knownHash('rows', key, rows),
         reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
-        overtaken: (key) => (this.#publishedAt.get(key) ?? -1) > page.stamp,
+        overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
         note: (change) => this.#note(change),
       });
       pass.stamp = Math.max(pass.stamp, page.stamp);
@@ -241,8 +245,8 @@ export class CollectionWriter {
       rowsWithheld: stats.rowsWithheld,
       totalAtStart: stats.totalAtStart,
       totalAtEnd: stats.totalAtEnd,
-      watermarkMs:
-        done === null ? (before?.watermarkMs ?? null) : Math.max(done.watermarkMs, before?.watermarkMs ?? 0),
+      // It may go back: a hub's clock that ran ahead and was set right would else hide what changes meanwhile.
+      watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
       offsets,
       lastCompleteFull:
         done?.lastCompleteFull == null

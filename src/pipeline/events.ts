@@ -48,6 +48,7 @@ export type PipelineEvent =
       readonly records: number;
       readonly durationMs: number;
     }
+  | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 

@@ -187,10 +187,11 @@ async function complete(
   const { parts, pass, clock } = options;
   const { writer } = parts;
   const { stats } = pass;
+  const doubt = whyDoubtful(options.ends);
   if (pass.seen === null) {
-    if (options.ends.some(({ sign }) => sign === 'missing-list')) {
+    if (doubt !== null) {
       await writer.flush(pass);
-      return { kind: 'suspect', stats, why: 'a response had no list', withheld: 0 };
+      return { kind: 'suspect', stats, why: doubt, withheld: 0 };
     }
     await writer.flush(pass, { watermarkMs: clock.watermarkMs, lastCompleteFull: null });
     return { kind: 'complete', stats, withheld: 0, wantsSecondPass: false };
@@ -202,15 +203,11 @@ async function complete(
     emptied: options.emptied,
   });
   stats.rowsWithheld = withheld;
-  const suspect = completeness.kind === 'unproven' && stats.rowsSeen === 0;
-  if (suspect || options.ends.some(({ sign }) => sign === 'missing-list')) {
+  const emptyHanded = completeness.kind === 'unproven' && stats.rowsSeen === 0 ? completeness.why : null;
+  const why = doubt ?? emptyHanded;
+  if (why !== null) {
     await writer.flush(pass, 'incomplete');
-    return {
-      kind: 'suspect',
-      stats,
-      why: completeness.kind === 'unproven' ? completeness.why : '',
-      withheld,
-    };
+    return { kind: 'suspect', stats, why, withheld };
   }
   await clearRejects(writer, pass);
   await writer.flush(pass, {
@@ -231,9 +228,8 @@ function judge(
   seen: SeenKeys,
 ): Completeness {
   const { ends, pass } = options;
-  const nothing = ends.every(({ sign }) => sign === 'no-rows');
   return judgeCompleteness({
-    ending: ends.some(({ sign }) => sign === 'missing-list') ? 'no-list' : nothing ? 'empty' : 'hub-sign',
+    ending: endingOf(ends),
     // An empty answer for one parent of several is as doubtful as a row skipped by an offset walk.
     byOffset: ends.some(({ paging, sign }) => paging === 'offset' || (sign === 'no-rows' && ends.length > 1)),
     distinctRows: seen.size,
@@ -242,6 +238,19 @@ function judge(
     totalAtEnd: pass.stats.totalAtEnd,
     knownRows: options.knownRowsBefore,
   });
+}
+
+function endingOf(ends: readonly WalkEnd[]): 'hub-sign' | 'empty' | 'no-list' | 'repeated' {
+  if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
+  if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
+  return ends.every(({ sign }) => sign === 'no-rows') ? 'empty' : 'hub-sign';
+}
+
+/** Why a walk that ended says nothing of what the hub holds; null when it does. */
+function whyDoubtful(ends: readonly WalkEnd[]): string | null {
+  const ending = endingOf(ends);
+  if (ending === 'no-list') return 'a response had no list';
+  return ending === 'repeated' ? 'the hub gives the same page for ever' : null;
 }
 
 /** Rows that could not be read and have left the hub, or read again under another content. */

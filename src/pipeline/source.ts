@@ -1,8 +1,9 @@
 import { readClassStudents } from '../core/class-students.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import type { RowReader } from '../core/reading.ts';
+import { RollcallError } from '../errors.ts';
 import type { Hub, WalkEnd } from '../hub/hub.ts';
-import type { Collection } from '../model/collections.ts';
+import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { SourcePage, SourceWalk } from './pass.ts';
 
@@ -12,6 +13,8 @@ export interface Source {
   walks(): Promise<readonly SourceWalk[]>;
   /** Which of these record keys the hub still has. Throws when that cannot be told. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** The collection whose rows this one's walks come from. */
+  readonly parents?: CollectionName | undefined;
 }
 
 type WalkOptions = Parameters<SourceWalk['open']>[0];
@@ -37,7 +40,7 @@ export function nestedSource(options: {
     walks: () =>
       Promise.resolve(
         parentIds.map((parentId) => ({
-          open: (walk) => readRows({ hub, collection, reader, parentId }, walk),
+          open: (walk) => unlessGone(readRows({ hub, collection, reader, parentId }, walk)),
         })),
       ),
     async findExisting(keys, signal) {
@@ -77,11 +80,22 @@ export function classStudentsSource(options: {
       const ids = new Set<string>();
       for await (const batch of options.classIds()) for (const id of batch) ids.add(id);
       return [...ids].map((classId) => ({
-        open: (walk) => composeClass({ hub, collection, classId }, walk),
+        open: (walk) => unlessGone(composeClass({ hub, collection, classId }, walk)),
       }));
     },
     findExisting: (ids, signal) => hub.findExisting({ collection: classes, ids, signal }),
+    parents: classes.name,
   };
+}
+
+/** A parent that is not there (any more) has no rows, which proves nothing; the other parents go on. */
+async function* unlessGone(pages: AsyncGenerator<SourcePage, WalkEnd>): AsyncGenerator<SourcePage, WalkEnd> {
+  try {
+    return yield* pages;
+  } catch (error) {
+    if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
+    return { sign: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
+  }
 }
 
 async function* readRows(

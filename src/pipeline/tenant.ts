@@ -62,20 +62,23 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
   const commit = (transaction: Transaction): ReturnType<TenantLog['commit']> =>
     oneAtATime.run(async () => {
       const startedAtMs = parts.now();
-      const committed = await parts.log.commit(transaction);
-      parts.emit({
-        type: 'committed',
-        collection: transaction.progress.collection,
-        records: transaction.records.length,
-        durationMs: parts.now() - startedAtMs,
-      });
-      return committed;
+      const { collection } = transaction.progress;
+      try {
+        const committed = await parts.log.commit(transaction);
+        const durationMs = parts.now() - startedAtMs;
+        parts.emit({ type: 'committed', collection, records: transaction.records.length, durationMs });
+        return committed;
+      } catch (error) {
+        parts.emit({ type: 'commit-failed', collection, durationMs: parts.now() - startedAtMs });
+        throw error;
+      }
     });
   const runners = new Map<CollectionName, CollectionRunner>();
+  const writers = new Map<CollectionName, CollectionWriter>();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
-    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal }));
+    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
   }
   return { runners };
 }
@@ -86,6 +89,7 @@ function createRunner(options: {
   start: WriterStart;
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
+  writers: Map<CollectionName, CollectionWriter>;
 }): CollectionRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
@@ -102,6 +106,7 @@ function createRunner(options: {
     },
     options.start,
   );
+  options.writers.set(name, writer);
   const source = sourceOf(parts, collection);
   const pass: PassParts = {
     writer,
@@ -127,6 +132,11 @@ function createRunner(options: {
     collection: name,
     pass,
     hasDelta: collectionNamed(name).keyset,
+    hasParents: source.parents !== undefined,
+    isReady: () => {
+      const parents = source.parents === undefined ? undefined : options.writers.get(source.parents);
+      return parents === undefined || parents.progress?.lastCompleteFull != null;
+    },
     fullPull,
     deltaEveryMs,
     now: parts.now,
@@ -207,22 +217,35 @@ function isFinal(error: unknown): boolean {
   );
 }
 
-/** One pass of each named collection, without staying. Results in the collections' order; a failed one has its error. */
+/**
+ * One pass of each named collection, without staying; those that come from another one's rows after the others.
+ * Results in the collections' order; a failed one has its error.
+ */
 export async function passOnce(
   session: TenantSession,
   options: { collections: readonly CollectionName[]; mode: PassMode; signal: AbortSignal },
-): Promise<readonly { collection: CollectionName; result: PassResult | null; error: unknown }[]> {
-  return Promise.all(
-    options.collections.map(async (collection) => {
-      try {
-        const runner = session.runners.get(collection);
-        if (runner === undefined) throw new Error(`${collection} is not mirrored`);
-        return { collection, result: await runner.once(options.mode, options.signal), error: null };
-      } catch (error) {
-        return { collection, result: null, error };
-      }
-    }),
-  );
+): Promise<readonly SettledPass[]> {
+  const pass = async (collection: CollectionName): Promise<SettledPass> => {
+    try {
+      const runner = session.runners.get(collection);
+      if (runner === undefined) throw new Error(`${collection} is not mirrored`);
+      return { collection, result: await runner.once(options.mode, options.signal), error: null };
+    } catch (error) {
+      return { collection, result: null, error };
+    }
+  };
+  const isLate = (collection: CollectionName): boolean =>
+    session.runners.get(collection)?.hasParents === true;
+  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(pass));
+  const late = await Promise.all(options.collections.filter(isLate).map(pass));
+  const settled = new Map([...first, ...late].map((each) => [each.collection, each]));
+  return options.collections.flatMap((collection) => settled.get(collection) ?? []);
+}
+
+export interface SettledPass {
+  readonly collection: CollectionName;
+  readonly result: PassResult | null;
+  readonly error: unknown;
 }
 
 /** Sleeps, and rejects when the signal aborts. */

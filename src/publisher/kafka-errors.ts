@@ -44,7 +44,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
       `Kafka denied the right to go on while ${doing}: ${failure.type}`,
       {
         remedy:
-          'Grant this user READ, WRITE, DESCRIBE and CREATE on the topic prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+          'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
         cause: error,
       },
     );

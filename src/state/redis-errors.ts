@@ -1,7 +1,8 @@
 import { RollcallError } from '../errors.ts';
 
 /** Rights that the Redis user needs on Rollcall's keys: what to grant, for remedies and documentation. */
-const RIGHTS = '+@read +@write +@scripting +@transaction +@connection +info ~{<keyPrefix>*';
+const RIGHTS =
+  '+@read +@write +eval +evalsha +@transaction +@connection -@dangerous +info ~{<keyPrefix>:* ~{<keyPrefix>}:probe:*';
 
 type Reply = {
   readonly code: 'INDEX_REFUSED' | 'INDEX_UNREACHABLE';

@@ -75,6 +75,9 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'committed':
       metrics.transaction(tenant, { outcome: 'committed', seconds: event.durationMs / 1000 });
       return;
+    case 'commit-failed':
+      metrics.transaction(tenant, { outcome: 'unknown', seconds: event.durationMs / 1000 });
+      return;
     case 'hub':
       measureHub(metrics, tenant, event.event);
       return;
@@ -129,6 +132,9 @@ function judgeHealth(health: Health, tenant: string, event: PipelineEvent): bool
       return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
     case 'pass-ended':
       health.ready('hub', tenant);
+      return true;
+    case 'hub':
+      if (event.event.type === 'request-done' && event.event.target !== 'token') health.ready('hub', tenant);
       return true;
     default:
       return true;

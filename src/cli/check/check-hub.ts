@@ -169,7 +169,7 @@ function collectionFinding({ collection, probe, error, skipped }: Probed, paging
 }
 
 function answeredFinding(
-  { name, envelope, keyset }: Collection,
+  { name, path, envelope, keyset }: Collection,
   { probe, paging }: { probe: CollectionProbe; paging: string },
 ): Finding {
   const { rows, asked, total, hasLink, keysetAdvances, foreignOrigin } = probe;
@@ -200,7 +200,9 @@ function answeredFinding(
       : failure(name, text, 'Set hub.paging to auto, sourced-id-filter or offset.');
   }
   const way = paging !== 'auto' ? paging : keyset ? 'keyset' : 'offset';
+  const isNested = path.includes('{id}');
   const details = [
+    ...(isNested ? ['of the first parent only'] : []),
     `paged by ${way}${hasLink ? ', with Link' : rows < asked ? '' : ', without Link'}`,
     ...(rows > asked ? [`limit ignored: ${formatCount(rows)} rows where ${asked} were asked for`] : []),
   ];

@@ -54,7 +54,10 @@ describe('planCatchUp', () => {
     ['a transaction that this log does not know', { index: { ...EARLIER, transactionId: 'elsewhere' } }],
     ['a known transaction with a number that cannot be', { index: { ...EARLIER, sequence: 8 } }],
     ['the same number under another id', { index: { ...INDEX, transactionId: 'tx-5' } }],
-    ['an index older than the removals kept', { index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS - 1 } }],
+    [
+      'an index older than the removals kept',
+      { index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS - 1 } },
+    ],
     ['a log without progress', { progress: null }],
   ])('%s is not taken for a point of this log', (_, changes) => {
     expect(plan(changes)).toMatchObject({ kind: 'rebuild', dataLost: false });

@@ -58,16 +58,22 @@ describe('whyWithhold', () => {
     fc.assert(
       fc.property(fc.nat(3_000), fc.nat(3_000), fc.nat(60), (fewer, known, earlier) => {
         fc.pre(fewer < known);
-        if (isWithheld(fewer, known, { earlier })) expect(isWithheld(fewer + 1, known, { earlier })).toBe(true);
+        if (isWithheld(fewer, known, { earlier }))
+          expect(isWithheld(fewer + 1, known, { earlier })).toBe(true);
       }),
     );
   });
 
   it('the loss of a whole collection is never let out, whatever the limits', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1e6 }), fc.nat(1e6), fc.double({ min: 0, max: 1 }), (known, rows, ratio) => {
-        expect(isWithheld(known, known, { limits: { rows, ratio, perDay: false } })).toBe(true);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 1e6 }),
+        fc.nat(1e6),
+        fc.double({ min: 0, max: 1 }),
+        (known, rows, ratio) => {
+          expect(isWithheld(known, known, { limits: { rows, ratio, perDay: false } })).toBe(true);
+        },
+      ),
     );
   });
 
@@ -117,19 +123,25 @@ describe('triageCandidates', () => {
   it('no candidate is lost, decided twice, or removed unasked after a single miss', () => {
     const keys = fc.uniqueArray(fc.constantFrom(...'abcdefgh'));
     fc.assert(
-      fc.property(keys, keys, fc.boolean(), fc.nat(8), (candidates, before, needsSecondPass, confirmAtMost) => {
-        const triage = triageCandidates({
-          candidates,
-          missedBefore: missed(...before),
-          needsSecondPass,
-          confirmAtMost,
-        });
-        const settled = [...triage.confirm, ...triage.remove, ...triage.wait];
-        expect(settled.toSorted()).toEqual(candidates.toSorted());
-        for (const key of triage.remove) expect(before).toContain(key);
-        if (needsSecondPass) for (const key of triage.confirm) expect(before).toContain(key);
-        expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
-      }),
+      fc.property(
+        keys,
+        keys,
+        fc.boolean(),
+        fc.nat(8),
+        (candidates, before, needsSecondPass, confirmAtMost) => {
+          const triage = triageCandidates({
+            candidates,
+            missedBefore: missed(...before),
+            needsSecondPass,
+            confirmAtMost,
+          });
+          const settled = [...triage.confirm, ...triage.remove, ...triage.wait];
+          expect(settled.toSorted()).toEqual(candidates.toSorted());
+          for (const key of triage.remove) expect(before).toContain(key);
+          if (needsSecondPass) for (const key of triage.confirm) expect(before).toContain(key);
+          expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
+        },
+      ),
     );
   });
 });

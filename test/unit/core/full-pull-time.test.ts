@@ -36,8 +36,13 @@ describe('lastFullPullDue', () => {
 
   it('no day is without a full pass, whatever the zone and the time of day', () => {
     const zones = fc.constantFrom(OSLO, 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC');
-    const time = fc.tuple(fc.nat(23), fc.nat(59)).map((parts) => parts.map((part) => String(part).padStart(2, '0')).join(':'));
-    const now = fc.integer({ min: Date.parse('2024-01-01T00:00:00Z'), max: Date.parse('2034-01-01T00:00:00Z') });
+    const time = fc
+      .tuple(fc.nat(23), fc.nat(59))
+      .map((parts) => parts.map((part) => String(part).padStart(2, '0')).join(':'));
+    const now = fc.integer({
+      min: Date.parse('2024-01-01T00:00:00Z'),
+      max: Date.parse('2034-01-01T00:00:00Z'),
+    });
     fc.assert(
       fc.property(zones, time, now, (timeZone, at, nowMs) => {
         const dueAtMs = lastFullPullDue({ at, timeZone }, nowMs);

@@ -47,7 +47,9 @@ describe('passClock', () => {
   });
 
   it('a small drift is no jump', () => {
-    expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS + 2 * MINUTE_MS);
+    expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS, previousSkewMs: 0 }).startedAtMs).toBe(
+      NOW_MS + 2 * MINUTE_MS,
+    );
     expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS + 1, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS);
   });
 
@@ -55,11 +57,22 @@ describe('passClock', () => {
     const time = fc.integer({ min: 0, max: 4e12 });
     const skew = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
     fc.assert(
-      fc.property(fc.option(time), time, skew, fc.nat(HOUR_MS * 3), (hubTimeMs, localTimeMs, previousSkewMs, overlapMs) => {
-        const { startedAtMs, watermarkMs } = passClock({ hubTimeMs, localTimeMs, previousSkewMs, overlapMs });
-        expect(watermarkMs).toBeLessThanOrEqual((hubTimeMs ?? localTimeMs) - overlapMs);
-        expect(watermarkMs).toBeLessThanOrEqual(startedAtMs - overlapMs);
-      }),
+      fc.property(
+        fc.option(time),
+        time,
+        skew,
+        fc.nat(HOUR_MS * 3),
+        (hubTimeMs, localTimeMs, previousSkewMs, overlapMs) => {
+          const { startedAtMs, watermarkMs } = passClock({
+            hubTimeMs,
+            localTimeMs,
+            previousSkewMs,
+            overlapMs,
+          });
+          expect(watermarkMs).toBeLessThanOrEqual((hubTimeMs ?? localTimeMs) - overlapMs);
+          expect(watermarkMs).toBeLessThanOrEqual(startedAtMs - overlapMs);
+        },
+      ),
     );
   });
 });

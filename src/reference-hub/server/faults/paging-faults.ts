@@ -1,5 +1,5 @@
 import { RequestRefused } from '../reply.ts';
-import type { Fault } from './fault.ts';
+import type { Fault, FaultContext, Page } from './fault.ts';
 import { numberIn } from './fault.ts';
 
 const STANDARD_PARAMETERS = new Set(['limit', 'offset', 'sort', 'orderBy', 'filter', 'fields']);
@@ -55,9 +55,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
     parameters: (parameters) => {
       parameters.delete('afterSourcedId');
     },
-    page: (page) => {
-      delete page.links.next;
-    },
+    page: withoutCursorLinks,
   },
   {
     name: 'refuse-after',
@@ -65,9 +63,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
     parameters: (parameters) => {
       if (parameters.has('afterSourcedId')) refuse('afterSourcedId is not known');
     },
-    page: (page, { url }) => {
-      if (!url.searchParams.has('offset')) page.links = {};
-    },
+    page: withoutCursorLinks,
   },
   {
     name: 'refuse-unknown',
@@ -76,6 +72,7 @@ export const PAGING_FAULTS: readonly Fault[] = [
       if ([...parameters.keys()].some((name) => !STANDARD_PARAMETERS.has(name)))
         refuse('a parameter is not known');
     },
+    page: withoutCursorLinks,
   },
   {
     name: 'refuse-lone-sort',
@@ -212,4 +209,10 @@ function refuse(why: string): never {
     codeMinor: 'invaliddata',
     description: `The request cannot be served: ${why}.`,
   });
+}
+
+/** A hub that knows no cursor offers none. */
+function withoutCursorLinks(page: Page, { url }: FaultContext): void {
+  const next = page.links.next ?? url.toString();
+  if (new URL(next).searchParams.has('afterSourcedId')) page.links = {};
 }

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+import { deleteTopicsOf } from './kafka-admin.ts';
+import { startScript } from './rollcall-process.ts';
+
+const OPTIONS = { collections: ['users'], hubSettings: { pageSize: 20 } };
+const DYING_MIRROR = new URL('dying-mirror.ts', import.meta.url);
+
+/** The life after `kill -9` at a point of the first load: what the next start makes of it. */
+async function afterKillAt(
+  point: 'commit' | 'index',
+  nth: number,
+  look: (mirror: Mirror, hub: ReferenceHub) => Promise<void>,
+): Promise<void> {
+  const hub = await startTestHub();
+  const topicPrefix = newTopicPrefix();
+  try {
+    const configText = configTextOf(hub, topicPrefix, OPTIONS);
+    await using child = await startScript(DYING_MIRROR, { configText, args: [point, String(nth)] });
+    const { signal } = await child.ended;
+    expect(signal, child.output()).toBe('SIGKILL');
+    await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+    await look(mirror, hub);
+  } finally {
+    await hub.stop();
+    await deleteTopicsOf(topicPrefix);
+  }
+}
+
+function caughtUp(mirror: Mirror): unknown {
+  return mirror.events.find(({ type }) => type === 'caught-up');
+}
+
+describe('kill -9', () => {
+  it('between commit and index write leaves no index behind the log, and nothing is told twice', async () => {
+    await afterKillAt('index', 2, async (mirror) => {
+      expect(caughtUp(mirror)).toMatchObject({ collection: 'users', how: 'resumed' });
+      const before = await mirror.records('users');
+      expect(before.length).toBeGreaterThan(20);
+      expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+      await mirror.full();
+      expect((await mirror.records('users')).length).toBeGreaterThan(before.length);
+      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await mirror.differences()).toEqual({});
+      expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    });
+  });
+
+  it('before the very first index write is no reason to tell anything twice', async () => {
+    await afterKillAt('index', 1, async (mirror) => {
+      expect(await mirror.records('users')).not.toEqual([]);
+      expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+      await mirror.full();
+      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await mirror.differences()).toEqual({});
+    });
+  });
+
+  it('between send and commit lets no consumer see what was sent, and nothing of it is lost', async () => {
+    await afterKillAt('commit', 3, async (mirror) => {
+      expect(caughtUp(mirror)).toMatchObject({ collection: 'users', how: 'current' });
+      const before = await mirror.records('users');
+      expect(before.length).toBeGreaterThan(0);
+      expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+      await mirror.full();
+      expect((await mirror.records('users')).length).toBeGreaterThan(before.length);
+      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await mirror.differences()).toEqual({});
+    });
+  });
+
+  it('amid the taking over does not keep the next one out', async () => {
+    await afterKillAt('commit', 1, async (mirror) => {
+      expect(await mirror.records('users')).toEqual([]);
+      await mirror.full();
+      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await mirror.differences()).toEqual({});
+    });
+  });
+});

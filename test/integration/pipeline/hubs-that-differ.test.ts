@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+
+const TEN_MINUTES_MS = 600_000;
+const COLLECTIONS = ['users', 'results', 'enrollments'] as const;
+
+/** First load, a delta with a changed and a new row, and a row that vanishes: after each the topics equal the hub. */
+async function liveThroughADay(mirror: Mirror): Promise<void> {
+  const { district, clock } = mirror.hub;
+  await mirror.full();
+  expect(await mirror.differences()).toEqual({});
+  clock.advance(TEN_MINUTES_MS);
+  const [first = '', second = ''] = district.ids('users');
+  district.patch('users', first, { givenName: 'Changed' });
+  district.put('users', { ...district.get('users', second), sourcedId: 'a-new-one' });
+  await mirror.delta();
+  expect(await mirror.differences()).toEqual({});
+  const [result = ''] = district.ids('results').slice(5);
+  district.remove('results', result);
+  const before = await mirror.ends();
+  await mirror.full();
+  await mirror.full();
+  expect((await mirror.since(before)).map(({ key, value }) => [key, value])).toEqual([[result, null]]);
+  expect(await mirror.differences()).toEqual({});
+  clock.advance(TEN_MINUTES_MS);
+  district.restamp();
+  const settled = await mirror.ends();
+  await mirror.delta();
+  await mirror.full();
+  expect(await mirror.ends()).toEqual(settled);
+}
+
+describe('hubs that differ are mirrored all the same', () => {
+  it.each([
+    ['a clamped limit', ['clamp-limit=30']],
+    ['a missing Link', ['no-link']],
+    ['a missing total', ['no-total']],
+    ['a clamped limit without Link or total', ['clamp-limit=30', 'no-link', 'no-total']],
+    ['a total of 0', ['zero-total', 'no-link', 'clamp-limit=30']],
+    ['a total of the unfiltered set', ['unfiltered-total', 'no-link']],
+    ['a total of what is left', ['remaining-total', 'no-link']],
+    ['a next past the end', ['next-past-end', 'no-total']],
+    ['a hub that ignores afterSourcedId', ['ignore-after', 'no-link']],
+    ['a hub that refuses afterSourcedId', ['refuse-unknown', 'refuse-lone-sort']],
+    ['a hub that takes offset alone', ['ignore-after', 'one-clause', 'no-total']],
+    ['relative links, 204 for nothing', ['relative-link', 'empty-204']],
+    ['another envelope', ['other-envelope=items']],
+    ['a row twice in a page', ['duplicate-rows']],
+    ['a timestamp filter compared as text', ['text-timestamps']],
+    ['stamps by hidden microseconds', ['hidden-microseconds']],
+    ['no Date', ['no-date']],
+    ['stamps in microseconds', ['microsecond-stamps']],
+    ['stamps with an offset', ['offset-stamps']],
+    ['booleans that are booleans', ['real-booleans']],
+    ['booleans that are numbers', ['number-booleans']],
+    ['explicit nulls', ['explicit-nulls']],
+    ['fields that nobody knows', ['unknown-fields']],
+    ['numbers that no double holds', ['big-numbers']],
+    ['relative hrefs', ['relative-hrefs']],
+  ])('%s', async (_, faults) => {
+    await using mirror = await openMirror({
+      collections: COLLECTIONS,
+      hubOptions: { students: 40, faults },
+      hubSettings: { pageSize: 50 },
+    });
+    await liveThroughADay(mirror);
+  });
+});
+
+describe('what a hub changes in its ways', () => {
+  it.each([
+    ['explicit nulls', ['explicit-nulls']],
+    ['booleans as booleans', ['real-booleans']],
+    ['booleans as numbers', ['number-booleans']],
+    ['relative hrefs', ['relative-hrefs']],
+    ['rows twice', ['duplicate-rows']],
+    ['offset paging', ['ignore-after', 'ignore-filter', 'no-link']],
+  ])('%s: the same content otherwise told publishes no record', async (_, faults) => {
+    await using mirror = await openMirror({ collections: COLLECTIONS, hubSettings: { pageSize: 50 } });
+    await mirror.full();
+    const before = await mirror.ends();
+    for (const fault of faults) mirror.hub.faults.set(fault);
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { openMirror } from '../support/mirror.ts';
+
+describe('odd data', () => {
+  it('keys named __proto__ and constructor arrive as they are and pollute nothing', async () => {
+    await using mirror = await openMirror({ collections: ['users'], hubOptions: { faults: ['proto-keys'] } });
+    await mirror.full();
+    const [record] = (await mirror.view('users')).values();
+    const additional = record?.value?.['additionalFields'] as Record<string, string>;
+    expect(Object.keys(additional)).toEqual(expect.arrayContaining(['constructor']));
+    expect(Object.getOwnPropertyDescriptor(additional, 'constructor')?.value).toBe(
+      '{"prototype":{"polluted":true}}',
+    );
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    expect(((x: object) => (x as { polluted?: boolean }).polluted)([])).toBeUndefined();
+    const before = await mirror.ends();
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('numbers keep their digits', async () => {
+    await using mirror = await openMirror({ collections: ['results'], hubOptions: { faults: ['big-numbers'] } });
+    await mirror.full();
+    for (const { value } of (await mirror.view('results')).values()) {
+      expect(value?.['additionalFields']).toMatchObject({ 'x-big': '9007199254740993.25' });
+    }
+  });
+
+  it('values nested twenty thousand deep neither crash nor get lost', async () => {
+    await using mirror = await openMirror({
+      collections: ['courses'],
+      hubOptions: { faults: ['deep-nesting=20000'] },
+    });
+    await mirror.full();
+    const view = await mirror.view('courses');
+    expect(view.size).toBe(mirror.hub.district.ids('courses').length);
+    for (const { value } of view.values()) {
+      const { 'x-deep': deep } = value?.['additionalFields'] as Record<string, string>;
+      expect(deep).toBe('['.repeat(20_000) + ']'.repeat(20_000));
+    }
+    const before = await mirror.ends();
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('ids with bars, per cents, quotes and letters of any script are keys of their own', async () => {
+    const ids = ['a|b', 'a%7Cb', 'a%b', "o'hara", 'å ø æ', '日本', 'a b+c&d=e', '/../x', '__proto__', 'A', 'a', '😀'];
+    await using mirror = await openMirror({ collections: ['courses'], hubSettings: { pageSize: 3 } });
+    const { district } = mirror.hub;
+    for (const id of ids) district.put('courses', { sourcedId: id, title: `Course ${id}` });
+    await mirror.full();
+    expect(await mirror.differences()).toEqual({});
+    const view = await mirror.view('courses');
+    expect(ids.filter((id) => view.get(id)?.value?.['title'] === `Course ${id}`)).toEqual(ids);
+    // Fewer than half, so that the guard has nothing to say.
+    const before = await mirror.ends();
+    const gone = ["o'hara", 'a|b', '日本', '__proto__'];
+    for (const id of gone) district.remove('courses', id);
+    await mirror.full();
+    const removed = (await mirror.since(before)).map(({ key, value }) => [key, value]);
+    expect(new Map(removed as [string, null][])).toEqual(new Map(gone.map((id) => [id, null])));
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a row too large for a record goes to rejects, without its content', async () => {
+    await using mirror = await openMirror({ collections: ['courses'] });
+    mirror.hub.district.put('courses', { sourcedId: 'huge', title: 'x'.repeat(2_000_000) });
+    await mirror.full();
+    expect((await mirror.view('courses')).has('huge')).toBe(false);
+    const reject = (await mirror.view('rejects')).get('courses|huge');
+    expect(reject?.value).toMatchObject({ collection: 'courses', sourcedId: 'huge', row: null });
+    mirror.hub.district.put('courses', { sourcedId: 'huge', title: 'small now' });
+    await mirror.full();
+    expect((await mirror.view('rejects')).size).toBe(0);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a first load of large rows is split into transactions that Kafka takes', async () => {
+    await using mirror = await openMirror({ collections: ['courses'] });
+    for (let index = 0; index < 30; index += 1) {
+      mirror.hub.district.put('courses', { sourcedId: `large-${index}`, title: String(index).repeat(400_000) });
+    }
+    await mirror.full();
+    expect(await mirror.differences()).toEqual({});
+  });
+});

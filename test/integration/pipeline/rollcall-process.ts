@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process of its own, with a configuration of its own; killed when it is disposed of. */
+export interface RollcallProcess extends AsyncDisposable {
+  readonly ended: Promise<Ended>;
+  /** What it has written to both streams so far. */
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Waits until the output holds the text; fails early when the process ends without it. */
+  says(text: string, withinMs?: number): Promise<void>;
+  /** Status and reasons of `/readyz`; null while nothing listens. */
+  readiness(): Promise<{ status: number; text: string } | null>;
+}
+
+/** `rollcall <verb>`; `configText` gets a free port for its probes. */
+export async function startRollcall(args: readonly string[], configText: string): Promise<RollcallProcess> {
+  const config = { http: { port: 0 }, ...(JSON.parse(configText) as object) };
+  return startNode((path) => [PROGRAM, ...args, '--config', path], JSON.stringify(config));
+}
+
+/** A script of the tests; its first argument is the configuration's path. */
+export async function startScript(
+  script: URL,
+  options: { configText: string; args: readonly string[] },
+): Promise<RollcallProcess> {
+  return startNode((path) => [fileURLToPath(script), path, ...options.args], options.configText);
+}
+
+async function startNode(
+  argsOf: (configPath: string) => readonly string[],
+  configText: string,
+): Promise<RollcallProcess> {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'));
+  const path = join(directory, 'rollcall.yaml');
+  await writeFile(path, configText);
+  const child = spawn(process.execPath, argsOf(path), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_OPTIONS: undefined },
+  });
+  let written = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      written += text;
+    });
+  }
+  const ended = endOf(child);
+  let port: string | undefined;
+  return {
+    ended,
+    output: () => written,
+    kill: (signal) => child.kill(signal),
+    async says(text, withinMs = 60_000) {
+      await vi.waitFor(
+        () => {
+          if (written.includes(text)) return;
+          throw new Error(`"${text}" was not said, but:\n${written}`);
+        },
+        { timeout: withinMs, interval: 50 },
+      );
+    },
+    async readiness() {
+      port ??= /"port":(\d+)/.exec(written)?.[1];
+      if (port === undefined) return null;
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+      return { status: response.status, text: await response.text() };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when all its output has been read, too. */
+function endOf(child: ChildProcess): Promise<Ended> {
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+}

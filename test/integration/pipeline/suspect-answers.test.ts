@@ -1,0 +1,244 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+
+const TEN_MINUTES_MS = 600_000;
+
+const hubEvents = (mirror: Mirror) =>
+  mirror.events.flatMap((event) => (event.type === 'hub' ? [event.event] : []));
+
+describe('answers that prove nothing', () => {
+  it.each(['empty-list', 'missing-list', 'empty-204 and no rows'])(
+    '%s where there were rows deletes nothing',
+    async (fault) => {
+      await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
+      const { district, faults, clock } = mirror.hub;
+      await mirror.full();
+      const before = await mirror.ends();
+      const watermark = async (): Promise<unknown> =>
+        (await mirror.view('progress')).get('courses')?.value?.['watermark'];
+      const watermarkBefore = await watermark();
+      const kept = district.snapshot('courses');
+      clock.advance(TEN_MINUTES_MS);
+      if (fault === 'empty-204 and no rows') {
+        faults.set('empty-204@courses');
+        for (const id of district.ids('courses')) district.remove('courses', id);
+      } else {
+        faults.set(`${fault}@courses`);
+      }
+      for (const pass of [1, 2, 3]) {
+        const results = await mirror.full();
+        expect([pass, results.get('courses')?.kind]).toEqual([pass, 'suspect']);
+        expect(results.get('orgs')?.kind).toBe('complete');
+      }
+      await mirror.delta();
+      expect(await mirror.ends()).toEqual(before);
+      expect(await watermark()).toBe(watermarkBefore);
+      faults.clear();
+      for (const row of kept) district.put('courses', row);
+      expect((await mirror.full()).get('courses')?.kind).toBe('complete');
+      expect(await mirror.ends()).toEqual(before);
+    },
+  );
+
+  it.each([[], ['empty-204'], ['empty-204', 'no-total', 'no-link']])(
+    'a collection that is empty from the start is complete, and fills later (%s)',
+    async (...faults: string[]) => {
+      await using mirror = await openMirror({ collections: ['categories'] });
+      const { district } = mirror.hub;
+      for (const id of district.ids('categories')) district.remove('categories', id);
+      for (const fault of faults) mirror.hub.faults.set(fault);
+      const first = await mirror.full();
+      expect(first.get('categories')).toMatchObject({ kind: 'complete', stats: { rowsSeen: 0 } });
+      district.put('categories', { sourcedId: 'cat-1', title: 'Homework' });
+      mirror.hub.clock.advance(TEN_MINUTES_MS);
+      await mirror.delta();
+      expect(await mirror.differences()).toEqual({});
+      expect((await mirror.view('categories')).size).toBe(1);
+    },
+  );
+
+  it('a class-list that comes back empty for every class empties no class', async () => {
+    await using mirror = await openMirror({
+      collections: onlyClasses(),
+    });
+    await mirror.full('classes');
+    await mirror.full('class-students');
+    const before = await mirror.ends();
+    mirror.hub.faults.set('empty-list@class-students');
+    await mirror.full('class-students');
+    await mirror.full('class-students');
+    expect(await mirror.ends()).toEqual(before);
+    mirror.hub.faults.clear();
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a collection that is not offered is told once, and the others go on', async () => {
+    await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
+    mirror.hub.faults.set('not-offered@courses');
+    for (const pass of [1, 2]) {
+      const outcomes = await mirror.attempt('FULL');
+      const courses = outcomes.find(({ collection }) => collection === 'courses');
+      expect([pass, (courses?.error as RollcallError).code]).toEqual([pass, 'HUB_NOT_OFFERED']);
+    }
+    expect(mirror.events.filter(({ type }) => type === 'not-offered')).toHaveLength(1);
+    expect(mirror.logLines.filter((line) => line.includes('does not offer'))).toHaveLength(1);
+    expect(await mirror.differences('orgs')).toEqual({});
+    mirror.hub.faults.clear();
+    await mirror.full();
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a collection that is no longer offered loses no row', async () => {
+    await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
+    await mirror.full();
+    const before = await mirror.ends();
+    mirror.hub.faults.set('not-offered@courses');
+    await mirror.attempt('FULL');
+    await mirror.attempt('FULL');
+    expect(await mirror.ends()).toEqual(before);
+  });
+});
+
+describe('tokens', () => {
+  it.each([[[]], [['token-expired-403']]])(
+    'a token that has expired is renewed in the middle of a pass (%s)',
+    async (faults: string[]) => {
+      await using mirror = await openMirror({ collections: ['users'], hubSettings: { pageSize: 10 } });
+      const { hub } = mirror;
+      for (const fault of faults) hub.faults.set(fault);
+      await mirror.full();
+      hub.tokens.revokeAll();
+      hub.clock.advance(TEN_MINUTES_MS);
+      hub.district.restamp();
+      hub.district.put('users', { sourcedId: 'new-user', givenName: 'New' });
+      await mirror.full();
+      expect(await mirror.differences()).toEqual({});
+      expect(hubEvents(mirror).filter(({ type }) => type === 'token-obtained')).toHaveLength(2);
+    },
+  );
+
+  it('a right that the client does not have is told with the remedy, and no token is asked for without end', async () => {
+    await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
+    mirror.hub.faults.set('status=403@courses');
+    const outcomes = await mirror.attempt('FULL');
+    const error = outcomes.find(({ collection }) => collection === 'courses')?.error as RollcallError;
+    expect(error).toBeInstanceOf(RollcallError);
+    expect([error.code, error.message]).toEqual(['HUB_FORBIDDEN', expect.stringContaining('courses')]);
+    expect(error.remedy.length).toBeGreaterThan(20);
+    expect(mirror.hub.tokens.issued()).toBeLessThanOrEqual(3);
+    expect(await mirror.differences('orgs')).toEqual({});
+  });
+
+  it('a Link to another origin is refused and gets no token', async () => {
+    const visits: (string | undefined)[] = [];
+    const stranger = createServer((request, response) => {
+      visits.push(request.headers.authorization);
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    try {
+      await using mirror = await openMirror({ collections: ['users', 'results'], hubSettings: { pageSize: 20 } });
+      mirror.hub.faults.set(`foreign-link=http://127.0.0.1:${(stranger.address() as AddressInfo).port}`);
+      await mirror.full();
+      await mirror.full();
+      expect(visits).toEqual([]);
+      expect(await mirror.differences()).toEqual({});
+      const told = hubEvents(mirror).filter(({ type }) => type === 'foreign-link-refused');
+      expect(told.map((event) => ('collection' in event ? event.collection : '')).toSorted()).toEqual([
+        'results',
+        'users',
+      ]);
+    } finally {
+      stranger.close();
+    }
+  });
+});
+
+describe('a hub that fails now and then', () => {
+  it('is equalled although every tenth request fails', async () => {
+    await using mirror = await openMirror({
+      collections: ['users', 'students', 'enrollments', 'results', 'absence-versions', 'classes'],
+      hubSettings: { pageSize: 100 },
+    });
+    const { faults, district, clock, requests } = mirror.hub;
+    faults.set('error-rate=0.1');
+    faults.set('reset=0.05');
+    faults.set('refuse-connection=0.02');
+    faults.set('truncate@users', { times: 1 });
+    faults.set('html-error=502@results', { times: 2 });
+    faults.set('html-error=200@enrollments', { times: 1 });
+    faults.set('rate-limit=1@classes', { times: 1 });
+    faults.set('status=503@token', { times: 1 });
+    const settle = async (mode: 'FULL' | 'DELTA'): Promise<void> => {
+      for (let attempt = 1; attempt <= 5; attempt += 1) {
+        if ((await mirror.attempt(mode)).every(({ error }) => error === null)) return;
+      }
+      throw new Error('five passes in a row failed');
+    };
+    await settle('FULL');
+    clock.advance(TEN_MINUTES_MS);
+    const [student = ''] = district.ids('students');
+    district.patch('users', student, { givenName: 'Changed' });
+    const [enrollment = ''] = district.ids('enrollments');
+    district.remove('enrollments', enrollment);
+    await settle('DELTA');
+    await settle('FULL');
+    const failed = Object.values(requests.counts()).flatMap((byStatus) =>
+      Object.entries(byStatus).map(([status, count]) => (Number(status) >= 500 ? count : 0)),
+    );
+    expect(failed.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(3);
+    faults.clear();
+    expect(await mirror.differences()).toEqual({});
+    const keys = (await mirror.records('results')).map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it.each(['truncate', 'html-error=200', 'wrong-type', 'huge-response=3'])(
+    'an answer that cannot be used (%s) is an error with a remedy, and loses nothing',
+    async (fault) => {
+      await using mirror = await openMirror({
+        collections: ['orgs', 'courses'],
+        hubSettings: { maxResponseBytes: 1_048_576 },
+      });
+      await mirror.full();
+      const before = await mirror.ends();
+      mirror.hub.faults.set(`${fault}@courses`);
+      const outcomes = await mirror.attempt('FULL');
+      const { error } = outcomes.find(({ collection }) => collection === 'courses') ?? {};
+      expect(error).toBeInstanceOf(RollcallError);
+      expect((error as RollcallError).code).toMatch(/^HUB_(BODY_INVALID|RESPONSE_TOO_LARGE)$/);
+      expect((error as RollcallError).remedy.length).toBeGreaterThan(20);
+      expect(await mirror.ends()).toEqual(before);
+      mirror.hub.faults.clear();
+      mirror.hub.district.put('courses', { sourcedId: 'c-1', title: 'Chess' });
+      await mirror.full();
+      expect(await mirror.differences()).toEqual({});
+    },
+  );
+});
+
+function onlyClasses(): Record<string, { enabled: boolean }> {
+  const off = [
+    'orgs',
+    'academic-sessions',
+    'courses',
+    'users',
+    'students',
+    'teachers',
+    'enrollments',
+    'categories',
+    'line-items',
+    'results',
+    'assessment-line-items',
+    'assessment-results',
+    'absence-summaries',
+    'absence-versions',
+  ];
+  return {
+    ...Object.fromEntries(off.map((name) => [name, { enabled: false }])),
+    'class-students': { enabled: true },
+  };
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { decidePage, type Change, type KeyedReading } from '../../../src/core/page-decision.ts';
+
+const hash = (text: string) => Buffer.alloc(16, text);
+
+function row(key: string, content: string): KeyedReading {
+  return {
+    key,
+    rejectKey: key,
+    reading: {
+      kind: 'row',
+      sourcedId: key,
+      value: {},
+      hash: hash(content),
+      modifiedAtMs: null,
+      additionalFieldCount: 0,
+    },
+  };
+}
+
+function unreadable(key: string | null, content: string): KeyedReading {
+  const rejectKey = key ?? `sha256:${content}`;
+  return {
+    key,
+    rejectKey,
+    reading: {
+      kind: 'reject',
+      sourcedId: key,
+      rejectId: rejectKey,
+      reason: 'r',
+      text: null,
+      hash: hash(content),
+    },
+  };
+}
+
+function decide(
+  page: readonly KeyedReading[],
+  known: {
+    rows?: Record<string, string>;
+    rejects?: Record<string, string>;
+    overtaken?: readonly string[];
+  } = {},
+) {
+  const rows = new Map(Object.entries(known.rows ?? {}));
+  const rejects = new Map(Object.entries(known.rejects ?? {}));
+  const changes: string[] = [];
+  const textOf = ({ reading }: { reading: KeyedReading['reading'] }) =>
+    String.fromCharCode(reading.hash[0] ?? 0);
+  const note = (change: Change) => {
+    changes.push(`${change.area} ${change.key} ${change.kind}`);
+    const area = change.area === 'rows' ? rows : rejects;
+    if (change.kind === 'deleted') area.delete(change.key);
+    else area.set(change.key, textOf({ reading: change.area === 'rows' ? change.row : change.reject }));
+  };
+  const hashIn = (area: ReadonlyMap<string, string>) => (key: string) => {
+    const content = area.get(key);
+    return content === undefined ? null : hash(content);
+  };
+  const overtaken = (key: string) => known.overtaken?.includes(key) ?? false;
+  const tally = decidePage(page, { row: hashIn(rows), reject: hashIn(rejects), overtaken, note });
+  return { changes, tally };
+}
+
+describe('decidePage', () => {
+  it('an unchanged row leads to no record', () => {
+    const { changes, tally } = decide([row('a', 'x')], { rows: { a: 'x' } });
+    expect(changes).toEqual([]);
+    expect(tally).toMatchObject({ seen: 1, unchanged: 1 });
+  });
+
+  it('new and changed rows are told apart, in the order of the page', () => {
+    const { changes, tally } = decide([row('b', 'y'), row('a', 'x')], { rows: { b: 'x' } });
+    expect(changes).toEqual(['rows b updated', 'rows a created']);
+    expect(tally).toMatchObject({ seen: 2, created: 1, updated: 1, unchanged: 0 });
+  });
+
+  it('a row twice in a page with another content is not told once, and with the same one not twice', () => {
+    expect(decide([row('a', 'x'), row('a', 'y'), row('a', 'x')]).changes).toEqual([
+      'rows a created',
+      'rows a updated',
+      'rows a updated',
+    ]);
+    expect(decide([row('a', 'x'), row('a', 'x')]).changes).toEqual(['rows a created']);
+  });
+
+  it('an older page overwrites nothing that is newer, nor does it take back a newer reject', () => {
+    const { changes, tally } = decide([row('a', 'old')], {
+      rows: { a: 'new' },
+      rejects: { a: 'r' },
+      overtaken: ['a'],
+    });
+    expect(changes).toEqual([]);
+    expect(tally).toMatchObject({ seen: 1, overtaken: 1, updated: 0 });
+  });
+
+  it('an unreadable row goes to the rejects once, and leaves the row as it was', () => {
+    const page = [unreadable('a', 'x')];
+    expect(decide(page, { rows: { a: 'x' } }).changes).toEqual(['rejects a created']);
+    expect(decide(page, { rejects: { a: 'x' } }).changes).toEqual([]);
+    expect(decide(page, { rejects: { a: 'y' } }).changes).toEqual(['rejects a updated']);
+  });
+
+  it('a row that reads again leaves no reject behind, changed or not', () => {
+    const known = { rows: { a: 'x' }, rejects: { a: 'r' } };
+    expect(decide([row('a', 'x')], known).changes).toEqual(['rejects a deleted']);
+    expect(decide([row('a', 'y')], known).changes).toEqual(['rows a updated', 'rejects a deleted']);
+  });
+
+  it('a row without an id is counted as one that proves nothing', () => {
+    const { changes, tally } = decide([unreadable(null, 'x'), unreadable('b', 'x')]);
+    expect(changes).toEqual(['rejects sha256:x created', 'rejects b created']);
+    expect(tally).toMatchObject({ seen: 2, rejected: 2, withoutId: 1 });
+  });
+});

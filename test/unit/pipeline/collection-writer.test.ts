@@ -1,0 +1,354 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { KeyedReading } from '../../../src/core/page-decision.ts';
+import { SeenKeys } from '../../../src/core/seen-keys.ts';
+import { withOffsets } from '../../../src/model/progress.ts';
+import { CollectionWriter, type ActivePass } from '../../../src/pipeline/collection-writer.ts';
+import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
+import type { Committed, OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
+import type { CollectionIndex } from '../../../src/state/index-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+
+const hash = (content: string) => Buffer.from(content.padEnd(16).slice(0, 16), 'latin1');
+
+function row(key: string, content: string): KeyedReading {
+  return {
+    key,
+    rejectKey: key,
+    reading: {
+      kind: 'row',
+      sourcedId: key,
+      value: { content },
+      hash: hash(content),
+      modifiedAtMs: null,
+      additionalFieldCount: 0,
+    },
+  };
+}
+
+function unreadable(key: string, content: string): KeyedReading {
+  const reading = {
+    kind: 'reject',
+    sourcedId: key,
+    rejectId: key,
+    reason: 'r',
+    text: content,
+    hash: hash(content),
+  } as const;
+  return { key, rejectKey: key, reading };
+}
+
+interface Bench {
+  readonly writer: CollectionWriter;
+  readonly index: CollectionIndex;
+  readonly transactions: Transaction[];
+  /** What a consumer reads, in order: key and content, null for a removal. */
+  readonly published: (topic?: string) => (readonly [string, string | null])[];
+}
+
+async function bench(options: { failCommit?: () => boolean } = {}): Promise<Bench> {
+  const index = createMemoryStore().tenant('north').collection('users');
+  const replay = await index.rebuild();
+  await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+  const transactions: Transaction[] = [];
+  let ids = 0;
+  let offset = 0;
+  const commit = async (transaction: Transaction): Promise<Committed> => {
+    await Promise.resolve();
+    if (options.failCommit?.() === true) throw new Error('the commit failed');
+    transactions.push(transaction);
+    offset += transaction.records.length;
+    const offsets = { ...transaction.progress.offsets, 'p.north.users/0': offset };
+    return { progress: withOffsets(transaction.progress, offsets), committedAtMs: offset };
+  };
+  const writer = new CollectionWriter(
+    {
+      tenantId: 'north',
+      collection: 'users',
+      reader: { encode: (value) => Buffer.from((value as { content: string }).content) },
+      encodeReject: (value) => Buffer.from(value.row ?? ''),
+      index,
+      commit,
+      now: () => 0,
+      randomId: () => `tx-${(ids += 1)}`,
+    },
+    { progress: null, indexed: 'start', knownRows: 0, knownRejects: 0 },
+  );
+  const published = (topic = 'users') =>
+    transactions
+      .flatMap(({ records }) => records)
+      .filter((record) => record.topic === topic)
+      .map(({ key, body }) => [key, body?.toString() ?? null] as const);
+  return { writer, index, transactions, published };
+}
+
+function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA'): ActivePass {
+  const pass: ActivePass = {
+    stats: newPassStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
+    seen: mode === 'FULL' ? new SeenKeys(1) : null,
+    seenRejects: mode === 'FULL' ? new SeenKeys(2) : null,
+    stamp: writer.stamp(),
+  };
+  writer.begin(pass);
+  return pass;
+}
+
+describe('CollectionWriter', () => {
+  it('an older page does not overwrite what a newer one published', async () => {
+    const { writer, published } = await bench();
+    const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const fullStamp = writer.stamp();
+    await writer.accept(delta, { readings: [row('a', 'new')], stamp: writer.stamp() });
+    await writer.flush(delta);
+    const tally = await writer.accept(full, { readings: [row('a', 'old')], stamp: fullStamp });
+    await writer.flush(full);
+    expect(tally.overtaken).toBe(1);
+    expect(published()).toEqual([['a', 'new']]);
+  });
+
+  it('an older page does not bring back what was removed after its request', async () => {
+    const { writer, published } = await bench();
+    const first = beginPass(writer, 'FULL');
+    await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.flush(first);
+    writer.end(first);
+    const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const stamp = writer.stamp();
+    await writer.remove(full, 'rows', ['a']);
+    await writer.flush(full);
+    await writer.accept(delta, { readings: [row('a', 'x')], stamp });
+    await writer.flush(delta);
+    expect(published().at(-1)).toEqual(['a', null]);
+  });
+
+  it('a row twice in a page is decided twice: its last content stays', async () => {
+    const { writer, index, published } = await bench();
+    const pass = beginPass(writer, 'FULL');
+    const readings = [row('a', 'x'), row('a', 'y'), row('a', 'y')];
+    const tally = await writer.accept(pass, { readings, stamp: writer.stamp() });
+    await writer.flush(pass);
+    expect(published()).toEqual([
+      ['a', 'x'],
+      ['a', 'y'],
+    ]);
+    expect(tally).toMatchObject({ seen: 3, created: 1, updated: 1, unchanged: 1, overtaken: 0 });
+    expect(await index.lookup('rows', ['a'], writer.progress?.transactionId ?? '')).toEqual([hash('y')]);
+    expect(writer.knownRows).toBe(1);
+  });
+
+  it('A→B→A in one transaction is three records with three ids, and the index has the last', async () => {
+    const { writer, index, transactions, published } = await bench();
+    const pass = beginPass(writer);
+    for (const content of ['A', 'B', 'A']) {
+      await writer.accept(pass, { readings: [row('k', content)], stamp: writer.stamp() });
+    }
+    await writer.flush(pass);
+    expect(transactions).toHaveLength(1);
+    expect(published().map(([, content]) => content)).toEqual(['A', 'B', 'A']);
+    const ids = transactions[0]?.records.map(({ headers }) => headers['ce_id']);
+    expect(new Set(ids).size).toBe(3);
+    expect(await index.lookup('rows', ['k'], writer.progress?.transactionId ?? '')).toEqual([hash('A')]);
+  });
+
+  it('a row that any pass met is no removal of another', async () => {
+    const { writer, published } = await bench();
+    const first = beginPass(writer, 'FULL');
+    await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.flush(first);
+    writer.end(first);
+    const full = beginPass(writer, 'FULL');
+    const candidates = await writer.unseen('rows', full.seen ?? new SeenKeys(1));
+    expect(candidates.toSorted()).toEqual(['a', 'b']);
+    const delta = beginPass(writer);
+    await writer.accept(delta, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    expect(await writer.remove(full, 'rows', candidates)).toBe(1);
+    await writer.flush(full);
+    expect(published().slice(2)).toEqual([['b', null]]);
+    expect(full.stats.rowsRemoved).toBe(1);
+    expect(writer.knownRows).toBe(1);
+  });
+
+  it('an unreadable row is present for a full pass', async () => {
+    const { writer, published } = await bench();
+    const full = beginPass(writer, 'FULL');
+    await writer.accept(full, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.flush(full);
+    writer.end(full);
+    const again = beginPass(writer, 'FULL');
+    await writer.accept(again, { readings: [unreadable('a', 'odd')], stamp: writer.stamp() });
+    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual([]);
+    await writer.flush(again);
+    expect(published('rejects')).toEqual([['users|a', 'odd']]);
+    expect(published()).toHaveLength(1);
+  });
+
+  it('a removal of what is not known is no record', async () => {
+    const { writer, transactions } = await bench();
+    const pass = beginPass(writer, 'FULL');
+    expect(await writer.remove(pass, 'rows', ['nobody'])).toBe(0);
+    await writer.flush(pass);
+    expect(transactions).toEqual([]);
+  });
+
+  it('a commit that failed changes neither the index nor the progress', async () => {
+    let failing = false;
+    const { writer, index } = await bench({ failCommit: () => failing });
+    const pass = beginPass(writer, 'FULL');
+    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.flush(pass);
+    const before = writer.progress;
+    failing = true;
+    await writer.accept(pass, { readings: [row('b', 'x')], stamp: writer.stamp() });
+    await expect(writer.flush(pass)).rejects.toThrow('the commit failed');
+    expect(writer.progress).toBe(before);
+    expect(await index.lookup('rows', ['a', 'b'], before?.transactionId ?? '')).toEqual([hash('x'), null]);
+  });
+
+  it('an index that is elsewhere is not decided upon', async () => {
+    const { writer, index } = await bench();
+    const pass = beginPass(writer, 'FULL');
+    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.flush(pass);
+    await (
+      await index.rebuild()
+    ).finish({ sequence: 1, transactionId: 'older', committedAtMs: 0, offsets: {} });
+    await expect(
+      writer.accept(pass, { readings: [row('a', 'y')], stamp: writer.stamp() }),
+    ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+  });
+
+  it('what a slow page must not overwrite is remembered through a large load', async () => {
+    const { writer, published } = await bench();
+    const [slow, quick] = [beginPass(writer, 'FULL'), beginPass(writer)];
+    const stamp = writer.stamp();
+    for (const part of [0, 1, 2]) {
+      const readings = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
+      await writer.accept(quick, { readings, stamp: writer.stamp() });
+      await writer.flush(quick);
+    }
+    await writer.accept(slow, { readings: [row('0-0', 'old'), row('2-9999', 'old')], stamp });
+    await writer.flush(slow);
+    expect(published()).toHaveLength(30_000);
+  });
+
+  it('the watermark follows a clock that was set back, so that changes since then are not passed over', async () => {
+    const { writer } = await bench();
+    const pass = beginPass(writer);
+    await writer.flush(pass, { watermarkMs: 5_000, lastCompleteFull: null });
+    await writer.flush(pass, { watermarkMs: 2_000, lastCompleteFull: null });
+    expect(writer.progress?.watermarkMs).toBe(2_000);
+  });
+
+  it('an unfinished pass moves neither the watermark nor the last complete pass', async () => {
+    const { writer } = await bench();
+    const pass = beginPass(writer, 'FULL');
+    const { passId } = pass.stats;
+    const lastCompleteFull = { passId, startedAtMs: 1, rows: 1, rowsRejected: 0, rowsWithheld: 0 };
+    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.flush(pass, { watermarkMs: 5_000, lastCompleteFull });
+    const { lastCompleteFull: complete } = writer.progress ?? {};
+    expect(complete).toMatchObject({ passId, offsets: { 'p.north.users/0': 1 } });
+    await writer.accept(pass, { readings: [row('a', 'y')], stamp: writer.stamp() });
+    await writer.flush(pass);
+    await writer.flush(pass, 'incomplete');
+    expect(writer.progress).toMatchObject({
+      watermarkMs: 5_000,
+      lastCompleteFull: complete,
+      complete: false,
+    });
+  });
+});
+
+/** Passes that run through each other against a hub that changes all the while. */
+describe('interleaved passes', () => {
+  const KEYS = ['a', 'b', 'c'];
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom(...KEYS) }),
+    fc.record({ kind: fc.constant('request' as const), pass: fc.nat(2) }),
+    fc.record({ kind: fc.constant('accept' as const), pass: fc.nat(2) }),
+    fc.record({ kind: fc.constant('flush' as const), pass: fc.nat(2) }),
+    fc.record({ kind: fc.constant('renew' as const), pass: fc.nat(2) }),
+  );
+  type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+  async function play(
+    steps: readonly Step[],
+    contentOf: (version: number) => string,
+  ): Promise<Bench & { hub: Map<string, number> }> {
+    const built = await bench();
+    const { writer } = built;
+    const hub = new Map(KEYS.map((key) => [key, 0]));
+    const lanes = [0, 1, 2].map(() => ({
+      pass: beginPass(writer),
+      pages: [] as { readings: KeyedReading[]; stamp: number }[],
+    }));
+    const request = () => ({
+      stamp: writer.stamp(),
+      readings: [...hub].map(([key, version]) => row(key, contentOf(version))),
+    });
+    for (const each of steps) {
+      if (each.kind === 'change') {
+        hub.set(each.key, (hub.get(each.key) ?? 0) + 1);
+        continue;
+      }
+      const lane = lanes[each.pass];
+      if (lane === undefined) continue;
+      if (each.kind === 'request') lane.pages.push(request());
+      if (each.kind === 'flush') await writer.flush(lane.pass);
+      if (each.kind === 'accept') {
+        const page = lane.pages.shift();
+        if (page !== undefined) await writer.accept(lane.pass, page);
+      }
+      if (each.kind === 'renew') {
+        await writer.flush(lane.pass);
+        writer.end(lane.pass);
+        lane.pages = [];
+        lane.pass = beginPass(writer);
+      }
+    }
+    const last = beginPass(writer);
+    await writer.accept(last, request());
+    await writer.flush(last);
+    return { ...built, hub };
+  }
+
+  it("no key ever goes back to an older version, and all end as the hub's", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { published, hub } = await play(steps, String);
+        for (const key of KEYS) {
+          const versions = published().flatMap(([name, content]) => (name === key ? [Number(content)] : []));
+          expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b));
+          expect(versions.at(-1)).toBe(hub.get(key));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('contents that come again are told again, none twice in a row, and the index equals the last record', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { published, hub, index, writer, transactions } = await play(
+          steps,
+          (version) => `c${version % 2}`,
+        );
+        const hashes = await index.lookup('rows', KEYS, writer.progress?.transactionId ?? '');
+        for (const [position, key] of KEYS.entries()) {
+          const contents = published().flatMap(([name, content]) => (name === key ? [content] : []));
+          expect(contents.every((content, at) => content !== contents[at - 1])).toBe(true);
+          expect(contents.at(-1)).toBe(`c${(hub.get(key) ?? 0) % 2}`);
+          expect(hashes[position]).toEqual(hash(contents.at(-1) ?? ''));
+        }
+        const ids = transactions.flatMap(({ records }: { records: readonly OutgoingRecord[] }) =>
+          records.map(({ headers }) => headers['ce_id']),
+        );
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(transactions.map(({ progress }) => progress.sequence)).toEqual(
+          transactions.map((_, at) => at + 1),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-run-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const withSetup = join(import.meta.dirname, '../../../scripts/with-setup.mjs');
+
+/** Runs a TypeScript program through with-setup, as the scripts of package.json do. */
+async function start(program: string, ...args: string[]): Promise<ChildProcess & { stdout: Readable }> {
+  const script = join(folder, 'program.ts');
+  await writeFile(script, program);
+  return spawn(process.execPath, [withSetup, script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** Says its pid, stays until SIGTERM, and then ends in good order. */
+const waiting = `
+  process.on('SIGTERM', () => process.exit(7));
+  setInterval(() => undefined, 1000);
+  console.log(process.pid);
+`;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('with-setup', () => {
+  it('neither arguments nor the exit code are lost', async () => {
+    const run = await start(
+      'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3;',
+      '--for',
+      '60s',
+    );
+    const output = run.stdout.toArray();
+    expect(await once(run, 'exit')).toEqual([3, null]);
+    expect(Buffer.concat((await output) as Buffer[]).toString()).toBe('["--for","60s"]\n');
+  });
+
+  it('SIGTERM does not stop at the wrapper', async () => {
+    const run = await start(waiting);
+    await once(run.stdout, 'data');
+    run.kill('SIGTERM');
+    expect(await once(run, 'exit')).toEqual([7, null]);
+  });
+
+  it('a wrapper killed with SIGKILL does not leave the program running', async () => {
+    const run = await start(waiting);
+    const [line] = (await once(run.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    run.kill('SIGKILL');
+    while (isAlive(pid)) await sleep(20);
+    expect(isAlive(pid)).toBe(false);
+  });
+});
