@@ -25,10 +25,26 @@ export function runNode(node, args) {
   });
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));
+  if (process.env.npm_lifecycle_event !== undefined) whenOrphaned(() => child.kill('SIGTERM'));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', (code, signal) =>
       resolve(code ?? 128 + constants.signals[/** @type {NodeJS.Signals} */ (signal)]),
     );
   });
+}
+
+/**
+ * npm that is killed tells nobody: its scripts would go on without it.
+ *
+ * @param {() => void} end
+ */
+function whenOrphaned(end) {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    end();
+  }, 500);
+  watch.unref();
 }

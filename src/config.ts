@@ -67,13 +67,7 @@ const configSchema = z.strictObject({
 
 export type Config = z.output<typeof configSchema>;
 export type TenantConfig = Config['tenants'][number];
-export type HubConfig = TenantConfig['hub'];
 export type KafkaConfig = Config['kafka'];
-export type RegistryConfig = Config['registry'];
-export type RedisConfig = NonNullable<Config['redis']>;
-export type HttpConfig = Config['http'];
-export type DeletionsConfig = Config['deletions'];
-export type { Secret } from './config/secret.ts';
 export type { CollectionSettings } from './config/tenant.ts';
 
 /** The settings of a collection, the tenant's defaults filled in. */

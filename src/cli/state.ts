@@ -64,6 +64,8 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   }
   refuseIfNotMirrored(tenants, only);
   await withAssembly(config, async (assembly) => {
+    // Asked first: without an index there is nothing to show, however long Kafka takes to answer.
+    await assembly.store.coordination.livingOwner(tenants[0]?.id ?? '');
     const states: CollectionState[] = [];
     const log = await readLog(assembly, { tenants, only, signal });
     for (const tenant of tenants) {

@@ -1,17 +1,11 @@
 import type { KeyPath } from './problem.ts';
+import { protectedFieldsOf } from '../core/mapping.ts';
+import { isCollectionName } from '../model/collections.ts';
 
 interface Finding {
   readonly path: KeyPath;
   readonly message: string;
 }
-
-/**
- * Fields that must stay as they are: the key of every row, and what decides an absence's place in its
- * chain (contract, "Values": a row without them goes to `rejects` whole).
- */
-const PROTECTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  'absence-versions': ['fromTime', 'toTime', 'deletedTime', 'replaces', 'replacedBy'],
-};
 
 /**
  * What is wrong between keys. Works on the file as read, so that it is told together with everything
@@ -63,8 +57,8 @@ function settingsFindings(
 
 function isProtected(collection: string, field: unknown): boolean {
   if (field === 'sourcedId') return true;
-  const fields = Object.hasOwn(PROTECTED_FIELDS, collection) ? PROTECTED_FIELDS[collection] : undefined;
-  return typeof field === 'string' && (fields?.includes(field) ?? false);
+  if (!isCollectionName(collection) || typeof field !== 'string') return false;
+  return protectedFieldsOf(collection).includes(field);
 }
 
 function credentialFindings(root: Readonly<Record<string, unknown>>): Finding[] {

@@ -43,7 +43,10 @@ export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
   return hubNowMs - watermarkMs <= DELTA_REACH_MS;
 }
 
-/** A delta that brings more than half of what is known is the nightly re-stamp, or as good as one. */
+/**
+ * A delta that brings more than half of what is known is the nightly re-stamp, or as good as one: a full pass costs
+ * little more and finds what vanished. Not worth asking of a delta that one page holds.
+ */
 export function deltaIsWholesale(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }

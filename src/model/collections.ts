@@ -32,7 +32,6 @@ export const COMPOSED_COLLECTIONS = ['class-students'] as const;
 
 export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS] as const;
 
-export type RowCollectionName = (typeof ROW_COLLECTIONS)[number];
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 /** Topics of a tenant that hold no collection of the hub's. */

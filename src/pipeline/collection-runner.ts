@@ -170,7 +170,8 @@ export class CollectionRunner {
       // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
       this.#failures = result.kind === 'suspect' ? this.#failures + 1 : 0;
       this.#notOfferedUntilMs = null;
-      this.#lastPassAtMs = startedAtMs;
+      // After a full pass, which may have taken long, from its end on: the hub needs its rest.
+      this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
       if (mode === 'FULL' && result.kind === 'complete') this.#lastFullAtMs = startedAtMs;
       emit({
         type: 'pass-ended',

@@ -2,6 +2,7 @@ import { judgeCompleteness, type Completeness } from '../core/completeness.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
+import { RollcallError } from '../errors.ts';
 import type { WalkEnd } from '../hub/hub.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { ActivePass, CollectionWriter } from './collection-writer.ts';
@@ -67,6 +68,10 @@ export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSig
     const walked = await walkAll({ parts, pass, knownRowsBefore, localStartMs, signal });
     if (walked === 'wholesale') return { kind: 'wholesale', stats };
     return await complete({ parts, pass, knownRowsBefore, ...walked });
+  } catch (error) {
+    // What was read before the hub failed is as good as ever, and should not wait for the next pass.
+    if (error instanceof RollcallError && error.code.startsWith('HUB_')) await writer.flush(pass);
+    throw error;
   } finally {
     writer.end(pass);
   }
@@ -91,6 +96,7 @@ async function walkAll(options: {
     pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
   const ends: WalkEnd[] = [];
   const emptied: KeyedReading[] = [];
+  let pagesRead = 0;
   let clock: PassClock | null = null;
   const startClock = (hubTimeMs: number | null): PassClock => {
     const started = passClock({
@@ -103,13 +109,17 @@ async function walkAll(options: {
     pass.stats.startedAtMs = started.startedAtMs;
     return started;
   };
-  for (const walk of await parts.walks()) {
+  const walks = await parts.walks();
+  // Of many short walks each would end in a small transaction of its own.
+  const isSingle = walks.length === 1;
+  for (const walk of walks) {
     const pages = walk.open({ modifiedAfterMs, stamp: writer.stamp, signal });
     try {
       let next = ahead(pages);
       for (;;) {
         // Commit while the next page is on its way; with pages waiting, gather more rows for one transaction.
-        if (writer.isFull || (writer.hasPending && !(await isSettled(next)))) await writer.flush(pass);
+        const hasToWait = isSingle && writer.hasPending && !(await isSettled(next));
+        if (writer.isFull || hasToWait) await writer.flush(pass);
         const step = await next;
         if (step.done === true) {
           ends.push(step.value);
@@ -117,10 +127,12 @@ async function walkAll(options: {
         }
         next = ahead(pages);
         clock ??= startClock(step.value.hubTimeMs);
+        if (isSingle) pass.stats.totalAtStart ??= step.value.total;
         await acceptPage(writer, pass, step.value, emptied);
         parts.onPage(pass.stats);
-        if (pass.seen === null && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore))
-          return 'wholesale';
+        pagesRead += 1;
+        const isLongDelta = pass.seen === null && pagesRead > 1;
+        if (isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore)) return 'wholesale';
       }
     } finally {
       await pages.return(undefined as never).catch(() => undefined);

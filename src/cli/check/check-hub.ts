@@ -112,21 +112,21 @@ export function probedFindings(probed: readonly Probed[], paging: string): Findi
 }
 
 function sharedTrouble(probed: readonly Probed[]): Finding | null {
-  const [first] = probed;
-  if (first === undefined)
+  if (probed.length === 0) {
     return warning('collections', 'none is enabled', 'Enable some under tenants.collections.');
-  const code = codeOf(first.error);
-  if (probed.length < 2 || code === null || probed.some(({ error }) => codeOf(error) !== code)) return null;
-  const error = first.error as RollcallError;
-  const count = `all ${probed.length} collections`;
-  if (code === 'HUB_NOT_OFFERED') {
+  }
+  const asked = probed.filter(({ skipped }) => skipped === undefined);
+  const error = asked[0]?.error;
+  if (asked.length < 2 || !(error instanceof RollcallError)) return null;
+  if (asked.some((each) => codeOf(each.error) !== error.code)) return null;
+  if (error.code === 'HUB_NOT_OFFERED') {
     return failure(
       'collections',
-      `the hub offers none of ${count} at this address (HTTP 404)`,
+      'the hub offers none of them at this address (HTTP 404)',
       'Check hub.baseUrl: host and tenant prefix.',
     );
   }
-  return failure('collections', `${count}: ${error.message}`, error.remedy);
+  return failure('collections', `none can be read; the first: ${error.message}`, error.remedy);
 }
 
 function codeOf(error: unknown): string | null {

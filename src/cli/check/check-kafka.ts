@@ -22,9 +22,12 @@ export async function checkKafka(assembly: Assembly, tenants: readonly Assembled
       ).catch((error: unknown) => error);
       const topics = Array.isArray(inspected) ? (inspected as TopicFinding[]) : null;
       const missing = topics?.filter(({ exists }) => !exists) ?? [];
-      findings.push(await brokersFinding(admin, { config: assembly.config, anyMissing: missing.length > 0 }));
+      const anyMissing = missing.length > 0;
+      const brokers = await brokersFinding(admin, { config: assembly.config, anyMissing });
+      findings.push(brokers);
       findings.push(...(topics === null ? [failureOf('topics', inspected)] : topicFindings(topics)));
-      if (missing.length > 0) findings.push(await rightToCreate(admin, missing));
+      // With too few brokers it would only say the same again.
+      if (anyMissing && brokers.level === 'ok') findings.push(await rightToCreate(admin, missing));
     });
   } catch (error) {
     findings.push(failureOf('connection', error));

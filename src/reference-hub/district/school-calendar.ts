@@ -10,12 +10,6 @@ export function osloDate(ms: number): string {
   return new Date(ms + osloOffsetMs(ms)).toISOString().slice(0, 10);
 }
 
-/** Hours and minutes since midnight in Oslo, as minutes. */
-export function osloMinuteOfDay(ms: number): number {
-  const local = new Date(ms + osloOffsetMs(ms));
-  return local.getUTCHours() * 60 + local.getUTCMinutes();
-}
-
 /** The instant of `YYYY-MM-DD` `HH:MM` in Oslo. */
 export function osloInstant(date: string, time: string): number {
   const asUtc = Date.parse(`${date}T${time}:00.000Z`);

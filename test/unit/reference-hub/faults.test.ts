@@ -15,7 +15,7 @@ const refused =
     expect((await test.get(path, parameters)).status).toBe(status);
   };
 const broken = async (): Promise<void> => {
-  await expect(test.get(USERS)).rejects.toThrow();
+  await expect(test.get(USERS)).rejects.toThrow(/fetch failed|terminated/);
 };
 const header = (name: string, value: string | null) => async (): Promise<void> => {
   const page = await test.get(USERS, { limit: 5, filter: STUDENTS_ONLY });
@@ -270,7 +270,7 @@ afterEach(() => {
 describe('faults', () => {
   it('no fault is without a proof', () => {
     const proven = Object.keys(PROOFS).map((spec) => spec.split(/[=@]/)[0]);
-    expect(proven.toSorted()).toEqual(FAULTS.map((fault) => fault.name).toSorted());
+    expect(new Set(proven)).toEqual(new Set(FAULTS.map((fault) => fault.name)));
   });
 
   it.each(Object.keys(PROOFS))('%s does not leave the client in peace', async (spec) => {

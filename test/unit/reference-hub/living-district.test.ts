@@ -6,7 +6,7 @@ import { startReferenceHub } from '../../../src/reference-hub/start-reference-hu
 import { NOON } from './hub-client.ts';
 
 type Row = Record<string, unknown>;
-const id = (reference: unknown): string => (reference as { sourcedId: string }).sourcedId;
+const id = (reference: unknown): string => (reference as { sourcedId: string } | null)?.sourcedId ?? '';
 
 /** Fixed clock, so that stamps follow from the seed alone. */
 async function withHub<T>(
@@ -35,7 +35,7 @@ function brokenRelations(rows: Record<string, Row[]>): string[] {
   const ids = Object.fromEntries(
     Object.entries(rows).map(([name, list]) => [
       name,
-      new Set(list.map((row) => String(row['sourcedId'] as string))),
+      new Set(list.map((row) => row['sourcedId'] as string)),
     ]),
   );
   const homes: Record<string, string> = {
@@ -70,9 +70,9 @@ function brokenRelations(rows: Record<string, Row[]>): string[] {
 }
 
 function brokenChains(absences: Row[]): string[] {
-  const byId = new Map(absences.map((row) => [String(row['sourcedId'] as string), row]));
+  const byId = new Map(absences.map((row) => [row['sourcedId'] as string, row]));
   return absences.flatMap((row) => {
-    const own = String(row['sourcedId'] as string);
+    const own = row['sourcedId'] as string;
     const faults: string[] = [];
     if (row['replaces'] !== null && id(byId.get(id(row['replaces']))?.['replacedBy']) !== own)
       faults.push(`${own} replaces one-sidedly`);
@@ -97,18 +97,30 @@ describe('the living district', () => {
         expect(brokenChains(rows['absences']!)).toEqual([]);
         const roles = (name: string, role: string): string[] =>
           rows['users']!.filter((row) => (row['roles'] as { role: string }[])[0]?.role === role).map(
-            (row) => `${name} ${String(row['sourcedId'] as string)}`,
+            (row) => `${name} ${row['sourcedId'] as string}`,
           );
-        expect(rows['students']!.map((row) => `s ${String(row['sourcedId'] as string)}`)).toEqual(
+        expect(rows['students']!.map((row) => `s ${row['sourcedId'] as string}`)).toEqual(
           roles('s', 'student'),
         );
-        expect(rows['teachers']!.map((row) => `t ${String(row['sourcedId'] as string)}`)).toEqual(
+        expect(rows['teachers']!.map((row) => `t ${row['sourcedId'] as string}`)).toEqual(
           roles('t', 'teacher'),
         );
       }),
       { numRuns: 15 },
     );
   }, 60_000);
+
+  it('a broken district does not pass for a sound one', async () => {
+    const rows = await withHub({ seed: 2 }, (hub) => {
+      const { district } = hub;
+      district.remove('classes', district.ids('classes')[0]!);
+      const replaced = district.snapshot('absences').find((row) => row['replacedBy'] !== null)!;
+      district.patch('absences', replaced['sourcedId'] as string, { replacedBy: null });
+      return everything(hub);
+    });
+    expect(brokenRelations(rows).length).toBeGreaterThan(20);
+    expect(brokenChains(rows['absences']!)).toHaveLength(1);
+  });
 
   it('the same seed does not give another district, another seed does', async () => {
     const live = (seed: number): Promise<string> =>

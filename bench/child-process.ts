@@ -1,0 +1,75 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A process of its own that does one thing at a time when told, so that its CPU time and memory are its own. */
+export interface Child extends AsyncDisposable {
+  /** Resolves with what the handler of that name returned; rejects when it failed or the process is gone. */
+  call<T>(name: string, argument?: unknown): Promise<T>;
+}
+
+export interface Command {
+  readonly name: string;
+  readonly argument: unknown;
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: string };
+
+const LONGEST_STOP_MS = 20_000;
+
+/** Starts a module that calls {@link serveCommands}. */
+export function startChild(module: URL): Child {
+  const child = fork(module, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const gone = once(child, 'exit').then(([code, signal]: unknown[]) => ({
+    error: `${module.pathname.split('/').at(-1)} ended too early (${String(code ?? signal)})`,
+  }));
+  return {
+    async call<T>(name: string, argument?: unknown): Promise<T> {
+      const answered = once(child, 'message').then(([outcome]) => outcome as Outcome);
+      child.send({ name, argument } satisfies Command);
+      const outcome = await Promise.race([answered, gone]);
+      if ('error' in outcome) throw new Error(outcome.error);
+      return outcome.result as T;
+    },
+    async [Symbol.asyncDispose]() {
+      await stopped(child, gone);
+    },
+  };
+}
+
+async function stopped(child: ChildProcess, gone: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const killer = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS);
+  // Losing the channel is how a child is told to end, whatever became of its parent.
+  if (child.connected) child.disconnect();
+  await gone;
+  clearTimeout(killer);
+}
+
+/** The child's side: does what it is told, and ends with its parent. */
+export function serveCommands(options: {
+  handlers: Readonly<Record<string, (argument: never) => Promise<unknown>>>;
+  atEnd: () => Promise<void>;
+}): void {
+  const { handlers, atEnd } = options;
+  process.on('message', (message) => {
+    void answer(message as Command, handlers).then((outcome) => process.send?.(outcome));
+  });
+  process.on('disconnect', () => {
+    void atEnd().finally(() => process.exit());
+  });
+  // Ctrl-C reaches the whole group: the parent decides what comes of it.
+  process.on('SIGINT', () => undefined);
+}
+
+async function answer(
+  { name, argument }: Command,
+  handlers: Readonly<Record<string, (argument: never) => Promise<unknown>>>,
+): Promise<Outcome> {
+  try {
+    const handler = handlers[name];
+    if (handler === undefined) throw new Error(`there is no command ${name}`);
+    return { result: await handler(argument as never) };
+  } catch (error) {
+    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

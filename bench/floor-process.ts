@@ -1,0 +1,134 @@
+import { Agent, type Dispatcher } from 'undici';
+import { parseLossless } from '../src/core/lossless-json.ts';
+import { strictFieldsOf } from '../src/core/mapping.ts';
+import { createRowReader } from '../src/core/row-reader.ts';
+import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
+import { readSchemaFiles } from '../src/publisher/schema-files.ts';
+import { serveCommands } from './child-process.ts';
+
+/** What the least that any client must do costs, and what Rollcall's reading adds, on a collection's own pages. */
+export interface FloorRound {
+  readonly rows: number;
+  /** Of the pages as JSON text. */
+  readonly bytes: number;
+  /** µs of CPU a row: `JSON.parse` of texts that are there already. */
+  readonly parse: number;
+  /** The same with numbers that a double cannot hold looked for. */
+  readonly parseLossless: number;
+  /** Rows into typed values with their content hash. */
+  readonly readAndHash: number;
+  /** Downloading all pages with undici, one after another, UTF-8 decoding and `JSON.parse`. */
+  readonly fetchAndParse: number;
+}
+
+export interface FloorHub {
+  readonly baseUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const PAGE_ROWS = 1_000;
+
+let agent: Agent | null = null;
+let hub: FloorHub | null = null;
+let token = '';
+const schemas = readSchemaFiles();
+
+async function open(given: FloorHub): Promise<void> {
+  hub = given;
+  agent = new Agent({ connections: 1 });
+  const form = new URLSearchParams({ grant_type: 'client_credentials' });
+  const { body } = await request(given.tokenUrl, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Basic ${btoa(`${given.clientId}:${given.clientSecret}`)}`,
+    },
+    body: form.toString(),
+  });
+  token = ((await body.json()) as { access_token: string }).access_token;
+}
+
+async function request(
+  url: string,
+  options: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
+): Promise<Dispatcher.ResponseData> {
+  if (agent === null) throw new Error('not opened');
+  const { origin, pathname, search } = new URL(url);
+  return agent.request({ origin, path: `${pathname}${search}`, ...options });
+}
+
+/** All pages as text, by the hub's own links. */
+async function downloaded(collection: CollectionName): Promise<string[]> {
+  if (hub === null) throw new Error('not opened');
+  const { path } = collectionNamed(collection);
+  const texts: string[] = [];
+  // Rollcall asks for the same: the same order, the same size.
+  let url: string | undefined = `${hub.baseUrl}${path}?limit=${PAGE_ROWS}&sort=sourcedId&orderBy=asc`;
+  while (url !== undefined) {
+    const { statusCode, headers, body } = await request(url, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+    });
+    const page = await body.text();
+    if (statusCode !== 200) throw new Error(`the hub answered ${statusCode}`);
+    texts.push(page);
+    url = /<([^>]*)>; *rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1];
+  }
+  return texts;
+}
+
+function rowsOf(page: unknown, collection: CollectionName): readonly unknown[] {
+  return (page as Record<string, unknown[]>)[collectionNamed(collection).envelope] ?? [];
+}
+
+/** µs of CPU in all, of all threads. */
+async function cpuOf(work: () => Promise<void> | void): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+async function measure(collection: CollectionName): Promise<FloorRound> {
+  const texts: string[] = [];
+  const fetchAndParse = await cpuOf(async () => {
+    for (const text of await downloaded(collection)) {
+      texts.push(text);
+      JSON.parse(text);
+    }
+  });
+  const parse = await cpuOf(() => {
+    for (const text of texts) JSON.parse(text);
+  });
+  const pages: unknown[] = [];
+  const lossless = await cpuOf(() => {
+    for (const text of texts) pages.push(parseLossless(text));
+  });
+  const file = schemas.get(collection);
+  if (file === undefined) throw new Error(`there is no schema of ${collection}`);
+  const reader = createRowReader({ schema: file.schema, strictFields: strictFieldsOf(collection) });
+  let rows = 0;
+  const readAndHash = await cpuOf(() => {
+    for (const page of pages) {
+      for (const row of rowsOf(page, collection)) {
+        reader.read(row);
+        rows += 1;
+      }
+    }
+  });
+  return {
+    rows,
+    bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    parse: parse / rows,
+    parseLossless: lossless / rows,
+    readAndHash: readAndHash / rows,
+    fetchAndParse: fetchAndParse / rows,
+  };
+}
+
+serveCommands({
+  handlers: { open, measure },
+  atEnd: async () => agent?.close(),
+});

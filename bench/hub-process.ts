@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** `rollcall hub` in a process of its own. */
+export interface HubProcess extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** GET without a body, else POST, to the control API. */
+  control<T>(path: string, body?: unknown): Promise<T>;
+}
+
+interface Addresses {
+  readonly baseUrl: string;
+  readonly tokenUrl: string;
+  readonly controlUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A Tuesday morning in term: every run has the same rows, whatever the day. */
+const HUB_STARTS_AT = '2026-03-03T08:00:00Z';
+/** Of a student, by that day of the school year. */
+const ABSENCES_PER_STUDENT = 50;
+/** Enough for a full pass to be worth its fixed costs. */
+const FEWEST_STUDENTS = 60;
+
+export async function startHub(options: { rows: number; signal: AbortSignal }): Promise<HubProcess> {
+  const project = join(import.meta.dirname, '..');
+  const students = Math.max(FEWEST_STUDENTS, Math.ceil(options.rows / ABSENCES_PER_STUDENT));
+  const child = spawn(
+    process.execPath,
+    [
+      ...['--import', join(project, 'scripts', 'end-with-parent.mjs')],
+      ...[join(project, 'bin', 'rollcall.mjs'), '--json', 'hub', '--port', '0'],
+      ...['--students', String(students), '--start', HUB_STARTS_AT],
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit', 'pipe'], env: { ...process.env, ROLLCALL_PARENT_FD: '3' } },
+  );
+  const gone = once(child, 'exit');
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await gone;
+  };
+  options.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
+  try {
+    const addresses = JSON.parse(await firstLine(child.stdout, gone)) as Addresses;
+    return {
+      ...addresses,
+      control: (path, body) => askControl(`${addresses.controlUrl}/${path}`, body),
+      [Symbol.asyncDispose]: stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function firstLine(output: AsyncIterable<Buffer>, gone: Promise<unknown>): Promise<string> {
+  const line = async (): Promise<string> => {
+    let said = '';
+    for await (const piece of output) {
+      said += piece.toString();
+      if (said.includes('\n')) break;
+    }
+    return said;
+  };
+  const ended = gone.then(() => {
+    throw new Error('the reference hub ended while it was starting');
+  });
+  return Promise.race([line(), ended]);
+}
+
+async function askControl<T>(url: string, body: unknown): Promise<T> {
+  const response = await fetch(url, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`the hub's control API answered ${response.status}`);
+  return (await response.json()) as T;
+}

@@ -1,0 +1,284 @@
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { CollectionName } from '../src/model/collections.ts';
+import type { Stack } from '../stack/start-stack.ts';
+import { startChild, type Child } from './child-process.ts';
+import type { Part } from './cpu-profile.ts';
+import type { FloorHub, FloorRound } from './floor-process.ts';
+import type { HubProcess } from './hub-process.ts';
+import type { PassRequest, PassRound, ProfileRequest } from './publisher-process.ts';
+import { spreadOf, type Spread } from './spread.ts';
+import { SUBJECTS, type Subject } from './subjects.ts';
+
+/** CPU in µs a row, all threads of the process. */
+export interface CollectionNumbers {
+  readonly collection: CollectionName;
+  readonly rows: number;
+  readonly bytesPerRow: number;
+  readonly floor: {
+    readonly parse: Spread;
+    readonly parseLossless: Spread;
+    readonly readAndHash: Spread;
+    readonly fetchAndParse: Spread;
+  };
+  readonly unchanged: Readonly<Record<IndexKind, PassNumbers>>;
+  readonly restamped: PassNumbers;
+  /** Into empty topics; the first is that of a process that has just started. */
+  readonly created: readonly { readonly cpuPerRow: number; readonly rowsPerSecond: number }[];
+  /** Shares of the busy time of an unchanged pass with the index in Redis. */
+  readonly shares: Readonly<Record<Part, number>>;
+  /** From 100 rows changed at the hub until their records are committed. */
+  readonly deltaMs: Spread;
+}
+
+export interface PassNumbers {
+  readonly cpuPerRow: Spread;
+  /** Times `JSON.parse` of the same pages, measured just before. */
+  readonly timesParse: Spread;
+  /** Times a plain download with `JSON.parse`, measured just before. */
+  readonly timesFetch: Spread;
+  readonly rowsPerSecond: Spread;
+}
+
+export interface BenchNumbers {
+  readonly node: string;
+  readonly cpu: string;
+  readonly cores: number;
+  /** Of the last minute, before anything was started; above a fraction of the cores the machine was not idle. */
+  readonly loadAtStart: number;
+  readonly collections: readonly CollectionNumbers[];
+  /** Largest resident size of the publisher so far, MiB. */
+  readonly peakMemory: Readonly<Record<IndexKind, PeakMemory>>;
+}
+
+export interface PeakMemory {
+  readonly beforeFirstPass: number;
+  readonly afterFirstPasses: number;
+  readonly atTheEnd: number;
+}
+
+export type IndexKind = 'redis' | 'memory';
+const KINDS: readonly IndexKind[] = ['redis', 'memory'];
+/** More are made only to measure first passes again, in a process that has warmed up. */
+const TENANTS = ['first', 'second', 'third'] as const;
+const ROWS_CHANGED = 100;
+
+export interface Bench {
+  readonly stack: Stack;
+  readonly hub: HubProcess;
+  readonly rounds: number;
+  readonly profileFolder: string | null;
+  readonly loadAtStart: number;
+  readonly say: (line: string) => void;
+}
+
+interface Processes {
+  readonly floor: Child;
+  readonly publishers: Readonly<Record<IndexKind, Child>>;
+}
+
+export function loadNow(): number {
+  return loadavg()[0] ?? Number.NaN;
+}
+
+export async function measure(bench: Bench): Promise<BenchNumbers> {
+  const { hub } = bench;
+  await using floor = startChild(new URL('floor-process.ts', import.meta.url));
+  await using redis = startChild(new URL('publisher-process.ts', import.meta.url));
+  await using memory = startChild(new URL('publisher-process.ts', import.meta.url));
+  const publishers = { redis, memory };
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
+  for (const kind of KINDS) await publishers[kind].call('open', configText(bench, kind));
+  try {
+    return await measureAll(bench, { floor, publishers });
+  } finally {
+    for (const kind of KINDS) {
+      await publishers[kind]
+        .call('cleanUp')
+        .catch(() => bench.say(`what the ${kind} publisher wrote could not be removed`));
+    }
+  }
+}
+
+async function measureAll(bench: Bench, processes: Processes): Promise<BenchNumbers> {
+  const { publishers } = processes;
+  const [tenantId] = TENANTS;
+  for (const kind of KINDS) await publishers[kind].call('own', tenantId);
+  const beforeFirstPass = await peaks(processes);
+  const created = new Map<CollectionName, PassRound[]>(SUBJECTS.map(({ collection }) => [collection, []]));
+  for (const { collection } of SUBJECTS) {
+    bench.say(`${collection}: first pass`);
+    for (const kind of KINDS) {
+      const round = await fullPass(publishers[kind], { tenantId, collection, mode: 'FULL' });
+      if (kind === 'redis') created.get(collection)?.push(round);
+    }
+  }
+  const afterFirstPasses = await peaks(processes);
+  const unchanged = new Map<CollectionName, Awaited<ReturnType<typeof measureUnchanged>>>();
+  for (const subject of SUBJECTS) {
+    unchanged.set(subject.collection, await measureUnchanged(bench, processes, subject));
+  }
+  const atTheEnd = await peaks(processes);
+  for (const tenant of TENANTS.slice(1)) {
+    bench.say('first pass again, for another tenant');
+    await publishers.redis.call('own', tenant);
+    for (const { collection } of SUBJECTS) {
+      const round = await fullPass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
+      created.get(collection)?.push(round);
+    }
+  }
+  return {
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    loadAtStart: bench.loadAtStart,
+    collections: SUBJECTS.map(({ collection }) => ({
+      ...(unchanged.get(collection) as Awaited<ReturnType<typeof measureUnchanged>>),
+      created: (created.get(collection) ?? []).map((round) => ({
+        cpuPerRow: round.cpuMicros / round.rowsSeen,
+        rowsPerSecond: perSecond(round),
+      })),
+    })),
+    peakMemory: {
+      redis: memoryOf('redis', { beforeFirstPass, afterFirstPasses, atTheEnd }),
+      memory: memoryOf('memory', { beforeFirstPass, afterFirstPasses, atTheEnd }),
+    },
+  };
+}
+
+function memoryOf(
+  kind: IndexKind,
+  peaks: Readonly<Record<keyof PeakMemory, Record<IndexKind, number>>>,
+): PeakMemory {
+  const { beforeFirstPass, afterFirstPasses, atTheEnd } = peaks;
+  return {
+    beforeFirstPass: beforeFirstPass[kind],
+    afterFirstPasses: afterFirstPasses[kind],
+    atTheEnd: atTheEnd[kind],
+  };
+}
+
+async function peaks({ publishers }: Processes): Promise<Record<IndexKind, number>> {
+  return { redis: await publishers.redis.call('memory'), memory: await publishers.memory.call('memory') };
+}
+
+async function fullPass(publisher: Child, request: PassRequest): Promise<PassRound> {
+  return publisher.call<PassRound>('pass', request);
+}
+
+/** Floor and passes take turns, so that whatever else the machine does hits all of them. */
+async function measureUnchanged(
+  bench: Bench,
+  processes: Processes,
+  subject: Subject,
+): Promise<Omit<CollectionNumbers, 'created'>> {
+  const { collection } = subject;
+  const { floor, publishers } = processes;
+  const floors: FloorRound[] = [];
+  const passes = { redis: [] as PassRound[], memory: [] as PassRound[], restamped: [] as PassRound[] };
+  const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'FULL' };
+  // Not counted: V8 compiles what it finds to be hot.
+  await floor.call('measure', collection);
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    bench.say(`${collection}: round ${round} of ${bench.rounds}`);
+    floors.push(await floor.call<FloorRound>('measure', collection));
+    for (const kind of KINDS) passes[kind].push(await unchangedPass(publishers[kind], request));
+    await bench.hub.control('restamp', {});
+    passes.restamped.push(await unchangedPass(publishers.redis, request));
+  }
+  const { profileFolder } = bench;
+  const saveAs = profileFolder === null ? null : join(profileFolder, `${collection}.cpuprofile`);
+  const shares = await publishers.redis.call<Record<Part, number>>('profile', {
+    ...request,
+    saveAs,
+  } satisfies ProfileRequest);
+  const deltaMs = await measureDelta(bench, publishers.redis, subject);
+  const [first] = floors;
+  if (first === undefined) throw new Error('no round was made');
+  return {
+    collection,
+    rows: first.rows,
+    bytesPerRow: first.bytes / first.rows,
+    floor: {
+      parse: spreadOf(floors.map(({ parse }) => parse)),
+      parseLossless: spreadOf(floors.map(({ parseLossless }) => parseLossless)),
+      readAndHash: spreadOf(floors.map(({ readAndHash }) => readAndHash)),
+      fetchAndParse: spreadOf(floors.map(({ fetchAndParse }) => fetchAndParse)),
+    },
+    unchanged: {
+      redis: numbersOf(passes.redis, floors),
+      memory: numbersOf(passes.memory, floors),
+    },
+    restamped: numbersOf(passes.restamped, floors),
+    shares,
+    deltaMs,
+  };
+}
+
+async function unchangedPass(publisher: Child, request: PassRequest): Promise<PassRound> {
+  const round = await fullPass(publisher, request);
+  if (round.rowsUnchanged !== round.rowsSeen) {
+    throw new Error(`${round.rowsSeen - round.rowsUnchanged} rows changed that should not have`);
+  }
+  return round;
+}
+
+function numbersOf(passes: readonly PassRound[], floors: readonly FloorRound[]): PassNumbers {
+  const cpuPerRow = passes.map(({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen);
+  const times = (of: 'parse' | 'fetchAndParse'): Spread =>
+    spreadOf(cpuPerRow.map((micros, round) => micros / (floors[round]?.[of] ?? Number.NaN)));
+  return {
+    cpuPerRow: spreadOf(cpuPerRow),
+    timesParse: times('parse'),
+    timesFetch: times('fetchAndParse'),
+    rowsPerSecond: spreadOf(passes.map(perSecond)),
+  };
+}
+
+function perSecond({ rowsSeen, wallMs }: PassRound): number {
+  return rowsSeen / (wallMs / 1_000);
+}
+
+/** Rows changed at the hub, then a delta pass at once: what a poll's interval adds is left out. */
+async function measureDelta(bench: Bench, publisher: Child, subject: Subject): Promise<Spread> {
+  const { hub, rounds, say } = bench;
+  const { collection, hubName, change } = subject;
+  const ids = (await hub.control<string[]>(`ids/${hubName}`)).slice(0, ROWS_CHANGED);
+  const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
+  await fullPass(publisher, { ...request, mode: 'FULL' });
+  say(`${collection}: ${ids.length} changed rows`);
+  const latenciesMs: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    // HTTP dates are whole seconds: a pass in the same second would meet the rows of the round before again.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await fullPass(publisher, request);
+    const operations = ids.map((id) => ({ op: 'patch', collection: hubName, id, fields: change(round) }));
+    await hub.control('mutate', { operations });
+    const { rowsUpdated, committedMs } = await fullPass(publisher, request);
+    if (rowsUpdated !== ids.length || committedMs === null) {
+      throw new Error(`${rowsUpdated} of ${ids.length} changed rows of ${collection} were found`);
+    }
+    // The first one compiles.
+    if (round > 0) latenciesMs.push(committedMs);
+  }
+  return spreadOf(latenciesMs);
+}
+
+function configText({ stack, hub }: Bench, kind: IndexKind): string {
+  const name = `bench-${kind}-${process.pid}-${Date.now()}`;
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  return JSON.stringify({
+    tenants: TENANTS.map((id) => ({
+      id,
+      hub: { baseUrl, tokenUrl, clientId, clientSecret },
+      collections: SUBJECTS.map(({ collection }) => collection),
+      // Passes are made when they are asked for, and at no other time.
+      deltaEvery: '1d',
+      deltaOverlap: '0s',
+    })),
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: name, replicationFactor: 1 },
+    registry: { url: stack.registryUrl },
+    ...(kind === 'redis' ? { redis: { url: stack.redisUrl, keyPrefix: name } } : {}),
+  });
+}

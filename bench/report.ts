@@ -1,0 +1,80 @@
+import { PARTS } from './cpu-profile.ts';
+import type { BenchNumbers, CollectionNumbers, PassNumbers } from './measure.ts';
+import type { Spread } from './spread.ts';
+
+/** A floor that moves more than this within one run says that the numbers are worth little. */
+const NOISY_SPREAD = 1.3;
+const NOISY_LOAD_PER_CORE = 0.3;
+
+/** The numbers as text for people. */
+export function reportOf(numbers: BenchNumbers): string {
+  const { collections, peakMemory, cores, cpu, node, loadAtStart } = numbers;
+  const { redis, memory } = peakMemory;
+  const mib = (size: number): string => `${size.toFixed(0)} MiB`;
+  const sizes = ({ beforeFirstPass, afterFirstPasses, atTheEnd }: typeof redis): string =>
+    `${mib(beforeFirstPass)} before the first pass, ${mib(afterFirstPasses)} after the first passes, ${mib(atTheEnd)} after all rounds`;
+  return [
+    `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
+    'µs of CPU a row: the median, and (least–most) of the rounds',
+    '',
+    ...table(collections),
+    '',
+    'Peak resident size of the publisher (three tenants are never loaded before the last number)',
+    `  index in Redis   ${sizes(redis)}`,
+    `  index in memory  ${sizes(memory)}`,
+    ...noise(numbers),
+    '',
+  ].join('\n');
+}
+
+function table(collections: readonly CollectionNumbers[]): string[] {
+  const pass = (title: string, of: (numbers: CollectionNumbers) => PassNumbers): Line[] => [
+    [title, (numbers) => spread(of(numbers).cpuPerRow)],
+    ['  times JSON.parse', (numbers) => spread(of(numbers).timesParse)],
+    ['  times fetch + JSON.parse', (numbers) => spread(of(numbers).timesFetch)],
+    ['  rows a second', (numbers) => whole(of(numbers).rowsPerSecond.median)],
+  ];
+  const lines: Line[] = [
+    ['', ({ collection }) => collection],
+    ['rows', ({ rows }) => whole(rows)],
+    ['bytes a row', ({ bytesPerRow }) => whole(bytesPerRow)],
+    ['JSON.parse of the pages', ({ floor }) => spread(floor.parse)],
+    ['  keeping large numbers', ({ floor }) => spread(floor.parseLossless)],
+    ['row to value and hash', ({ floor }) => spread(floor.readAndHash)],
+    ['fetch + JSON.parse', ({ floor }) => spread(floor.fetchAndParse)],
+    ...pass('unchanged, index in Redis', ({ unchanged }) => unchanged.redis),
+    ...PARTS.map((part): Line => [
+      `    of that ${part}`,
+      ({ shares, unchanged }) =>
+        `${(shares[part] * unchanged.redis.cpuPerRow.median).toFixed(1)} (${(shares[part] * 100).toFixed(0)} %)`,
+    ]),
+    ...pass('unchanged, index in memory', ({ unchanged }) => unchanged.memory),
+    ...pass('unchanged but re-stamped', ({ restamped }) => restamped),
+    ['created', ({ created }) => created.map(({ cpuPerRow }) => cpuPerRow.toFixed(1)).join(', ')],
+    ['  rows a second', ({ created }) => created.map((each) => whole(each.rowsPerSecond)).join(', ')],
+    ['100 changed rows, ms', ({ deltaMs }) => spread(deltaMs)],
+  ];
+  return lines.map(([title, cell]) =>
+    [title.padEnd(32), ...collections.map((numbers) => cell(numbers).padEnd(26))].join('').trimEnd(),
+  );
+}
+
+type Line = readonly [title: string, cell: (numbers: CollectionNumbers) => string];
+
+function spread({ min, median, max }: Spread): string {
+  return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-GB');
+}
+
+function noise({ collections, cores, loadAtStart }: BenchNumbers): string[] {
+  const widest = Math.max(...collections.map(({ floor }) => floor.parse.max / floor.parse.min));
+  if (widest <= NOISY_SPREAD && loadAtStart <= cores * NOISY_LOAD_PER_CORE) return [];
+  return [
+    '',
+    `The machine was busy with other things: JSON.parse of the same bytes took up to ${widest.toFixed(1)} times its least,`,
+    'and what stands above as µs, rows a second or ms is too bad. The ratios suffer less.',
+  ];
+}

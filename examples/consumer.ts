@@ -1,0 +1,14 @@
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka } from 'kafkajs';
+
+const registry = new SchemaRegistry({ host: process.env['REGISTRY_URL'] ?? 'http://localhost:8081' });
+const kafka = new Kafka({ clientId: 'example', brokers: [process.env['KAFKA_BROKER'] ?? 'localhost:9092'] });
+const consumer = kafka.consumer({ groupId: 'example' }); // kafkajs reads committed records only unless told otherwise
+await consumer.connect();
+await consumer.subscribe({ topic: 'rollcall.north.absence-versions', fromBeginning: true });
+await consumer.run({
+  eachMessage: async ({ message: { key, value, headers } }) => {
+    const row: unknown = value === null ? null : await registry.decode(value); // null: the row is gone
+    console.log(String(headers?.['ce_type']), String(key), row);
+  },
+});

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall } from './support/rollcall.ts';
+
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+describe('status', () => {
+  it('of a tenant that was never mirrored says so, and is no failure', async () => {
+    const { code, stdout } = await rollcall(tenant.configPath, 'status');
+    expect(code).toBe(0);
+    expect(stdout).toContain('not mirrored yet');
+  });
+
+  it('ends with 3 while deletions are withheld, also when only the topic can tell', async () => {
+    await tenant.pass('FULL', COLLECTIONS);
+    const gone = tenant.hub.district.ids('courses').slice(1);
+    for (const id of gone) tenant.hub.district.remove('courses', id);
+    await tenant.pass('FULL', ['courses']);
+    // Many are gone: they wait for a second pass that misses them too.
+    await tenant.pass('FULL', ['courses']);
+    const { code, stdout } = await rollcall(tenant.configPath, 'status');
+    expect(stdout).toContain(`needs a person: ${gone.length} deletions are withheld in courses`);
+    expect(code).toBe(3);
+    const withoutRedis = await rollcall(tenant.configWith({ redisUrl: null }), 'status');
+    expect(withoutRedis.code).toBe(3);
+    const state = await rollcall(tenant.configPath, 'state', 'show', '--collection', 'courses', '--json');
+    expect(JSON.parse(state.stdout)).toMatchObject({ collections: [{ withheld: gone.length }] });
+  });
+});

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
+
+const NOBODY = '127.0.0.1:1';
+
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+  await tenant.pass('FULL', COLLECTIONS);
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+describe('tail', () => {
+  it('from the beginning shows every record, and ends with --limit', async () => {
+    const ids = tenant.hub.district.ids('users');
+    const limit = String(ids.length);
+    const { code, stdout } = await rollcall(
+      tenant.configPath,
+      'tail',
+      'users',
+      '--from-beginning',
+      '--limit',
+      limit,
+      '--json',
+    );
+    expect(code).toBe(0);
+    const records = lines(stdout).map((line) => JSON.parse(line) as { key: string; value: { sourcedId: string } });
+    expect(records.map(({ key }) => key).toSorted()).toEqual([...ids].toSorted());
+    for (const { key, value } of records) expect(value.sourcedId).toBe(key);
+  });
+
+  it('shows only what comes after its start, misses none of it, and ends on Ctrl-C with 0', async () => {
+    const [first = '', second = ''] = tenant.hub.district.ids('orgs');
+    const tail = startRollcall(tenant.configPath, ['tail', 'orgs']);
+    await tail.says('listening to');
+    tenant.hub.district.patch('orgs', first, { name: 'Oppdiktet skole' });
+    tenant.hub.district.patch('orgs', second, { name: 'En annen skole' });
+    await tenant.pass('DELTA', ['orgs']);
+    await Promise.all([tail.says(first), tail.says(second)]);
+    tail.kill('SIGINT');
+    const { code, stdout } = await tail.ended;
+    expect(code).toBe(0);
+    expect(lines(stdout)).toHaveLength(2);
+    expect(stdout).toMatch(/\d\d:\d\d:\d\d {2}\d@\d+ +updated/);
+    expect(stdout).not.toContain('Oppdiktet');
+  });
+
+  it('--key shows that key only, and --values what it holds', async () => {
+    const [id = ''] = tenant.hub.district.ids('courses');
+    const { stdout } = await rollcall(
+      tenant.configPath,
+      ...['tail', 'courses', '--from-beginning', '--key', id, '--values', '--limit', '1'],
+    );
+    expect(lines(stdout)).toHaveLength(1);
+    expect(stdout).toContain(`"sourcedId":"${id}"`);
+  });
+
+  it('progress tells how far passes are', async () => {
+    const { stdout } = await rollcall(
+      tenant.configPath,
+      ...['tail', 'progress', '--from-beginning', '--key', 'users', '--limit', '1'],
+    );
+    expect(stdout).toMatch(/users {2}#1 FULL .*seen \d+, published \d+/);
+  });
+
+  it.each([
+    [['tail', 'userz'], 2, 'Did you mean users?'],
+    [['tail', 'users', '--tenant', 'south'], 2, 'There are: north'],
+    [['tail', 'classes'], 1, 'rollcall topics apply'],
+  ])('%j ends with %i and a remedy', async (args, expected, remedy) => {
+    const { code, stderr } = await rollcall(tenant.configPath, ...args);
+    expect(code).toBe(expected);
+    expect(stderr).toContain(remedy);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('a registry that is away is named, without a stack trace', async () => {
+    const config = tenant.configWith({ registryUrl: `http://${NOBODY}` });
+    const { code, stderr } = await rollcall(config, 'tail', 'users', '--from-beginning', '--values');
+    expect(code).toBe(1);
+    expect(stderr).toContain('registry.url');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('status', () => {
+  it('is all well after a full pass, with the rows of the hub', async () => {
+    const { code, stdout } = await rollcall(tenant.configPath, 'status', '--json');
+    expect(code).toBe(0);
+    const [north] = (
+      JSON.parse(stdout) as {
+        tenants: { state: string; isOwnerAlive: boolean; collections: { collection: string; rows: number }[] }[];
+      }
+    ).tenants;
+    expect(north).toMatchObject({ state: 'well', isOwnerAlive: false });
+    for (const { collection, rows } of north?.collections ?? []) {
+      expect([collection, rows]).toEqual([collection, tenant.hub.district.ids(collection as 'users').length]);
+    }
+    expect(north?.collections).toHaveLength(COLLECTIONS.length);
+  });
+
+  it('tells rows and rejects even while Redis is away, and says so', async () => {
+    const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: `redis://${NOBODY}` }), 'status');
+    expect(code).toBe(0);
+    expect(stdout).toContain('all well');
+    expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
+  });
+
+  it('asks nothing of the hub', async () => {
+    tenant.hub.requests.clear();
+    await rollcall(tenant.configPath, 'status');
+    expect(tenant.hub.requests.all()).toEqual([]);
+  });
+
+  it('names Kafka when that is away', async () => {
+    const { code, stderr } = await rollcall(tenant.configWith({ brokers: NOBODY }), 'status');
+    expect(code).toBe(1);
+    expect(stderr).toContain('kafka.brokers');
+  });
+});
+
+describe('state show', () => {
+  it('says that the index equals the log, with its rows', async () => {
+    const { code, stdout } = await rollcall(tenant.configPath, 'state', 'show', '--collection', 'users', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      lasting: true,
+      collections: [{ collection: 'users', besideLog: 'equal', rows: tenant.hub.district.ids('users').length }],
+    });
+  });
+
+  it('without Redis says that there is no lasting index', async () => {
+    const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: null }), 'state', 'show');
+    expect(code).toBe(0);
+    expect(stdout).toContain('no lasting index');
+  });
+
+  it('while Kafka is away shows the index and calls nothing equal', async () => {
+    const { code, stdout } = await rollcall(tenant.configWith({ brokers: NOBODY }), 'state', 'show');
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('equal');
+    expect(stdout).toContain('How it stands to the log is unknown');
+  });
+
+  it('while Redis is away ends with 1 and the remedy', async () => {
+    const { code, stderr } = await rollcall(tenant.configWith({ redisUrl: `redis://${NOBODY}` }), 'state', 'show');
+    expect(code).toBe(1);
+    expect(stderr).toContain('redis.url');
+  });
+});

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+import { loadConfig } from '../../../../src/config.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
+import type { PassMode } from '../../../../src/model/progress.ts';
+import { assemble } from '../../../../src/pipeline/assemble.ts';
+import { openSession, passOnce } from '../../../../src/pipeline/tenant.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../../src/reference-hub/start-reference-hub.ts';
+
+/** Lines of the configuration, as YAML; what is given replaces the right one. */
+export interface ConfigParts {
+  readonly baseUrl?: string;
+  readonly tokenUrl?: string;
+  readonly clientSecret?: string;
+  readonly collections?: string;
+  readonly brokers?: string;
+  readonly kafka?: string;
+  readonly registryUrl?: string;
+  /** Null: no Redis. */
+  readonly redisUrl?: string | null;
+}
+
+/** A tenant `north` with a hub, topics and keys of its own, and the configuration as a file. */
+export interface TestTenant extends AsyncDisposable {
+  readonly hub: ReferenceHub;
+  readonly topicPrefix: string;
+  readonly configPath: string;
+  /** Writes another configuration beside the right one and returns its path. */
+  configWith(parts: ConfigParts): string;
+  /** One pass of each collection, in this process. */
+  pass(mode: PassMode, collections: readonly CollectionName[]): Promise<void>;
+}
+
+export const COLLECTIONS = ['orgs', 'courses', 'users'] as const;
+
+export async function startTestTenant(): Promise<TestTenant> {
+  const hub = await startReferenceHub({ students: 40, seed: 3 });
+  const topicPrefix = `cli-${randomUUID().slice(0, 8)}`;
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-verbs-'));
+  const write = (name: string, parts: ConfigParts): string => {
+    const path = join(folder, name);
+    writeFileSync(path, yamlOf(hub, { topicPrefix, parts }));
+    return path;
+  };
+  const configPath = write('rollcall.yaml', {});
+  let written = 0;
+  return {
+    hub,
+    topicPrefix,
+    configPath,
+    configWith(parts) {
+      written += 1;
+      return write(`other-${written}.yaml`, parts);
+    },
+    async pass(mode, collections) {
+      const yaml = yamlOf(hub, { topicPrefix, parts: {} });
+      const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => yaml });
+      await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
+      const { signal } = new AbortController();
+      const session = await openSession(assembly.tenant('north').parts, signal);
+      for (const { error } of await passOnce(session, { collections, mode, signal })) if (error !== null) throw error;
+    },
+    async [Symbol.asyncDispose]() {
+      await hub.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function yamlOf(hub: ReferenceHub, options: { topicPrefix: string; parts: ConfigParts }): string {
+  const stack = inject('stack');
+  const { topicPrefix, parts } = options;
+  const redisUrl = parts.redisUrl === undefined ? stack.redisUrl : parts.redisUrl;
+  return `tenants:
+  - id: north
+    hub:
+      baseUrl: "${parts.baseUrl ?? hub.baseUrl}"
+      tokenUrl: "${parts.tokenUrl ?? hub.tokenUrl}"
+      clientId: "${hub.clientId}"
+      clientSecret: "${parts.clientSecret ?? hub.clientSecret}"
+    collections: ${parts.collections ?? `[${COLLECTIONS.join(', ')}]`}
+kafka:
+  brokers: ["${parts.brokers ?? stack.kafkaBrokers.join('", "')}"]
+  topicPrefix: ${topicPrefix}
+  ${parts.kafka ?? 'replicationFactor: 1'}
+registry: { url: "${parts.registryUrl ?? stack.registryUrl}" }
+${redisUrl === null ? '' : `redis: { url: "${redisUrl}", keyPrefix: ${topicPrefix} }`}
+`;
+}

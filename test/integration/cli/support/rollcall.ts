@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../../../src/main.ts', import.meta.url));
+const LONGEST_MS = 60_000;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  /** Resolves once stderr or stdout holds the text. */
+  says(text: string): Promise<void>;
+  kill(signal: 'SIGINT' | 'SIGTERM'): void;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts the program as a user does, as a process of its own that outlives no test. */
+export function startRollcall(configPath: string, args: readonly string[]): Running {
+  const child = spawn(process.execPath, [MAIN, '--config', configPath, ...args], {
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LONGEST_MS,
+    killSignal: 'SIGKILL',
+  });
+  let stdout = '';
+  let stderr = '';
+  let waiting: { text: string; resolve: () => void }[] = [];
+  const tell = (): void => {
+    const met = waiting.filter(({ text }) => stdout.includes(text) || stderr.includes(text));
+    waiting = waiting.filter((each) => !met.includes(each));
+    for (const { resolve } of met) resolve();
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    tell();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    tell();
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return {
+    async says(text) {
+      const said = new Promise<void>((resolve) => {
+        waiting.push({ text, resolve });
+        tell();
+      });
+      const gone = ended.then(() => {
+        if (!stdout.includes(text) && !stderr.includes(text)) throw new Error(`it never said "${text}": ${stderr}`);
+      });
+      await Promise.race([said, gone]);
+    },
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+}
+
+/** Runs the program to its end. */
+export function rollcall(configPath: string, ...args: readonly string[]): Promise<Ended> {
+  return startRollcall(configPath, args).ended;
+}

@@ -1,0 +1,80 @@
+import kafkajs, { Kafka, logLevel } from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall } from './support/rollcall.ts';
+
+const { ConfigResourceTypes } = kafkajs;
+
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+async function setTopic(topic: string, entries: Record<string, string>): Promise<void> {
+  const admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      {
+        type: ConfigResourceTypes.TOPIC,
+        name: topic,
+        configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
+      },
+    ],
+  });
+  await admin.disconnect();
+}
+
+describe('topics', () => {
+  it('list tells of missing ones and creates none; apply creates them, and then there is nothing to do', async () => {
+    const before = await rollcall(tenant.configPath, 'topics', 'list');
+    expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('5 of 5 missing') });
+    const again = await rollcall(tenant.configPath, 'topics', 'list', '--json');
+    expect(JSON.parse(again.stdout)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ topic: `${tenant.topicPrefix}.north.users`, exists: false })]),
+    );
+    const applied = await rollcall(tenant.configPath, 'topics', 'apply');
+    expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('5 topics created') });
+    const nothing = await rollcall(tenant.configPath, 'topics', 'apply');
+    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') });
+    expect(await rollcall(tenant.configPath, 'topics', 'list')).toMatchObject({ code: 0 });
+  });
+
+  it('apply cures settings that differ and leaves the others alone', async () => {
+    const topic = `${tenant.topicPrefix}.north.users`;
+    await setTopic(topic, { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
+    const listed = await rollcall(tenant.configPath, 'topics', 'list');
+    expect(listed).toMatchObject({ code: 1, stdout: expect.stringContaining('cleanup.policy is delete') });
+    const checked = await rollcall(tenant.configPath, 'check');
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringContaining('rollcall topics apply') });
+    const applied = await rollcall(tenant.configPath, 'topics', 'apply');
+    expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining(`cured ${topic}`) });
+    const admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    });
+    await admin.disconnect();
+    const settings = new Map(resources[0]?.configEntries.map((each) => [each.configName, each.configValue]));
+    expect(settings.get('cleanup.policy')).toBe('compact');
+    expect(settings.get('max.message.bytes')).toBe('2000000');
+  });
+
+  it('apply never changes a partition count: it ends with 1 and says what to do', async () => {
+    const config = tenant.configWith({ kafka: 'replicationFactor: 1\n  partitions: { default: 3, users: 5 }' });
+    const { code, stdout } = await rollcall(config, 'topics', 'apply');
+    expect(code).toBe(1);
+    expect(stdout).toContain('it has 3 partitions, the configuration says 5');
+    expect(stdout).toContain('kafka.partitions');
+  });
+
+  it('a broker that is away ends with 1 and the remedy', async () => {
+    const { code, stderr } = await rollcall(tenant.configWith({ brokers: '127.0.0.1:1' }), 'topics', 'list');
+    expect(code).toBe(1);
+    expect(stderr).toContain('kafka.brokers');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});

@@ -1,0 +1,166 @@
+import { Redis } from 'ioredis';
+import { describe, expect, inject, it } from 'vitest';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+
+const OPTIONS = { collections: ['users', 'orgs'] } as const;
+
+interface RedisCopy {
+  restore(): Promise<void>;
+  flush(): Promise<void>;
+}
+
+/** The tenant's keys as they are now, to be put back later as a restore from a backup would. */
+async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
+  await using redis = connect();
+  const values = new Map<string, Buffer>();
+  for (const key of await keysOf(redis.client, mirror)) {
+    const value = await redis.client.dumpBuffer(key);
+    if (value !== null) values.set(key, value);
+  }
+  expect(values.size).toBeGreaterThan(0);
+  const flush = async (): Promise<void> => {
+    await using other = connect();
+    const keys = await keysOf(other.client, mirror);
+    expect(keys.length).toBeGreaterThan(0);
+    await other.client.del(...keys);
+  };
+  return {
+    flush,
+    async restore() {
+      await flush();
+      await using other = connect();
+      for (const [key, value] of values) await other.client.restore(key, 0, value);
+    },
+  };
+}
+
+function connect(): AsyncDisposable & { client: Redis } {
+  const client = new Redis(inject('stack').redisUrl);
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.quit();
+    },
+  };
+}
+
+async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
+  const found = await redis.keys(`*${mirror.topicPrefix}*`);
+  return found.filter((key) => key.includes(':north:'));
+}
+
+/** How the collections were caught up at the last start. */
+function caughtUp(mirror: Mirror): Map<string, string> {
+  return new Map(
+    mirror.events.flatMap((event) => (event.type === 'caught-up' ? [[event.collection, event.how] as const] : [])),
+  );
+}
+
+describe('an index that was lost', () => {
+  it('Redis flushed, then start: nothing is published twice', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const redis = await copyRedis(mirror);
+    const ends = await mirror.ends();
+    await redis.flush();
+    await mirror.restart();
+    expect(caughtUp(mirror)).toEqual(new Map([['users', 'rebuilt'], ['orgs', 'rebuilt']]));
+    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a flush under a living process is noticed, not taken for an empty collection', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const redis = await copyRedis(mirror);
+    const ends = await mirror.ends();
+    await redis.flush();
+    const [id = ''] = mirror.hub.district.ids('users');
+    mirror.hub.district.patch('users', id, { givenName: 'Somebody Else' });
+    const [failed] = await mirror.attempt('FULL', 'users');
+    expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
+    expect(await mirror.since(ends)).toEqual([]);
+    await mirror.restart();
+    await mirror.full();
+    expect((await mirror.since(ends)).map(({ key }) => key)).toEqual([id]);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('A→B→A while Redis was restored from an older snapshot: all three are told, and the last one stays', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const { district } = mirror.hub;
+    const [id = ''] = district.ids('users');
+    const nameA = district.get('users', id)?.['givenName'];
+    await mirror.full();
+    const atA = await copyRedis(mirror);
+    district.patch('users', id, { givenName: 'B' });
+    await mirror.delta();
+    expect((await mirror.view('users')).get(id)?.value).toMatchObject({ givenName: 'B' });
+    await atA.restore();
+    district.patch('users', id, { givenName: nameA });
+    await mirror.restart();
+    expect(caughtUp(mirror).get('users')).toBe('resumed');
+    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    await mirror.delta();
+    const records = (await mirror.records('users')).filter(({ key }) => key === id);
+    expect(records.map(({ value }) => value?.['givenName'])).toEqual([nameA, 'B', nameA]);
+    expect(new Set(records.map(({ headers }) => headers['ce_id'])).size).toBe(3);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('a silent failover to an older Redis amid the work is noticed before anything is decided on it', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const { district } = mirror.hub;
+    const [id = ''] = district.ids('users');
+    const nameA = district.get('users', id)?.['givenName'];
+    await mirror.full();
+    const atA = await copyRedis(mirror);
+    district.patch('users', id, { givenName: 'B' });
+    await mirror.delta();
+    await atA.restore();
+    district.patch('users', id, { givenName: nameA });
+    const [failed] = await mirror.attempt('DELTA', 'users');
+    expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
+    await mirror.restart();
+    await mirror.delta();
+    const names = (await mirror.records('users')).filter(({ key }) => key === id).map(({ value }) => value?.['givenName']);
+    expect(names).toEqual([nameA, 'B', nameA]);
+  });
+
+  it('a removal told while Redis was older is not forgotten, and a row that came back is told', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const { district } = mirror.hub;
+    const id = 'just-for-a-while';
+    const row = { sourcedId: id, name: 'Just for a while', type: 'school' };
+    district.put('orgs', row);
+    await mirror.full();
+    const there = await copyRedis(mirror);
+    district.remove('orgs', id);
+    await mirror.full('orgs');
+    await there.restore();
+    await mirror.restart();
+    expect(await indexAgainstLog(mirror, 'orgs')).toEqual([]);
+    await mirror.full();
+    const valuesOf = async () => (await mirror.records('orgs')).filter(({ key }) => key === id).map(({ value }) => value === null);
+    expect(await valuesOf()).toEqual([false, true]);
+    district.put('orgs', row);
+    await mirror.delta();
+    expect(await valuesOf()).toEqual([false, true, false]);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('without Redis a restart rebuilds the index from the topics and publishes nothing', async () => {
+    await using mirror = await openMirror({ ...OPTIONS, inMemory: true });
+    await mirror.full();
+    const ends = await mirror.ends();
+    await mirror.restart();
+    expect(caughtUp(mirror)).toEqual(new Map([['users', 'rebuilt'], ['orgs', 'rebuilt']]));
+    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+    expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+  });
+});

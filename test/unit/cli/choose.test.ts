@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { chooseCollection, chooseTenants, chooseTopic } from '../../../src/cli/choose.ts';
+import { RollcallError } from '../../../src/errors.ts';
+
+import { load, yamlWith } from '../config/config-text.ts';
+
+function refusal(attempt: () => unknown): RollcallError {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof RollcallError) return error;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('names on the command line', () => {
+  const config = load(yamlWith());
+
+  it('without a name every tenant is meant', () => {
+    expect(chooseTenants(config, undefined)).toBe(config.tenants);
+  });
+
+  it('a mistyped tenant is refused with the likely one', () => {
+    const { code, message, remedy } = refusal(() => chooseTenants(config, 'nroth'));
+    expect({ code, message }).toEqual({ code: 'USAGE_INVALID', message: 'There is no tenant "nroth"' });
+    expect(remedy).toContain('Did you mean north?');
+  });
+
+  it('a mistyped collection is refused with the likely one', () => {
+    expect(refusal(() => chooseCollection('lineitems')).remedy).toContain('Did you mean line-items?');
+  });
+
+  it('a collection still to come is not called a mistake', () => {
+    expect(refusal(() => chooseTopic('absence-changes')).message).toBe('absence-changes is not mirrored yet');
+  });
+
+  it("Rollcall's own topics can be followed but are no collections", () => {
+    expect(chooseTopic('rejects')).toBe('rejects');
+    expect(refusal(() => chooseCollection('rejects')).code).toBe('USAGE_INVALID');
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { besideLog } from '../../../../src/cli/state/beside-log.ts';
+import type { Progress } from '../../../../src/model/progress.ts';
+
+const progress = { sequence: 9, transactionId: 't9' } as Progress;
+const position = { sequence: 7, transactionId: 't7', committedAtMs: 0, offsets: {} };
+const rebuild = {
+  kind: 'rebuild',
+  why: 'the index is not a known point of this log',
+  dataLost: false,
+} as const;
+
+describe('an index beside its log', () => {
+  it('is never called equal when the log could not be read', () => {
+    const told = besideLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
+    expect(told).toEqual({ kind: 'unknown', text: 'unknown' });
+  });
+
+  it.each([
+    ['equal', { progress, position, plan: { kind: 'current' } as const }, 'equal'],
+    ['behind', { progress, position, plan: { kind: 'resume' } as const }, '2 transactions behind'],
+    [
+      'rebuild',
+      { progress, position, plan: rebuild },
+      'to be rebuilt: the index is not a known point of this log',
+    ],
+    [
+      'rebuild',
+      { progress: null, position, plan: rebuild },
+      'to be rebuilt: the index is not a known point of this log',
+    ],
+    ['empty', { progress: null, position: null, plan: rebuild }, 'nothing yet'],
+    ['empty', { progress: null, position: { ...position, sequence: 0 }, plan: rebuild }, 'nothing yet'],
+  ])('%s', (kind, given, text) => {
+    expect(besideLog({ ...given, isLogKnown: true })).toEqual({ kind, text });
+  });
+});

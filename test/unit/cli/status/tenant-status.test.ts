@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { tenantStatus, type CollectionFacts } from '../../../../src/cli/status/tenant-status.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
+import type { Progress } from '../../../../src/model/progress.ts';
+
+// 09:00 in Oslo: five hours after the daily full pull was due.
+const NOW_MS = Date.parse('2026-11-20T08:00:00Z');
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+function progress(
+  options: {
+    fullAgoMs?: number | null;
+    watermarkAgoMs?: number;
+    withheld?: number;
+    rejected?: number;
+    rejectedSince?: number;
+  } = {},
+): Progress {
+  const { fullAgoMs = 4 * HOUR_MS, watermarkAgoMs = 6 * MINUTE_MS, withheld = 0, rejected = 0 } = options;
+  return {
+    collection: 'users',
+    sequence: 4,
+    transactionId: 't4',
+    passId: 'p4',
+    mode: 'DELTA',
+    complete: true,
+    startedAtMs: NOW_MS - MINUTE_MS,
+    rowsSeen: 3,
+    rowsPublished: 2,
+    rowsRejected: options.rejectedSince ?? 0,
+    rowsRemoved: 1,
+    rowsWithheld: 0,
+    totalAtStart: null,
+    totalAtEnd: null,
+    watermarkMs: NOW_MS - watermarkAgoMs,
+    offsets: {},
+    lastCompleteFull:
+      fullAgoMs === null
+        ? null
+        : {
+            passId: 'p1',
+            startedAtMs: NOW_MS - fullAgoMs,
+            offsets: {},
+            rows: 598,
+            rowsRejected: rejected,
+            rowsWithheld: withheld,
+          },
+  };
+}
+
+function facts(collection: CollectionName, options: Partial<CollectionFacts> = {}): CollectionFacts {
+  return {
+    collection,
+    hasDelta: true,
+    deltaEveryMs: MINUTE_MS,
+    fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
+    progress: progress(),
+    withheldInIndex: 0,
+    ...options,
+  };
+}
+
+function statusOf(collections: readonly CollectionFacts[], isOwnerAlive: boolean | null = true) {
+  return tenantStatus({
+    tenant: 'north',
+    deltaOverlapMs: 5 * MINUTE_MS,
+    collections,
+    owner: { owner: 'vm-1', ownedSinceMs: NOW_MS - HOUR_MS },
+    isOwnerAlive,
+    nowMs: NOW_MS,
+  });
+}
+
+describe('the headline', () => {
+  it('is all well when everything is as promised', () => {
+    expect(statusOf([facts('users'), facts('orgs')])).toMatchObject({ state: 'well', headline: 'all well' });
+  });
+
+  it('is not "all well" without a word when no process is running', () => {
+    expect(statusOf([facts('users')], false).headline).toBe('all well; no process is running');
+    expect(statusOf([facts('users')], null).headline).toBe('all well');
+  });
+
+  it('needs a person when the index withholds deletions, above all else', () => {
+    const withheld = facts('users', { withheldInIndex: 51, progress: progress({ fullAgoMs: 90 * HOUR_MS }) });
+    expect(statusOf([withheld, facts('orgs', { progress: null })])).toMatchObject({
+      state: 'needs-person',
+      headline: 'needs a person: 51 deletions are withheld in users',
+    });
+  });
+
+  it('does not forget withheld deletions when the index cannot be asked', () => {
+    const unknown = facts('users', { withheldInIndex: null, progress: progress({ withheld: 1 }) });
+    expect(statusOf([unknown]).headline).toBe('needs a person: 1 deletion is withheld in users');
+  });
+
+  it('does not call for a person once the index says that they were released', () => {
+    expect(statusOf([facts('users', { progress: progress({ withheld: 51 }) })]).state).toBe('well');
+  });
+
+  it('says that nothing is mirrored yet', () => {
+    expect(statusOf([facts('users', { progress: null })])).toMatchObject({
+      state: 'not-mirrored',
+      headline: 'not mirrored yet',
+    });
+  });
+
+  it('names what the first load has still to read', () => {
+    const status = statusOf([
+      facts('users'),
+      facts('orgs', { progress: progress({ fullAgoMs: null }) }),
+      facts('classes', { progress: null }),
+    ]);
+    expect(status).toMatchObject({
+      state: 'loading',
+      headline: 'first load: 1 of 3 collections are whole, not yet orgs, classes',
+    });
+  });
+
+  it('tells of a daily full pass that did not happen', () => {
+    expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 28 * HOUR_MS }) })])).toMatchObject({
+      state: 'late',
+      headline: 'late: users: its daily full pass was due 5 h ago',
+    });
+  });
+
+  it('does not call a full pass late that began in the night', () => {
+    expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 5 * HOUR_MS }) })]).state).toBe('well');
+  });
+
+  it('tells of deltas that stopped', () => {
+    const behind = progress({ watermarkAgoMs: 3 * HOUR_MS });
+    expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
+      'late: users: changes of the last 3 h are not in',
+    );
+    expect(statusOf([facts('class-students', { progress: behind, hasDelta: false })]).state).toBe('well');
+  });
+});
+
+describe('a collection', () => {
+  it('shows what the last pass did, and rows as of the last complete full pass', () => {
+    const [users] = statusOf([facts('users')]).collections;
+    expect(users).toMatchObject({
+      rows: 598,
+      lastCompleteFullMs: NOW_MS - 4 * HOUR_MS,
+      pass: { mode: 'DELTA', complete: true, seen: 3, published: 2, removed: 1 },
+    });
+  });
+
+  it('does not hide rejects found since the last full pass', () => {
+    const [users] = statusOf([
+      facts('users', { progress: progress({ rejected: 1, rejectedSince: 4 }) }),
+    ]).collections;
+    expect(users?.rejected).toBe(4);
+  });
+});
