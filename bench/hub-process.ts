@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 /** `rollcall hub` in a process of its own. */
 export interface HubProcess extends AsyncDisposable {
@@ -33,10 +34,10 @@ export async function startHub(options: { rows: number; signal: AbortSignal }): 
   const child = spawn(
     process.execPath,
     [
-      ...['--import', join(project, 'scripts', 'end-with-parent.mjs')],
-      ...[join(project, 'bin', 'rollcall.mjs'), '--json', 'hub', '--port', '0'],
-      ...['--students', String(students), '--start', HUB_STARTS_AT],
-    ],
+      '--import',
+      join(project, 'scripts', 'end-with-parent.mjs'),
+      join(project, 'bin', 'rollcall.mjs'),
+    ].concat(['--json', 'hub', '--port', '0'], ['--students', String(students), '--start', HUB_STARTS_AT]),
     { stdio: ['ignore', 'pipe', 'inherit', 'pipe'], env: { ...process.env, ROLLCALL_PARENT_FD: '3' } },
   );
   const gone = once(child, 'exit');
@@ -46,7 +47,7 @@ export async function startHub(options: { rows: number; signal: AbortSignal }): 
   };
   options.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
   try {
-    const addresses = JSON.parse(await firstLine(child.stdout, gone)) as Addresses;
+    const addresses = JSON.parse(await firstLine(child.stdout as Readable, gone)) as Addresses;
     return {
       ...addresses,
       control: (path, body) => askControl(`${addresses.controlUrl}/${path}`, body),
@@ -58,11 +59,11 @@ export async function startHub(options: { rows: number; signal: AbortSignal }): 
   }
 }
 
-async function firstLine(output: AsyncIterable<Buffer>, gone: Promise<unknown>): Promise<string> {
+async function firstLine(output: Readable, gone: Promise<unknown>): Promise<string> {
   const line = async (): Promise<string> => {
     let said = '';
     for await (const piece of output) {
-      said += piece.toString();
+      said += String(piece);
       if (said.includes('\n')) break;
     }
     return said;

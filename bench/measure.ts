@@ -18,7 +18,7 @@ export interface CollectionNumbers {
   readonly floor: {
     readonly parse: Spread;
     readonly parseLossless: Spread;
-    readonly readAndHash: Spread;
+    readonly parseAndRead: Spread;
     readonly fetchAndParse: Spread;
   };
   readonly unchanged: Readonly<Record<IndexKind, PassNumbers>>;
@@ -203,7 +203,7 @@ async function measureUnchanged(
     floor: {
       parse: spreadOf(floors.map(({ parse }) => parse)),
       parseLossless: spreadOf(floors.map(({ parseLossless }) => parseLossless)),
-      readAndHash: spreadOf(floors.map(({ readAndHash }) => readAndHash)),
+      parseAndRead: spreadOf(floors.map(({ parseAndRead }) => parseAndRead)),
       fetchAndParse: spreadOf(floors.map(({ fetchAndParse }) => fetchAndParse)),
     },
     unchanged: {

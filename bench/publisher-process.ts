@@ -97,10 +97,11 @@ async function memory(): Promise<number> {
 
 /** Services that were given are left as they were found. */
 async function cleanUp(): Promise<void> {
-  const { config, kafka, tenant } = assembled();
+  const all = assembled();
+  const { config, kafka } = all;
   const admin = kafka.admin();
   await admin.connect();
-  const topics = [...sessions.keys()].flatMap((id) => tenant(id).topics.map(({ name }) => name));
+  const topics = [...sessions.keys()].flatMap((id) => all.tenant(id).topics.map(({ name }) => name));
   await admin.deleteTopics({ topics });
   await admin.disconnect();
   if (config.redis === undefined) return;

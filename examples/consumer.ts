@@ -1,9 +1,11 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka } from 'kafkajs';
 
-const registry = new SchemaRegistry({ host: process.env['REGISTRY_URL'] ?? 'http://localhost:8081' });
-const kafka = new Kafka({ clientId: 'example', brokers: [process.env['KAFKA_BROKER'] ?? 'localhost:9092'] });
-const consumer = kafka.consumer({ groupId: 'example' }); // kafkajs reads committed records only unless told otherwise
+const { ROLLCALL_KAFKA_BROKERS = 'localhost:9092', ROLLCALL_REGISTRY_URL = 'http://localhost:8081' } =
+  process.env;
+const registry = new SchemaRegistry({ host: ROLLCALL_REGISTRY_URL });
+const kafka = new Kafka({ clientId: 'example', brokers: ROLLCALL_KAFKA_BROKERS.split(',') });
+const consumer = kafka.consumer({ groupId: 'example' }); // kafkajs reads committed records only, unless told otherwise
 await consumer.connect();
 await consumer.subscribe({ topic: 'rollcall.north.absence-versions', fromBeginning: true });
 await consumer.run({

@@ -29,7 +29,9 @@ describe('tail', () => {
       '--json',
     );
     expect(code).toBe(0);
-    const records = lines(stdout).map((line) => JSON.parse(line) as { key: string; value: { sourcedId: string } });
+    const records = lines(stdout).map(
+      (line) => JSON.parse(line) as { key: string; value: { sourcedId: string } },
+    );
     expect(records.map(({ key }) => key).toSorted()).toEqual([...ids].toSorted());
     for (const { key, value } of records) expect(value.sourcedId).toBe(key);
   });
@@ -94,7 +96,11 @@ describe('status', () => {
     expect(code).toBe(0);
     const [north] = (
       JSON.parse(stdout) as {
-        tenants: { state: string; isOwnerAlive: boolean; collections: { collection: string; rows: number }[] }[];
+        tenants: {
+          state: string;
+          isOwnerAlive: boolean;
+          collections: { collection: string; rows: number }[];
+        }[];
       }
     ).tenants;
     expect(north).toMatchObject({ state: 'well', isOwnerAlive: false });
@@ -126,11 +132,20 @@ describe('status', () => {
 
 describe('state show', () => {
   it('says that the index equals the log, with its rows', async () => {
-    const { code, stdout } = await rollcall(tenant.configPath, 'state', 'show', '--collection', 'users', '--json');
+    const { code, stdout } = await rollcall(
+      tenant.configPath,
+      'state',
+      'show',
+      '--collection',
+      'users',
+      '--json',
+    );
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       lasting: true,
-      collections: [{ collection: 'users', besideLog: 'equal', rows: tenant.hub.district.ids('users').length }],
+      collections: [
+        { collection: 'users', besideLog: 'equal', rows: tenant.hub.district.ids('users').length },
+      ],
     });
   });
 
@@ -148,7 +163,11 @@ describe('state show', () => {
   });
 
   it('while Redis is away ends with 1 and the remedy', async () => {
-    const { code, stderr } = await rollcall(tenant.configWith({ redisUrl: `redis://${NOBODY}` }), 'state', 'show');
+    const { code, stderr } = await rollcall(
+      tenant.configWith({ redisUrl: `redis://${NOBODY}` }),
+      'state',
+      'show',
+    );
     expect(code).toBe(1);
     expect(stderr).toContain('redis.url');
   });

@@ -33,7 +33,9 @@ describe('topics', () => {
     expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('5 of 5 missing') });
     const again = await rollcall(tenant.configPath, 'topics', 'list', '--json');
     expect(JSON.parse(again.stdout)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ topic: `${tenant.topicPrefix}.north.users`, exists: false })]),
+      expect.arrayContaining([
+        expect.objectContaining({ topic: `${tenant.topicPrefix}.north.users`, exists: false }),
+      ]),
     );
     const applied = await rollcall(tenant.configPath, 'topics', 'apply');
     expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('5 topics created') });
@@ -64,7 +66,9 @@ describe('topics', () => {
   });
 
   it('apply never changes a partition count: it ends with 1 and says what to do', async () => {
-    const config = tenant.configWith({ kafka: 'replicationFactor: 1\n  partitions: { default: 3, users: 5 }' });
+    const config = tenant.configWith({
+      kafka: 'replicationFactor: 1\n  partitions: { default: 3, users: 5 }',
+    });
     const { code, stdout } = await rollcall(config, 'topics', 'apply');
     expect(code).toBe(1);
     expect(stdout).toContain('it has 3 partitions, the configuration says 5');

@@ -62,7 +62,8 @@ export async function startTestTenant(): Promise<TestTenant> {
       await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
       const { signal } = new AbortController();
       const session = await openSession(assembly.tenant('north').parts, signal);
-      for (const { error } of await passOnce(session, { collections, mode, signal })) if (error !== null) throw error;
+      for (const { error } of await passOnce(session, { collections, mode, signal }))
+        if (error !== null) throw error;
     },
     async [Symbol.asyncDispose]() {
       await hub.stop();

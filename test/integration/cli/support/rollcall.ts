@@ -52,7 +52,8 @@ export function startRollcall(configPath: string, args: readonly string[]): Runn
         tell();
       });
       const gone = ended.then(() => {
-        if (!stdout.includes(text) && !stderr.includes(text)) throw new Error(`it never said "${text}": ${stderr}`);
+        if (!stdout.includes(text) && !stderr.includes(text))
+          throw new Error(`it never said "${text}": ${stderr}`);
       });
       await Promise.race([said, gone]);
     },
