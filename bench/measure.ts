@@ -1,5 +1,6 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CollectionName } from '../src/model/collections.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import { startChild, type Child } from './child-process.ts';
@@ -25,7 +26,7 @@ export interface CollectionNumbers {
   readonly restamped: PassNumbers;
   /** Into empty topics; the first is that of a process that has just started. */
   readonly created: readonly { readonly cpuPerRow: number; readonly rowsPerSecond: number }[];
-  /** Shares of the busy time of an unchanged pass with the index in Redis. */
+  /** Shares of the main thread's busy time in an unchanged pass with the index in Redis. */
   readonly shares: Readonly<Record<Part, number>>;
   /** From 100 rows changed at the hub until their records are committed. */
   readonly deltaMs: Spread;
@@ -33,6 +34,8 @@ export interface CollectionNumbers {
 
 export interface PassNumbers {
   readonly cpuPerRow: Spread;
+  /** Of that, the main thread's. */
+  readonly mainCpuPerRow: Spread;
   /** Times `JSON.parse` of the same pages, measured just before. */
   readonly timesParse: Spread;
   /** Times a plain download with `JSON.parse`, measured just before. */
@@ -110,7 +113,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<BenchNumb
   for (const { collection } of SUBJECTS) {
     bench.say(`${collection}: first pass`);
     for (const kind of KINDS) {
-      const round = await fullPass(publishers[kind], { tenantId, collection, mode: 'FULL' });
+      const round = await onePass(publishers[kind], { tenantId, collection, mode: 'FULL' });
       if (kind === 'redis') created.get(collection)?.push(round);
     }
   }
@@ -124,7 +127,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<BenchNumb
     bench.say('first pass again, for another tenant');
     await publishers.redis.call('own', tenant);
     for (const { collection } of SUBJECTS) {
-      const round = await fullPass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
+      const round = await onePass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
       created.get(collection)?.push(round);
     }
   }
@@ -163,7 +166,7 @@ async function peaks({ publishers }: Processes): Promise<Record<IndexKind, numbe
   return { redis: await publishers.redis.call('memory'), memory: await publishers.memory.call('memory') };
 }
 
-async function fullPass(publisher: Child, request: PassRequest): Promise<PassRound> {
+async function onePass(publisher: Child, request: PassRequest): Promise<PassRound> {
   return publisher.call<PassRound>('pass', request);
 }
 
@@ -217,7 +220,7 @@ async function measureUnchanged(
 }
 
 async function unchangedPass(publisher: Child, request: PassRequest): Promise<PassRound> {
-  const round = await fullPass(publisher, request);
+  const round = await onePass(publisher, request);
   if (round.rowsUnchanged !== round.rowsSeen) {
     throw new Error(`${round.rowsSeen - round.rowsUnchanged} rows changed that should not have`);
   }
@@ -230,6 +233,7 @@ function numbersOf(passes: readonly PassRound[], floors: readonly FloorRound[]):
     spreadOf(cpuPerRow.map((micros, round) => micros / (floors[round]?.[of] ?? Number.NaN)));
   return {
     cpuPerRow: spreadOf(cpuPerRow),
+    mainCpuPerRow: spreadOf(passes.map(({ mainCpuMicros, rowsSeen }) => mainCpuMicros / rowsSeen)),
     timesParse: times('parse'),
     timesFetch: times('fetchAndParse'),
     rowsPerSecond: spreadOf(passes.map(perSecond)),
@@ -246,16 +250,16 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
   const { collection, hubName, change } = subject;
   const ids = (await hub.control<string[]>(`ids/${hubName}`)).slice(0, ROWS_CHANGED);
   const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
-  await fullPass(publisher, { ...request, mode: 'FULL' });
+  await nextHubSecond();
+  await onePass(publisher, { ...request, mode: 'FULL' });
   say(`${collection}: ${ids.length} changed rows`);
   const latenciesMs: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
-    // HTTP dates are whole seconds: a pass in the same second would meet the rows of the round before again.
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await fullPass(publisher, request);
+    await nextHubSecond();
+    await onePass(publisher, request);
     const operations = ids.map((id) => ({ op: 'patch', collection: hubName, id, fields: change(round) }));
     await hub.control('mutate', { operations });
-    const { rowsUpdated, committedMs } = await fullPass(publisher, request);
+    const { rowsUpdated, committedMs } = await onePass(publisher, request);
     if (rowsUpdated !== ids.length || committedMs === null) {
       throw new Error(`${rowsUpdated} of ${ids.length} changed rows of ${collection} were found`);
     }
@@ -263,6 +267,11 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
     if (round > 0) latenciesMs.push(committedMs);
   }
   return spreadOf(latenciesMs);
+}
+
+/** HTTP dates are whole seconds: a delta reaches back to what was stamped in the second in which the pass before began. */
+async function nextHubSecond(): Promise<void> {
+  await delay(1_100);
 }
 
 function configText({ stack, hub }: Bench, kind: IndexKind): string {

@@ -1,10 +1,10 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka } from 'kafkajs';
 
-const { ROLLCALL_KAFKA_BROKERS = 'localhost:9092', ROLLCALL_REGISTRY_URL = 'http://localhost:8081' } =
-  process.env;
-const registry = new SchemaRegistry({ host: ROLLCALL_REGISTRY_URL });
-const kafka = new Kafka({ clientId: 'example', brokers: ROLLCALL_KAFKA_BROKERS.split(',') });
+const registry = new SchemaRegistry({
+  host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
+});
+const kafka = new Kafka({ brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',') });
 const consumer = kafka.consumer({ groupId: 'example' }); // kafkajs reads committed records only, unless told otherwise
 await consumer.connect();
 await consumer.subscribe({ topic: 'rollcall.north.absence-versions', fromBeginning: true });

@@ -48,7 +48,8 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
     lookAtAll(assembly, { tenants, configPath: context.configPath, signal }),
   );
   progress.end();
-  for (const line of findingLines(sections, output.colors)) output.line(line);
+  const { columns } = process.stdout;
+  for (const line of findingLines(sections, { colors: output.colors, columns })) output.line(line);
   const failed = hasFailure(sections);
   output.data({
     ok: !failed,

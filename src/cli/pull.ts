@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { EXIT, RollcallError } from '../errors.ts';
-import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import {
@@ -14,7 +13,7 @@ import {
 import { openSession, passOnce, sleep } from '../pipeline/tenant.ts';
 import { keepHeartbeat, notMirrored } from '../pipeline/worker.ts';
 import { askOwner } from '../state/ask-owner.ts';
-import { chosenTenants } from './chosen-tenants.ts';
+import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -30,7 +29,8 @@ export function pullCommand(): Command {
   return new Command('pull')
     .description(
       'Reads the hub once and publishes what changed. Where a process runs for the tenant, it does the work; ' +
-        'otherwise this command owns the tenant meanwhile.',
+        'otherwise this command owns the tenant meanwhile. Without redis in the configuration it cannot know of a ' +
+        'running process: stop that one first.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
@@ -49,7 +49,7 @@ Examples:
 
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const config = context.loadConfig();
-  const collections = (flags.collection ?? []).map(collectionOrThrow);
+  const collections = (flags.collection ?? []).map(chooseCollection);
   const parameters: PullParameters = { collections, full: flags.full ?? false };
   const progress = context.output.progress();
   const tally = new Map<string, string>();
@@ -57,7 +57,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     showProgress(progress, { tally, tenant, event });
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
   const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
-  for (const { id } of chosenTenants(config, flags.tenant)) {
+  for (const { id } of chooseTenants(config, flags.tenant)) {
     const outcomes = await pullTenant(assembly, {
       tenantId: id,
       parameters,
@@ -70,13 +70,6 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   for (const { tenant, collections: outcomes } of results) show(context.output, tenant, outcomes);
   context.output.data({ tenants: results });
   return exitCode(results.flatMap(({ collections: outcomes }) => outcomes));
-}
-
-function collectionOrThrow(name: string): CollectionName {
-  if (isCollectionName(name)) return name;
-  throw new RollcallError('USAGE_INVALID', `There is no collection ${name}`, {
-    remedy: 'Collections have the names of their topics, such as users, enrollments, absence-versions.',
-  });
 }
 
 interface PullOptions {
@@ -115,7 +108,6 @@ async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<rea
   const ending = new AbortController();
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
-    isOwner: () => true,
     signal: AbortSignal.any([signal, ending.signal]),
   });
   try {

@@ -3,6 +3,7 @@ import { enabledCollections, type TenantConfig } from '../config.ts';
 import { planCatchUp } from '../core/catch-up-plan.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
+import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
@@ -30,7 +31,7 @@ export function stateCommand(): Command {
     .option('--collection <name>', 'of this collection only')
     .addHelpText(
       'after',
-      '\nThe index is only a copy of what the topics say: whatever is wrong with it is put right when the tenant is\nnext taken over ("rollcall run").',
+      '\nThe index is only a copy of what the topics say: whatever is wrong with it is put right when the tenant is\nnext taken over ("rollcall run"). While a process is running, a transaction or two behind is only the time that\nlooking takes.',
     )
     .action(verbAction(showState));
   return new Command('state')
@@ -38,15 +39,18 @@ export function stateCommand(): Command {
     .addCommand(show.summary('where the index stands'));
 }
 
-interface CollectionState {
+interface IndexFacts {
   readonly tenant: string;
   readonly collection: CollectionName;
+  readonly position: IndexPosition | null;
   readonly rows: number;
   readonly rejects: number;
-  readonly position: IndexPosition | null;
-  readonly besideLog: BesideLog;
   readonly withheld: number;
   readonly missing: number;
+}
+
+interface CollectionState extends IndexFacts {
+  readonly besideLog: BesideLog;
 }
 
 async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
@@ -64,15 +68,15 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   }
   refuseIfNotMirrored(tenants, only);
   await withAssembly(config, async (assembly) => {
-    // Asked first: without an index there is nothing to show, however long Kafka takes to answer.
-    await assembly.store.coordination.livingOwner(tenants[0]?.id ?? '');
-    const states: CollectionState[] = [];
-    const log = await readLog(assembly, { tenants, only, signal });
+    const indexes: IndexFacts[] = [];
     for (const tenant of tenants) {
       for (const { name } of enabledCollections(tenant)) {
-        if (only === null || only === name) states.push(await stateOf(assembly, { tenant, name, log }));
+        if (only === null || only === name) indexes.push(await readIndex(assembly, tenant.id, name));
       }
     }
+    // After the index: an owner that goes on meanwhile can only make the log the later of the two, as it always is.
+    const log = await readLog(assembly, { tenants, only, signal });
+    const states = indexes.map((index) => besideTheLog(index, log));
     show(output, { states, trouble: log.trouble });
   });
 }
@@ -90,7 +94,9 @@ interface LogFacts {
   readonly trouble: string | null;
   readonly progress: ReadonlyMap<string, KnownProgress | null>;
   /** Next offset by `<topic>/<partition>`. */
-  readonly nextOffsets: Readonly<Record<string, number>>;
+  readonly nextOffsets: Offsets;
+  /** First offset still there, likewise. */
+  readonly firstOffsets: Offsets;
 }
 
 /** The index can be shown without Kafka, but then nothing can be said of how it stands to the log. */
@@ -111,47 +117,56 @@ async function readLog(
       });
       const existing = new Set(await admin.listTopics());
       const nextOffsets: Record<string, number> = {};
+      const firstOffsets: Record<string, number> = {};
       for (const topic of tenants.flatMap(({ id }) => assembly.tenant(id).topics)) {
         const isWanted = only === null || topic.suffix === only || topic.suffix === 'rejects';
         if (!isWanted || !existing.has(topic.name)) continue;
-        for (const { partition, high } of await fetchOffsets(admin, topic.name)) {
+        for (const { partition, low, high } of await fetchOffsets(admin, topic.name)) {
+          firstOffsets[partitionName(topic.name, partition)] = low;
           nextOffsets[partitionName(topic.name, partition)] = high;
         }
       }
-      return { trouble: null, progress, nextOffsets };
+      return { trouble: null, progress, nextOffsets, firstOffsets };
     });
   } catch (error) {
     signal.throwIfAborted();
-    return { trouble: describeError(error), progress: new Map(), nextOffsets: {} };
+    return { trouble: describeError(error), progress: new Map(), nextOffsets: {}, firstOffsets: {} };
   }
 }
 
-async function stateOf(
+async function readIndex(
   assembly: Assembly,
-  options: { tenant: TenantConfig; name: CollectionName; log: LogFacts },
-): Promise<CollectionState> {
-  const { tenant, name, log } = options;
-  const state = assembly.store.tenant(tenant.id);
-  const index = state.collection(name);
-  const position = await index.position();
-  const known = log.progress.get(tenant.id) ?? null;
-  const progress = known?.progress.get(name) ?? null;
+  tenant: string,
+  collection: CollectionName,
+): Promise<IndexFacts> {
+  const state = assembly.store.tenant(tenant);
+  const index = state.collection(collection);
+  return {
+    tenant,
+    collection,
+    position: await index.position(),
+    rows: await index.count('rows'),
+    rejects: await index.count('rejects'),
+    withheld: (await state.deletions.withheld(collection)).size,
+    missing: (await state.deletions.missing(collection)).size,
+  };
+}
+
+function besideTheLog(index: IndexFacts, log: LogFacts): CollectionState {
+  const { position } = index;
+  const known = log.progress.get(index.tenant) ?? null;
+  const progress = known?.progress.get(index.collection) ?? null;
   const plan = planCatchUp({
     progress,
     index: position,
     transactionIds: known?.transactionIds ?? new Set(),
     nextOffsets: log.nextOffsets,
+    firstOffsets: log.firstOffsets,
     nowMs: Date.now(),
   });
   return {
-    tenant: tenant.id,
-    collection: name,
-    rows: await index.count('rows'),
-    rejects: await index.count('rejects'),
-    position,
+    ...index,
     besideLog: besideLog({ progress, position, plan, isLogKnown: log.trouble === null }),
-    withheld: (await state.deletions.withheld(name)).size,
-    missing: (await state.deletions.missing(name)).size,
   };
 }
 

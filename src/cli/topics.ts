@@ -1,9 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { EXIT } from '../errors.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { fetchOffsets } from '../publisher/topic-offsets.ts';
-import { createMissingTopics, cureTopics, inspectTopics, type TopicFinding } from '../publisher/topics.ts';
+import {
+  createMissingTopics,
+  cureTopics,
+  inspectTopics,
+  type TopicFinding,
+  type WantedTopic,
+} from '../publisher/topics.ts';
 import { chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
@@ -142,11 +149,29 @@ async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFl
       const before = await inspectTopics(admin, wanted);
       await createMissingTopics(admin, before);
       await cureTopics(admin, before);
-      const after = await inspectTopics(admin, wanted);
+      const after = await inspectWhenApplied(admin, { wanted, before });
       showApplied(context.output, before, after);
       return after.every(fits) ? EXIT.ok : EXIT.failed;
     });
   });
+}
+
+const LOOKS = 20;
+const BETWEEN_LOOKS_MS = 150;
+
+/** A broker goes on telling the old settings for a moment after the controller has taken the new ones. */
+async function inspectWhenApplied(
+  admin: Admin,
+  options: { wanted: readonly WantedTopic[]; before: readonly TopicFinding[] },
+): Promise<readonly TopicFinding[]> {
+  const { wanted, before } = options;
+  const hopeless = new Set(before.filter(({ curable }) => !curable).map(({ topic }) => topic.name));
+  for (let look = 1; ; look += 1) {
+    const found = await inspectTopics(admin, wanted);
+    const isApplied = found.every((finding) => fits(finding) || hopeless.has(finding.topic.name));
+    if (isApplied || look === LOOKS) return found;
+    await delay(BETWEEN_LOOKS_MS);
+  }
 }
 
 function showApplied(output: Output, before: readonly TopicFinding[], after: readonly TopicFinding[]): void {

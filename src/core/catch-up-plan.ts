@@ -30,11 +30,13 @@ export function planCatchUp(options: {
   transactionIds: ReadonlySet<string>;
   /** Next offset to be written, by `<topic>/<partition>`, of every topic the collection writes to. */
   nextOffsets: Offsets;
+  /** First offset still there, likewise, where it is known; compaction leaves it where it is. */
+  firstOffsets?: Offsets | undefined;
   nowMs: number;
 }): CatchUpPlan {
-  const { progress, index, transactionIds, nextOffsets, nowMs } = options;
+  const { progress, index, transactionIds, nextOffsets, firstOffsets = {}, nowMs } = options;
   if (progress === null) return { kind: 'rebuild', why: 'the log has no progress yet', dataLost: false };
-  if (!reaches(nextOffsets, progress.offsets)) {
+  if (!reaches(nextOffsets, progress.offsets) || cutOff(firstOffsets, progress.offsets)) {
     return { kind: 'rebuild', why: 'a topic was deleted, recreated or truncated', dataLost: true };
   }
   if (index === null)
@@ -55,4 +57,9 @@ export function planCatchUp(options: {
 
 function reaches(nextOffsets: Offsets, offsets: Offsets): boolean {
   return Object.entries(offsets).every(([partition, last]) => (nextOffsets[partition] ?? 0) > last);
+}
+
+/** Whether a partition begins after all that was committed to it: it was emptied. */
+function cutOff(firstOffsets: Offsets, offsets: Offsets): boolean {
+  return Object.entries(offsets).some(([partition, last]) => (firstOffsets[partition] ?? 0) > last);
 }

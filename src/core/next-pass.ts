@@ -7,7 +7,8 @@ export type NextPass =
   | { readonly kind: 'wait'; readonly atMs: number };
 
 /**
- * A full pass on first start and whenever a daily one is due or was missed; else a delta every so often.
+ * A full pass on first start and whenever a daily one is due or was missed; else a delta every so often. A full pass
+ * that failed or proved nothing waits until `fullNotBeforeMs`, and does not keep deltas from going on.
  * All times are ms since the epoch by the local clock but the watermark, which is the hub's.
  */
 export function nextPass(options: {
@@ -16,18 +17,30 @@ export function nextPass(options: {
   lastFullAtMs: number | null;
   lastPassAtMs: number | null;
   fullDueAtMs: number;
+  fullNotBeforeMs: number;
+  deltaNotBeforeMs: number;
   deltaEveryMs: number;
   /** False where the hub takes no filter for the collection. */
   hasDelta: boolean;
   hubNowMs: number;
   nowMs: number;
 }): NextPass {
-  const { watermarkMs, lastFullAtMs, lastPassAtMs, fullDueAtMs, deltaEveryMs, nowMs } = options;
-  const dueAtMs = lastPassAtMs === null ? nowMs : lastPassAtMs + deltaEveryMs;
-  const isFullDue = watermarkMs === null || lastFullAtMs === null || lastFullAtMs < fullDueAtMs;
-  // A first full pass that proved nothing is no reason to ask without a pause.
-  if (isFullDue && (watermarkMs !== null || dueAtMs <= nowMs)) return { kind: 'pass', mode: 'FULL' };
-  if (dueAtMs > nowMs) return { kind: 'wait', atMs: dueAtMs };
-  if (!options.hasDelta || watermarkMs === null) return { kind: 'wait', atMs: nowMs + deltaEveryMs };
-  return { kind: 'pass', mode: deltaReaches(watermarkMs, options.hubNowMs) ? 'DELTA' : 'FULL' };
+  const { watermarkMs, lastFullAtMs, lastPassAtMs, deltaEveryMs, nowMs } = options;
+  const canDelta = options.hasDelta && watermarkMs !== null;
+  const isFullDue =
+    watermarkMs === null ||
+    lastFullAtMs === null ||
+    lastFullAtMs < options.fullDueAtMs ||
+    (canDelta && !deltaReaches(watermarkMs, options.hubNowMs));
+  if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'pass', mode: 'FULL' };
+  const deltaDueAtMs = Math.max(
+    lastPassAtMs === null ? 0 : lastPassAtMs + deltaEveryMs,
+    options.deltaNotBeforeMs,
+  );
+  if (canDelta && nowMs >= deltaDueAtMs) return { kind: 'pass', mode: 'DELTA' };
+  // In between, what is due is looked at again: the clock may be set, the daily time may come.
+  const wakeAtMs = [nowMs + deltaEveryMs];
+  if (canDelta) wakeAtMs.push(deltaDueAtMs);
+  if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);
+  return { kind: 'wait', atMs: Math.min(...wakeAtMs) };
 }

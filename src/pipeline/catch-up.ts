@@ -34,7 +34,7 @@ export async function catchUp(
   ownership: Ownership,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CollectionName, WriterStart>> {
-  const nextOffsets = await readNextOffsets(parts);
+  const { nextOffsets, firstOffsets } = await readEnds(parts);
   const starts = new Map<CollectionName, WriterStart>();
   const behind: Behind[] = [];
   for (const collection of parts.collections) {
@@ -46,6 +46,7 @@ export async function catchUp(
       index: position,
       transactionIds: ownership.transactionIds,
       nextOffsets,
+      firstOffsets,
       nowMs: parts.now(),
     });
     if (plan.kind === 'current' && position !== null) {
@@ -120,15 +121,18 @@ function report(
   });
 }
 
-async function readNextOffsets(parts: CatchUpParts): Promise<Offsets> {
+async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; firstOffsets: Offsets }> {
   const topics: TopicSuffix[] = [...parts.collections, 'rejects'];
-  const next: Record<string, number> = {};
+  const nextOffsets: Record<string, number> = {};
+  const firstOffsets: Record<string, number> = {};
   for (const { topic, partitions } of await parts.log.ranges(topics)) {
-    for (const [partition, { high }] of partitions.entries()) {
-      next[partitionName(topicName(parts, topic), partition)] = high;
+    for (const [partition, { low, high }] of partitions.entries()) {
+      const name = partitionName(topicName(parts, topic), partition);
+      nextOffsets[name] = high;
+      firstOffsets[name] = low;
     }
   }
-  return next;
+  return { nextOffsets, firstOffsets };
 }
 
 /** One reading for all: joining a consumer group costs more than the records of most collections. */

@@ -9,6 +9,7 @@ import { runPass, type PassParts, type PassResult } from './pass.ts';
 const LONGEST_RETRY_MS = 300_000;
 const SHORTEST_RETRY_MS = 1_000;
 const READY_POLL_MS = 500;
+const DAY_MS = 24 * 3_600_000;
 
 export interface RunnerParts {
   readonly collection: CollectionName;
@@ -40,8 +41,11 @@ export class CollectionRunner {
   #wake: () => void = () => undefined;
   #lastPassAtMs: number | null = null;
   #lastFullAtMs: number | null;
-  #failures = 0;
-  #notOfferedUntilMs: number | null = null;
+  /** In a row, by mode: a full pass that cannot be had says little about deltas. */
+  readonly #failures: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
+  readonly #notBeforeMs: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
+  #saidNotOffered = false;
+  #ended: { readonly error: unknown } | null = null;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -56,8 +60,9 @@ export class CollectionRunner {
     return this.#parts.hasParents;
   }
 
-  /** A pass as soon as the one at hand is over. Rejects with what the pass fails with. */
+  /** A pass as soon as the one at hand is over. Rejects with what the pass, or the whole session, fails with. */
   demand(mode: PassMode): Promise<PassResult> {
+    if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<PassResult>();
     this.#demands.push({ mode, done });
     this.#wake();
@@ -72,17 +77,23 @@ export class CollectionRunner {
         if (demand === undefined) await this.#whatIsDue(signal);
         else await this.#meet(demand, signal);
       }
-    } finally {
-      for (const { done } of this.#demands) done.reject(signal.reason as Error);
+      this.#end(signal.reason);
+    } catch (error) {
+      this.#end(error);
+      throw error;
     }
+  }
+
+  #end(error: unknown): void {
+    this.#ended = { error };
+    for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
   }
 
   async #meet(demand: Demand, signal: AbortSignal): Promise<void> {
     try {
       demand.done.resolve(await this.once(demand.mode, signal));
     } catch (error) {
-      demand.done.reject(error);
-      demand.done.promise.catch(() => undefined);
+      demand.done.reject(asError(error));
       if (concernsTenant(error)) throw error;
     }
   }
@@ -94,15 +105,13 @@ export class CollectionRunner {
       await this.#rest(READY_POLL_MS, signal);
       return;
     }
-    if (this.#notOfferedUntilMs !== null && lastFullPullDue(fullPull, nowMs) <= this.#notOfferedUntilMs) {
-      await this.#rest(deltaEveryMs, signal);
-      return;
-    }
     const next = nextPass({
       watermarkMs: pass.writer.progress?.watermarkMs ?? null,
       lastFullAtMs: this.#lastFullAtMs,
       lastPassAtMs: this.#lastPassAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
+      fullNotBeforeMs: this.#notBeforeMs.FULL,
+      deltaNotBeforeMs: this.#notBeforeMs.DELTA,
       deltaEveryMs,
       hasDelta,
       hubNowMs: nowMs + (pass.clock.skewMs ?? 0),
@@ -113,11 +122,10 @@ export class CollectionRunner {
       return;
     }
     try {
-      const result = await this.once(next.mode, signal);
-      if (result.kind === 'suspect') await this.#rest(this.#retryInMs(), signal);
+      await this.once(next.mode, signal);
     } catch (error) {
+      // When to try again has been noted; until then something else may be due.
       if (signal.aborted || concernsTenant(error)) throw error;
-      await this.#rest(this.#retryInMs(), signal);
     }
   }
 
@@ -139,6 +147,10 @@ export class CollectionRunner {
     const deltas = this.#deltasUntil(done.signal, both).catch((error: unknown) => broken.abort(error));
     try {
       return await this.#pass('FULL', both);
+    } catch (error) {
+      // What concerns the tenant ends the delta at hand as well.
+      if (concernsTenant(error)) broken.abort(error);
+      throw error;
     } finally {
       done.abort();
       await deltas;
@@ -167,9 +179,14 @@ export class CollectionRunner {
     emit({ type: 'pass-started', collection, mode });
     try {
       const result = await runPass(pass, mode, signal);
-      // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
-      this.#failures = result.kind === 'suspect' ? this.#failures + 1 : 0;
-      this.#notOfferedUntilMs = null;
+      if (result.kind === 'suspect') {
+        // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
+        this.#postpone(mode);
+      } else {
+        this.#failures[mode] = 0;
+        this.#notBeforeMs[mode] = 0;
+        this.#saidNotOffered = false;
+      }
       // After a full pass, which may have taken long, from its end on: the hub needs its rest.
       this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
       if (mode === 'FULL' && result.kind === 'complete') this.#lastFullAtMs = startedAtMs;
@@ -186,39 +203,42 @@ export class CollectionRunner {
       });
       return result;
     } catch (error) {
-      if (!signal.aborted) this.#noteFailure(error, mode, startedAtMs);
+      const durationMs = now() - startedAtMs;
+      if (signal.aborted) emit({ type: 'pass-stopped', collection, mode, durationMs });
+      else this.#noteFailure(error, { mode, durationMs });
       throw error;
     }
   }
 
-  #noteFailure(error: unknown, mode: PassMode, startedAtMs: number): void {
-    const { collection, emit } = this.#parts;
-    if (error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED') {
-      if (this.#notOfferedUntilMs === null) emit({ type: 'not-offered', collection });
-      this.#notOfferedUntilMs = startedAtMs;
+  #noteFailure(error: unknown, pass: { mode: PassMode; durationMs: number }): void {
+    const { collection, emit, fullPull, now } = this.#parts;
+    const { writer } = this.#parts.pass;
+    const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
+    // Where rows are known, a 404 is a gateway's bad minute like any other.
+    if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
+      emit({ type: 'not-offered', collection, ...pass, isNews: !this.#saidNotOffered });
+      this.#saidNotOffered = true;
+      this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;
     }
-    this.#failures += 1;
-    emit({
-      type: 'pass-failed',
-      collection,
-      mode,
-      error,
-      durationMs: this.#parts.now() - startedAtMs,
-      retryInMs: concernsTenant(error) ? null : this.#retryInMs(),
-    });
+    const retryInMs = concernsTenant(error) ? null : this.#postpone(pass.mode);
+    emit({ type: 'pass-failed', collection, error, ...pass, retryInMs });
   }
 
-  /** Between half and all of a time that doubles with each failure in a row. */
-  #retryInMs(): number {
-    const { deltaEveryMs, random } = this.#parts;
+  /** Notes one more failure in a row; returns for how long such a pass is not tried again, ms. */
+  #postpone(mode: PassMode): number {
+    const { deltaEveryMs, now, random } = this.#parts;
+    this.#failures[mode] += 1;
     const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
-    const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures - 1, 10));
-    return Math.round(Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2)));
+    const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures[mode] - 1, 10));
+    const retryInMs = Math.round(Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2)));
+    this.#notBeforeMs[mode] = now() + retryInMs;
+    return retryInMs;
   }
 
   /** Sleeps, unless something is demanded. */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#demands.length > 0) return;
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     await this.#parts.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
@@ -229,4 +249,8 @@ export class CollectionRunner {
 function concernsTenant(error: unknown): boolean {
   if (!(error instanceof RollcallError)) return true;
   return !error.code.startsWith('HUB_');
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('the session ended');
 }

@@ -75,6 +75,8 @@ export class CollectionWriter {
   readonly #publishedAt = new Map<string, number>();
   readonly #overlay: Record<IndexArea, Map<string, Buffer | null>> = { rows: new Map(), rejects: new Map() };
   #stamp = 0;
+  /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
+  #failure: { readonly error: unknown } | null = null;
   #progress: Progress | null;
   #indexed: string;
   #records: OutgoingRecord[] = [];
@@ -125,7 +127,7 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes wait in memory until {@link flush}. */
   accept(pass: ActivePass, page: { readings: readonly KeyedReading[]; stamp: number }): Promise<PageTally> {
-    return this.#mutex.run(async () => {
+    return this.#run(async () => {
       const rows = await this.#lookUp('rows', rowKeys(page.readings));
       const rejectsMatter =
         this.#known.rejects > 0 || page.readings.some(({ reading }) => reading.kind === 'reject');
@@ -155,7 +157,7 @@ export class CollectionWriter {
 
   /** Removals that a pass has settled on, but for keys met since (invariant 3). Returns how many were noted. */
   remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<number> {
-    return this.#mutex.run(async () => {
+    return this.#run(async () => {
       const seen = area === 'rows' ? pass.seen : pass.seenRejects;
       const hashes = await this.#lookUp(area, keys);
       let removed = 0;
@@ -171,7 +173,7 @@ export class CollectionWriter {
 
   /** Which readings differ from what is known of their keys; those of unknown keys are left out. */
   differing(readings: readonly KeyedReading[]): Promise<KeyedReading[]> {
-    return this.#mutex.run(async () => {
+    return this.#run(async () => {
       const known = await this.#lookUp('rows', rowKeys(readings));
       return readings.filter(({ key, reading }) => {
         const before = key === null ? null : this.#knownHash('rows', key, known);
@@ -180,9 +182,17 @@ export class CollectionWriter {
     });
   }
 
+  /**
+   * Whether a full pass has met every known row: it met as many as are known, and none that might not be among them.
+   * False says nothing; {@link unseen} finds out by reading the whole index.
+   */
+  hasMetAll({ seen, seenRejects, stats }: ActivePass): boolean {
+    return seen?.size === this.#known.rows && seenRejects?.size === 0 && stats.rowsOvertaken === 0;
+  }
+
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
   unseen(area: IndexArea, seen: SeenKeys): Promise<string[]> {
-    return this.#mutex.run(async () => {
+    return this.#run(async () => {
       const found = new Set<string>();
       for await (const batch of this.#parts.index.keys(area)) {
         for (const key of batch) if (!seen.has(key)) found.add(key);
@@ -193,7 +203,7 @@ export class CollectionWriter {
 
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
   flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
-    return this.#mutex.run(async () => {
+    return this.#run(async () => {
       if (this.#records.length === 0 && completion === null) return;
       const changes = this.#changes;
       const { progress, committedAtMs } = await this.#parts.commit({
@@ -213,6 +223,19 @@ export class CollectionWriter {
       this.#indexed = progress.transactionId;
       this.#progress = progress;
       this.#startTransaction();
+    });
+  }
+
+  /** One after another; and none any more once log or index has failed. */
+  #run<T>(task: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(async () => {
+      if (this.#failure !== null) throw this.#failure.error;
+      try {
+        return await task();
+      } catch (error) {
+        this.#failure = { error };
+        throw error;
+      }
     });
   }
 

@@ -15,6 +15,8 @@ export interface DeletionParts {
   readonly memory: DeletionMemory;
   /** Every collection of the tenant: what one withholds, all withhold. */
   readonly tenantCollections: readonly CollectionName[];
+  /** Rows known now, of any of them. */
+  readonly knownRows: (collection: CollectionName) => number;
   readonly limits: GuardLimits;
   /** Which of these keys the hub still has; throws when that cannot be told. */
   readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -60,25 +62,33 @@ export async function settleDeletions(
   },
 ): Promise<DeletionResult> {
   const { collection, writer, memory } = parts;
-  const { completeness } = judged;
-  if (pass.seen === null) return { withheld: 0, wantsSecondPass: false };
+  const { completeness, knownRowsBefore } = judged;
+  const { seen } = pass;
+  if (seen === null) return { withheld: 0, wantsSecondPass: false };
+  // What this pass met was not missed by two passes in a row.
+  const waited = await memory.missing(collection);
+  const missedBefore = new Map([...waited].filter(([key]) => !seen.has(key)));
   if (completeness.kind === 'unproven') {
+    await memory.setMissing(collection, missedBefore);
     parts.say({ kind: 'unproven', collection, why: completeness.why });
     return { withheld: (await memory.withheld(collection)).size, wantsSecondPass: false };
   }
-  const candidates = await writer.unseen('rows', pass.seen);
-  const missedBefore = await memory.missing(collection);
+  const candidates = writer.hasMetAll(pass) ? [] : await writer.unseen('rows', seen);
+  // One answer without content is no more proof than one without rows: the next pass must say the same.
+  const emptied = judged.emptied.filter(({ key }) => key !== null && waited.has(key));
+  const emptiedOnce = judged.emptied.flatMap(({ key }) => (key !== null && !waited.has(key) ? [key] : []));
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
-  const losses = [...countable, ...judged.emptied.flatMap(({ key }) => key ?? [])];
-  const why = await whyHoldBack(parts, losses.length, judged.knownRowsBefore);
+  const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
+  const why = await whyHoldBack(parts, losses.length, knownRowsBefore);
   if (why !== null) {
+    await memory.setMissing(collection, missedBefore);
     await withhold(parts, losses);
     parts.say({ kind: 'withheld', collection, rows: losses.length, why });
     return { withheld: losses.length, wantsSecondPass: false };
   }
   await memory.setWithheld(collection, new Map());
-  await writer.accept(pass, { readings: judged.emptied, stamp: writer.stamp() });
+  await writer.accept(pass, { readings: emptied, stamp: writer.stamp() });
 
   const triage = triageCandidates({
     candidates,
@@ -89,10 +99,11 @@ export async function settleDeletions(
   const asked = await confirm(parts, triage.confirm);
   // What could not be asked for is gone only if two passes missed it.
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
-  const waiting = [...triage.wait, ...asked.unanswered.filter((key) => !missedBefore.has(key))];
+  const unaskedOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
+  const waiting = [...triage.wait, ...unaskedOnce, ...emptiedOnce];
   await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
   const removed = await writer.remove(pass, 'rows', [...triage.remove, ...asked.gone, ...unaskedTwice]);
-  const lost = removed + judged.emptied.length;
+  const lost = removed + emptied.length;
   if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
   if (waiting.length > 0) {
     const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
@@ -108,15 +119,22 @@ async function whyHoldBack(
 ): Promise<string | null> {
   if (deletions === 0) return null;
   const today = await parts.memory.removedOn(parts.today());
-  const own = whyWithhold(
-    { deletions, deletedEarlierToday: today.get(parts.collection) ?? 0, knownRows },
-    parts.limits,
-  );
+  const deletedEarlierToday = today.get(parts.collection) ?? 0;
+  const own = whyWithhold({ deletions, deletedEarlierToday, knownRows }, parts.limits);
   if (own !== null) return own;
   for (const other of parts.tenantCollections) {
     if (other === parts.collection) continue;
-    const waiting = await parts.memory.withheld(other);
-    if (waiting.size > 0) return `deletions of ${other} wait for a person`;
+    const { size } = await parts.memory.withheld(other);
+    // Held back for its own sake, and not only because a third one is: else two could hold each other for ever.
+    const tripped = whyWithhold(
+      {
+        deletions: size,
+        deletedEarlierToday: today.get(other) ?? 0,
+        knownRows: parts.knownRows(other),
+      },
+      parts.limits,
+    );
+    if (tripped !== null) return `deletions of ${other} wait for a person`;
   }
   return null;
 }

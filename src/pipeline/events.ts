@@ -41,7 +41,20 @@ export type PipelineEvent =
       readonly durationMs: number;
       readonly retryInMs: number | null;
     }
-  | { readonly type: 'not-offered'; readonly collection: CollectionName }
+  | {
+      readonly type: 'not-offered';
+      readonly collection: CollectionName;
+      readonly mode: PassMode;
+      readonly durationMs: number;
+      readonly isNews: boolean;
+    }
+  /** Broken off from outside: the process is ending, or the tenant is owned anew. */
+  | {
+      readonly type: 'pass-stopped';
+      readonly collection: CollectionName;
+      readonly mode: PassMode;
+      readonly durationMs: number;
+    }
   | {
       readonly type: 'committed';
       readonly collection: CollectionName;

@@ -116,6 +116,7 @@ function createRunner(options: {
       writer,
       memory: parts.state.deletions,
       tenantCollections: parts.collections.map((each) => each.name),
+      knownRows: (other) => options.writers.get(other)?.knownRows ?? 0,
       limits: parts.guard,
       findExisting: (keys) => source.findExisting(keys, signal),
       today: () => localDate(parts.now(), fullPull.timeZone),

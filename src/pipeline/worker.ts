@@ -34,7 +34,8 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
   const ending = new AbortController();
   const alive = AbortSignal.any([signal, ending.signal]);
   let session: TenantSession | null = null;
-  const heartbeat = keepHeartbeat(assembly, { tenantId, isOwner: () => session !== null, signal: alive });
+  // From before it owns the tenant: a command that comes now must wait for it, not fence it.
+  const heartbeat = keepHeartbeat(assembly, { tenantId, signal: alive });
   const requests = serveRequests({
     coordination: assembly.store.coordination,
     tenantId,
@@ -60,17 +61,15 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
 /** Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7). */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
-  options: { tenantId: string; isOwner: () => boolean; signal: AbortSignal },
+  options: { tenantId: string; signal: AbortSignal },
 ): Promise<void> {
   const ownedSinceMs = Date.now();
   const sign = { owner: assembly.owner, ownedSinceMs, info: { host: hostname(), pid: String(process.pid) } };
   while (!options.signal.aborted) {
-    if (options.isOwner()) {
-      await assembly.store.coordination
-        .announce(options.tenantId, sign, HEARTBEAT_LASTS_MS)
-        .catch(() => undefined);
-    }
-    await sleep(options.isOwner() ? HEARTBEAT_EVERY_MS : 500, options.signal).catch(() => undefined);
+    await assembly.store.coordination
+      .announce(options.tenantId, sign, HEARTBEAT_LASTS_MS)
+      .catch(() => undefined);
+    await sleep(HEARTBEAT_EVERY_MS, options.signal).catch(() => undefined);
   }
 }
 

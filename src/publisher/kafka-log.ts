@@ -361,6 +361,9 @@ function withLastOffsets(
     const count = counts.get(name);
     if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
     counts.delete(name);
+    // A topic that was recreated counts from 0 again; committed, that would pass for a continuation.
+    if (Number(baseOffset) <= (result[name] ?? -1))
+      throw new Error(`${name} has lost what was written to it`);
     result[name] = Number(baseOffset) + count - 1;
   }
   if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);

@@ -67,6 +67,8 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       return;
     }
     case 'pass-failed':
+    case 'pass-stopped':
+    case 'not-offered':
       metrics.passEnded(
         { tenant, collection: event.collection },
         { mode: event.mode, seconds: event.durationMs / 1000, completedAtMs: null },
@@ -196,7 +198,7 @@ function log(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       return;
     }
     case 'not-offered':
-      logger.warn(
+      logger[event.isNews ? 'warn' : 'debug'](
         { collection: event.collection },
         'the hub does not offer this collection; the others go on',
       );

@@ -1,7 +1,7 @@
 import { RollcallError } from '../../errors.ts';
 import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 import type { Output } from '../output.ts';
-import { countOf, printable } from '../words.ts';
+import { countOf, printable, wrapText } from '../words.ts';
 
 /** `warning`: it works, but somebody should know. */
 export type Level = 'ok' | 'warning' | 'failure';
@@ -54,26 +54,36 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-/** The sections as aligned lines, and a last line that sums them up. */
-export function findingLines(sections: readonly Section[], colors: Output['colors']): string[] {
+/** The sections as aligned lines, and a last line that sums them up. `columns`: width of the terminal, if it is one. */
+export function findingLines(
+  sections: readonly Section[],
+  options: { colors: Output['colors']; columns?: number | undefined },
+): string[] {
+  const { colors, columns = Number.POSITIVE_INFINITY } = options;
   return [
-    ...sections.flatMap((section) => [...sectionLines(section, colors), '']),
+    ...sections.flatMap((section) => [...sectionLines(section, { colors, columns }), '']),
     summaryLine(sections, colors),
   ];
 }
 
-function sectionLines({ title, findings }: Section, colors: Output['colors']): string[] {
+function sectionLines(
+  { title, findings }: Section,
+  { colors, columns }: { colors: Output['colors']; columns: number },
+): string[] {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const indent = ' '.repeat(width + 6);
+  const wrapped = (text: string, room: number): string[] => wrapText(printable(text), columns - room);
   return [
     colors.bold(title),
     ...findings.flatMap(({ level, subject, text, remedy }) => {
       const { mark, color } = MARKS[level];
-      const indent = ' '.repeat(width + 6);
-      const [first = '', ...rest] = text.split('\n').map(printable);
+      const [first = '', ...rest] = text.split('\n').flatMap((line) => wrapped(line.trim(), indent.length));
+      const [todo, ...more] = remedy === undefined ? [] : wrapped(remedy, indent.length + 2);
       return [
         `  ${colors[color](mark)} ${subject.padEnd(width)}  ${first}`,
-        ...rest.map((line) => `${indent}${line.trim()}`),
-        ...(remedy === undefined ? [] : [`${indent}${colors.cyan('→')} ${printable(remedy)}`]),
+        ...rest.map((line) => `${indent}${line}`),
+        ...(todo === undefined ? [] : [`${indent}${colors.cyan('→')} ${todo}`]),
+        ...more.map((line) => `${indent}  ${line}`),
       ];
     }),
   ];

@@ -1,5 +1,5 @@
-import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { connectAdmin } from './support/connect-admin.ts';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall } from './support/rollcall.ts';
 
@@ -31,11 +31,7 @@ describe('check', () => {
     expect(stdout).toMatch(/✓ \d+ checks, nothing failed\n$/);
     expect(stdout).toContain('5 will be created at the start');
     expect(code).toBe(0);
-    const admin = new Kafka({
-      brokers: inject('stack').kafkaBrokers,
-      logLevel: logLevel.NOTHING,
-    }).admin();
-    await admin.connect();
+    const admin = await connectAdmin();
     const topics = await admin.listTopics();
     const groups = await admin.listGroups();
     await admin.disconnect();

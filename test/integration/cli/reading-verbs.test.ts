@@ -56,7 +56,14 @@ describe('tail', () => {
     const [id = ''] = tenant.hub.district.ids('courses');
     const { stdout } = await rollcall(
       tenant.configPath,
-      ...['tail', 'courses', '--from-beginning', '--key', id, '--values', '--limit', '1'],
+      'tail',
+      'courses',
+      '--from-beginning',
+      '--key',
+      id,
+      '--values',
+      '--limit',
+      '1',
     );
     expect(lines(stdout)).toHaveLength(1);
     expect(stdout).toContain(`"sourcedId":"${id}"`);
@@ -65,7 +72,13 @@ describe('tail', () => {
   it('progress tells how far passes are', async () => {
     const { stdout } = await rollcall(
       tenant.configPath,
-      ...['tail', 'progress', '--from-beginning', '--key', 'users', '--limit', '1'],
+      'tail',
+      'progress',
+      '--from-beginning',
+      '--key',
+      'users',
+      '--limit',
+      '1',
     );
     expect(stdout).toMatch(/users {2}#1 FULL .*seen \d+, published \d+/);
   });
@@ -122,11 +135,18 @@ describe('status', () => {
     await rollcall(tenant.configPath, 'status');
     expect(tenant.hub.requests.all()).toEqual([]);
   });
+});
 
-  it('names Kafka when that is away', async () => {
-    const { code, stderr } = await rollcall(tenant.configWith({ brokers: NOBODY }), 'status');
-    expect(code).toBe(1);
-    expect(stderr).toContain('kafka.brokers');
+describe('Kafka that is away', () => {
+  it('is named with the remedy by every verb that needs it, without a stack trace', async () => {
+    const config = tenant.configWith({ brokers: NOBODY });
+    const verbs = [['status'], ['tail', 'users'], ['topics', 'list'], ['topics', 'apply']];
+    const ended = await Promise.all(verbs.map((verb) => rollcall(config, ...verb)));
+    for (const { code, stdout, stderr } of ended) {
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain('kafka.brokers');
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
   });
 });
 

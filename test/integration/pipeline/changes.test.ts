@@ -170,7 +170,12 @@ describe('changes', () => {
     });
     const { district, clock } = mirror.hub;
     const [id = ''] = district.ids('users');
-    district.patch('users', id, { givenName: 'Ada', familyName: 'Lovelace', 'x-secret': 'fox', email: 'a@b.no' });
+    district.patch('users', id, {
+      givenName: 'Ada',
+      familyName: 'Lovelace',
+      'x-secret': 'fox',
+      email: 'a@b.no',
+    });
     await mirror.full();
     const value = (await mirror.view('users')).get(id)?.value;
     expect(value).toMatchObject({ familyName: null, email: 'a@b.no' });
@@ -217,5 +222,7 @@ function disabledBut(...names: string[]): Record<string, { enabled: boolean }> {
     'absence-summaries',
     'absence-versions',
   ];
-  return Object.fromEntries(all.filter((name) => !names.includes(name)).map((name) => [name, { enabled: false }]));
+  return Object.fromEntries(
+    all.filter((name) => !names.includes(name)).map((name) => [name, { enabled: false }]),
+  );
 }

@@ -106,7 +106,9 @@ describe('the first load', () => {
         resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
       });
       for (const { resourceName, configEntries } of resources) {
-        const entries = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]));
+        const entries = new Map(
+          configEntries.map(({ configName, configValue }) => [configName, configValue]),
+        );
         expect({
           topic: resourceName,
           policy: entries.get('cleanup.policy'),
@@ -141,7 +143,9 @@ describe('the first load', () => {
 
   it('says in progress up to where a reader must go to hold everything', () => {
     for (const collection of collections) {
-      const own = records.filter(({ topic, key }) => topic === mirror.topic('progress') && key === collection);
+      const own = records.filter(
+        ({ topic, key }) => topic === mirror.topic('progress') && key === collection,
+      );
       const last = own.at(-1)?.value as {
         complete: boolean;
         sequence: number;

@@ -53,7 +53,9 @@ async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
 /** How the collections were caught up at the last start. */
 function caughtUp(mirror: Mirror): Map<string, string> {
   return new Map(
-    mirror.events.flatMap((event) => (event.type === 'caught-up' ? [[event.collection, event.how] as const] : [])),
+    mirror.events.flatMap((event) =>
+      event.type === 'caught-up' ? [[event.collection, event.how] as const] : [],
+    ),
   );
 }
 
@@ -65,7 +67,12 @@ describe('an index that was lost', () => {
     const ends = await mirror.ends();
     await redis.flush();
     await mirror.restart();
-    expect(caughtUp(mirror)).toEqual(new Map([['users', 'rebuilt'], ['orgs', 'rebuilt']]));
+    expect(caughtUp(mirror)).toEqual(
+      new Map([
+        ['users', 'rebuilt'],
+        ['orgs', 'rebuilt'],
+      ]),
+    );
     expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
     await mirror.full();
     expect(await mirror.since(ends)).toEqual([]);
@@ -126,7 +133,9 @@ describe('an index that was lost', () => {
     expect(failed?.error).toMatchObject({ code: 'INDEX_DIVERGED' });
     await mirror.restart();
     await mirror.delta();
-    const names = (await mirror.records('users')).filter(({ key }) => key === id).map(({ value }) => value?.['givenName']);
+    const names = (await mirror.records('users'))
+      .filter(({ key }) => key === id)
+      .map(({ value }) => value?.['givenName']);
     expect(names).toEqual([nameA, 'B', nameA]);
   });
 
@@ -144,7 +153,8 @@ describe('an index that was lost', () => {
     await mirror.restart();
     expect(await indexAgainstLog(mirror, 'orgs')).toEqual([]);
     await mirror.full();
-    const valuesOf = async () => (await mirror.records('orgs')).filter(({ key }) => key === id).map(({ value }) => value === null);
+    const valuesOf = async () =>
+      (await mirror.records('orgs')).filter(({ key }) => key === id).map(({ value }) => value === null);
     expect(await valuesOf()).toEqual([false, true]);
     district.put('orgs', row);
     await mirror.delta();
@@ -157,7 +167,12 @@ describe('an index that was lost', () => {
     await mirror.full();
     const ends = await mirror.ends();
     await mirror.restart();
-    expect(caughtUp(mirror)).toEqual(new Map([['users', 'rebuilt'], ['orgs', 'rebuilt']]));
+    expect(caughtUp(mirror)).toEqual(
+      new Map([
+        ['users', 'rebuilt'],
+        ['orgs', 'rebuilt'],
+      ]),
+    );
     expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
     await mirror.full();
     expect(await mirror.since(ends)).toEqual([]);

@@ -25,7 +25,9 @@ async function recreateTopic(topic: string): Promise<void> {
       () =>
         admin.createTopics({
           waitForLeaders: true,
-          topics: [{ topic, numPartitions: before.partitions, replicationFactor: 1, configEntries: before.settings }],
+          topics: [
+            { topic, numPartitions: before.partitions, replicationFactor: 1, configEntries: before.settings },
+          ],
         }),
       20_000,
     );
@@ -53,7 +55,10 @@ async function truncateTopic(topic: string): Promise<void> {
       });
     const others = settings.filter(({ name }) => name !== 'cleanup.policy');
     await alter([...others, { name: 'cleanup.policy', value: 'delete' }]);
-    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({ partition, offset: '-1' }));
+    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({
+      partition,
+      offset: '-1',
+    }));
     await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
     await alter(settings);
   });
@@ -80,8 +85,9 @@ describe('a topic that lost its records under a living index', () => {
     const rows = (await mirror.view('users')).size;
     const orgsBefore = await mirror.records('orgs');
     await lose(mirror);
+    const before = mirror.events.length;
     await mirror.restart();
-    expect(mirror.events).toContainEqual(
+    expect(mirror.events.slice(before)).toContainEqual(
       expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt', rows: 0 }),
     );
     // What is due is a full pass, whatever is asked for: the watermark went with the records.

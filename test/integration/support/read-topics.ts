@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type KafkaMessage } from 'kafkajs';
+import { highWatermarks } from './high-watermarks.ts';
 
 /** Where the topics and their schemas are. */
 export interface Servers {
@@ -26,6 +27,7 @@ export interface TopicRecord {
 export type EndOffsets = Readonly<Record<string, number>>;
 
 const STALLED_AFTER_MS = 30_000;
+const OPEN_TRANSACTION_AFTER_MS = 5_000;
 
 function consumerKafka(servers: Servers): Kafka {
   return new Kafka({
@@ -36,22 +38,36 @@ function consumerKafka(servers: Servers): Kafka {
   });
 }
 
-/** Where the topics end now. Topics that do not exist are left out. */
+/**
+ * Where the topics end now for a read_committed reader. Topics that do not exist are left out. A commit is told
+ * before its markers stand everywhere: they are waited for, unless a transaction stays open.
+ */
 export async function endOffsetsAt(servers: Servers, topics: readonly string[]): Promise<EndOffsets> {
   const admin = consumerKafka(servers).admin();
   await admin.connect();
   try {
     const existing = new Set(await admin.listTopics());
-    const ends: Record<string, number> = {};
-    for (const topic of topics.filter((name) => existing.has(name))) {
-      for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
-        ends[`${topic}/${partition}`] = Number(high);
-      }
+    const wanted = topics.filter((name) => existing.has(name));
+    const giveUpAtMs = performance.now() + OPEN_TRANSACTION_AFTER_MS;
+    for (;;) {
+      const committed = await committedEnds(admin, wanted);
+      const written = await highWatermarks(servers.kafkaBrokers, Object.keys(committed));
+      const isSettled = Object.entries(committed).every(([name, end]) => end === (written[name] ?? end));
+      if (isSettled || performance.now() > giveUpAtMs) return committed;
     }
-    return ends;
   } finally {
     await admin.disconnect();
   }
+}
+
+async function committedEnds(admin: Admin, topics: readonly string[]): Promise<Record<string, number>> {
+  const ends: Record<string, number> = {};
+  for (const topic of topics) {
+    for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
+      ends[`${topic}/${partition}`] = Number(high);
+    }
+  }
+  return ends;
 }
 
 /** All committed records from the beginning to what is the end now, by topic, partition and offset. */

@@ -35,6 +35,7 @@ function plan(changes: Partial<Parameters<typeof planCatchUp>[0]>) {
     index: INDEX,
     transactionIds: new Set(['tx-5', 'tx-7']),
     nextOffsets: { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.users/2': 0, 'p.t.rejects/0': 4 },
+    firstOffsets: { 'p.t.users/0': 0, 'p.t.users/1': 0, 'p.t.users/2': 0, 'p.t.rejects/0': 0 },
     nowMs: NOW_MS,
     ...changes,
   });
@@ -76,6 +77,15 @@ describe('planCatchUp', () => {
     for (const index of [INDEX, EARLIER, null]) {
       expect(plan({ nextOffsets, index })).toMatchObject({ kind: 'rebuild', dataLost: true });
     }
+  });
+
+  it('a topic that was emptied is not taken for whole: its end stays where it was', () => {
+    const firstOffsets = { 'p.t.users/0': 11, 'p.t.users/1': 0 };
+    expect(plan({ firstOffsets })).toMatchObject({ kind: 'rebuild', dataLost: true });
+  });
+
+  it('a topic that was emptied and filled again is not filled for ever', () => {
+    expect(plan({ firstOffsets: { 'p.t.users/0': 10, 'p.t.users/1': 20 } })).toEqual({ kind: 'current' });
   });
 
   it('nothing but the same transaction ever makes an index current', () => {

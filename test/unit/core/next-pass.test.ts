@@ -12,6 +12,8 @@ function next(changes: Partial<Parameters<typeof nextPass>[0]> = {}) {
     lastFullAtMs: DUE_MS + MINUTE_MS,
     lastPassAtMs: NOW_MS - MINUTE_MS,
     fullDueAtMs: DUE_MS,
+    fullNotBeforeMs: 0,
+    deltaNotBeforeMs: 0,
     deltaEveryMs: MINUTE_MS,
     hasDelta: true,
     hubNowMs: NOW_MS,
@@ -51,5 +53,22 @@ describe('nextPass', () => {
   it('a collection without a filter is not asked for changes, and looks for its full pass without spinning', () => {
     expect(next({ hasDelta: false, lastPassAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
+  });
+
+  it('a full pass that cannot be had does not keep changes from coming out', () => {
+    const failing = { lastFullAtMs: DUE_MS - 1, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
+    expect(next(failing)).toEqual(DELTA);
+    expect(next({ ...failing, lastPassAtMs: NOW_MS })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
+    expect(next({ ...failing, nowMs: failing.fullNotBeforeMs })).toEqual(FULL);
+  });
+
+  it('a first full pass that proved nothing is not asked for without a pause', () => {
+    const first = { watermarkMs: null, lastFullAtMs: null, fullNotBeforeMs: NOW_MS + 1_500 };
+    expect(next(first)).toEqual({ kind: 'wait', atMs: NOW_MS + 1_500 });
+  });
+
+  it('a delta that failed waits its time', () => {
+    const failed = { deltaNotBeforeMs: NOW_MS + 10_000 };
+    expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
   });
 });

@@ -62,8 +62,10 @@ export async function startTestTenant(): Promise<TestTenant> {
       await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
       const { signal } = new AbortController();
       const session = await openSession(assembly.tenant('north').parts, signal);
-      for (const { error } of await passOnce(session, { collections, mode, signal }))
-        if (error !== null) throw error;
+      const results = await passOnce(session, { collections, mode, signal });
+      const failed = results.find(({ error }) => error !== null);
+      if (failed !== undefined)
+        throw new Error(`the pass of ${failed.collection} failed`, { cause: failed.error });
     },
     async [Symbol.asyncDispose]() {
       await hub.stop();

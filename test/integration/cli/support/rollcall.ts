@@ -45,17 +45,18 @@ export function startRollcall(configPath: string, args: readonly string[]): Runn
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, stdout, stderr }));
   });
+  const endedSaying = async (text: string): Promise<void> => {
+    await ended;
+    if (!stdout.includes(text) && !stderr.includes(text))
+      throw new Error(`it never said "${text}": ${stderr}`);
+  };
   return {
     async says(text) {
       const said = new Promise<void>((resolve) => {
         waiting.push({ text, resolve });
         tell();
       });
-      const gone = ended.then(() => {
-        if (!stdout.includes(text) && !stderr.includes(text))
-          throw new Error(`it never said "${text}": ${stderr}`);
-      });
-      await Promise.race([said, gone]);
+      await Promise.race([said, endedSaying(text)]);
     },
     kill: (signal) => child.kill(signal),
     ended,

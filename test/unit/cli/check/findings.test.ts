@@ -22,7 +22,7 @@ describe('findings as text', () => {
         },
         { title: 'Redis', findings: [warning('version', 'none', 'Look.')] },
       ],
-      colors,
+      { colors },
     );
     expect(lines).toEqual([
       'Kafka',
@@ -36,6 +36,18 @@ describe('findings as text', () => {
       '             → Look.',
       '',
       '✗ 1 of 3 checks failed, 1 warning',
+    ]);
+  });
+
+  it('on a narrow terminal breaks between words, under where the text began', () => {
+    const finding = failure('hub', 'nothing answers at this address', 'Look at the setting hub.baseUrl.');
+    expect(
+      findingLines([{ title: 'Hub', findings: [finding] }], { colors, columns: 32 }).slice(1, 5),
+    ).toEqual([
+      '  ✗ hub  nothing answers at this',
+      '         address',
+      '         → Look at the setting',
+      '           hub.baseUrl.',
     ]);
   });
 

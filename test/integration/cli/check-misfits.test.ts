@@ -1,0 +1,56 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startOwnRedis } from '../state/own-redis.ts';
+import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall } from './support/rollcall.ts';
+
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+async function toRegistry(method: 'POST' | 'PUT', path: string, body: object): Promise<void> {
+  const response = await fetch(`${inject('stack').registryUrl}${path}`, {
+    method,
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(200);
+}
+
+describe('check', () => {
+  it("another program's schema, and a level that was changed, are told with the subject and the cure", async () => {
+    const foreign = `${tenant.topicPrefix}.north.users-value`;
+    const weakened = `${tenant.topicPrefix}.north.orgs-value`;
+    const schema = JSON.stringify({ type: 'record', name: 'Other', fields: [{ name: 'n', type: 'int' }] });
+    await toRegistry('POST', `/subjects/${foreign}/versions`, { schema });
+    await toRegistry('PUT', `/config/${foreign}`, { compatibility: 'FULL_TRANSITIVE' });
+    await toRegistry('POST', `/subjects/${weakened}/versions`, { schema });
+    await toRegistry('PUT', `/config/${weakened}`, { compatibility: 'NONE' });
+    const { code, stdout } = await rollcall(tenant.configPath, 'check');
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${foreign} holds versions that this version's schema does not fit`);
+    expect(stdout).toContain(`${weakened} has compatibility NONE`);
+    expect(stdout).toContain(`PUT ${inject('stack').registryUrl}/config/${weakened}`);
+  });
+
+  it('a Redis that may forget is refused, and nothing is left in it', async () => {
+    const own = await startOwnRedis();
+    const client = new Redis(own.url);
+    try {
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      const forgetful = await rollcall(tenant.configWith({ redisUrl: own.url }), 'check');
+      expect(forgetful.code).toBe(1);
+      expect(forgetful.stdout).toContain('maxmemory-policy is allkeys-lru');
+      expect(forgetful.stdout).toContain('Set maxmemory-policy to noeviction');
+      await client.config('SET', 'maxmemory-policy', 'noeviction');
+      const { stdout } = await rollcall(tenant.configWith({ redisUrl: own.url }), 'check');
+      expect(stdout).toMatch(/✓ eviction +noeviction/);
+      expect(await client.dbsize()).toBe(0);
+    } finally {
+      client.disconnect();
+      await own.stop();
+    }
+  });
+});

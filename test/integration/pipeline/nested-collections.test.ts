@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+
+const ENABLED = { 'class-students': { enabled: true } };
+
+function enrol(hub: ReferenceHub, classId: string, user: string): string {
+  return hub.district.put('enrollments', {
+    sourcedId: `${classId}:${user}:student`,
+    status: 'active',
+    role: 'student',
+    primary: 'false',
+    user: { sourcedId: user, type: 'user', href: 'x' },
+    class: { sourcedId: classId, type: 'class', href: 'x' },
+  });
+}
+
+const keys = async (mirror: Mirror, suffix: string): Promise<string[]> =>
+  [...(await mirror.view(suffix)).keys()].toSorted();
+
+describe('class-students', () => {
+  it('are the sorted ids of each class, whatever its id looks like', async () => {
+    await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
+    const { district } = mirror.hub;
+    const [first = '', second = ''] = district.ids('students');
+    for (const id of ['a|b', 'a%7Cb', 'a/b?c', 'æ ø']) {
+      district.put('classes', { sourcedId: id, title: id });
+      enrol(mirror.hub, id, second);
+      enrol(mirror.hub, id, first);
+    }
+    await mirror.full();
+    expect(await mirror.differences('classes', 'class-students')).toEqual({});
+    const view = await mirror.view('class-students');
+    expect([...view.keys()].toSorted()).toEqual(district.ids('classes').toSorted());
+    expect(view.get('a|b')?.value).toEqual({ classId: 'a|b', students: [first, second].toSorted() });
+    const before = await mirror.ends();
+    await mirror.full('class-students');
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('a student who joins, one who leaves and a class that goes are one record each', async () => {
+    await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
+    const { district } = mirror.hub;
+    await mirror.full();
+    const before = await mirror.ends();
+    const [classA = '', classB = '', classC = ''] = district
+      .ids('classes')
+      .filter((id) => district.studentsOfClass(id).length > 2);
+    const outsider =
+      district.ids('students').find((id) => !district.studentsOfClass(classA).includes(id)) ?? '';
+    enrol(mirror.hub, classA, outsider);
+    const leaving = district
+      .snapshot('enrollments')
+      .find(
+        (row) => row['role'] === 'student' && (row['class'] as { sourcedId: string }).sourcedId === classB,
+      );
+    district.remove('enrollments', String(leaving?.['sourcedId']));
+    district.remove('classes', classC);
+    await mirror.full();
+    const published = (await mirror.since(before)).filter(
+      ({ topic }) => topic === mirror.topic('class-students'),
+    );
+    expect(new Map(published.map(({ key, headers }) => [key, headers['ce_type']]))).toEqual(
+      new Map([
+        [classA, 'rollcall.class-students.updated'],
+        [classB, 'rollcall.class-students.updated'],
+        [classC, 'rollcall.class-students.deleted'],
+      ]),
+    );
+    expect(published).toHaveLength(3);
+    expect(await mirror.differences('class-students')).toEqual({});
+  });
+
+  it('come whole over several pages', async () => {
+    await using mirror = await openMirror({
+      collections: ENABLED,
+      hubOptions: { students: 40, faults: ['clamp-limit=7@class-students', 'no-link@class-students'] },
+    });
+    await mirror.full();
+    expect(await mirror.differences('class-students')).toEqual({});
+  });
+});
+
+describe('afterschool-users', () => {
+  it('have keys of two parts, percent-encoded, and go one by one', async () => {
+    const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
+    try {
+      const [one = '', two = ''] = hub.district.afterschoolIds();
+      expect(two).not.toBe('');
+      for (const id of ['a|b', 'a%7Cb', '%']) {
+        hub.district.put('users', { sourcedId: id, givenName: id });
+        expect(hub.district.joinAfterschool(one, id)).toBe(true);
+      }
+      hub.district.joinAfterschool(two, 'a|b');
+      await using mirror = await openMirror({
+        hub,
+        collections: ['afterschool-users'],
+        afterschools: hub.district.afterschoolIds(),
+        hubSettings: { pageSize: 5 },
+      });
+      await mirror.full();
+      expect(await mirror.differences()).toEqual({});
+      const all = await keys(mirror, 'afterschool-users');
+      for (const key of [`${one}|a%7Cb`, `${one}|a%257Cb`, `${one}|%25`, `${two}|a%7Cb`]) {
+        expect(all).toContain(key);
+      }
+      const before = await mirror.ends();
+      hub.district.leaveAfterschool(one, 'a|b');
+      await mirror.full();
+      expect((await mirror.since(before)).map(({ key, value }) => [key, value])).toEqual([
+        [`${one}|a%7Cb`, null],
+      ]);
+      expect(await mirror.differences()).toEqual({});
+    } finally {
+      await hub.stop();
+    }
+  });
+
+  it('of a programme that answers with an empty list lose nothing', async () => {
+    const hub = await startTestHub();
+    try {
+      const [one = ''] = hub.district.afterschoolIds();
+      await using mirror = await openMirror({ hub, collections: ['afterschool-users'], afterschools: [one] });
+      await mirror.full();
+      const before = await mirror.ends();
+      expect((await keys(mirror, 'afterschool-users')).length).toBeGreaterThan(0);
+      hub.faults.set('empty-list@afterschool-users');
+      await mirror.full();
+      await mirror.full();
+      expect(await mirror.ends()).toEqual(before);
+    } finally {
+      await hub.stop();
+    }
+  });
+
+  it('of a programme that is not there are told, and the others go on', async () => {
+    const hub = await startTestHub();
+    try {
+      const [one = ''] = hub.district.afterschoolIds();
+      await using mirror = await openMirror({
+        hub,
+        collections: ['afterschool-users', 'orgs'],
+        afterschools: ['no-such-programme', one],
+      });
+      await mirror.attempt('FULL');
+      expect((await keys(mirror, 'afterschool-users')).length).toBe(
+        hub.district.snapshot(`afterschool-users/${one}`).length,
+      );
+      expect(await mirror.differences('orgs')).toEqual({});
+    } finally {
+      await hub.stop();
+    }
+  });
+});

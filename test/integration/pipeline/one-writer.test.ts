@@ -1,0 +1,239 @@
+import type { Kafka } from 'kafkajs';
+import { describe, expect, it, vi } from 'vitest';
+import { loadConfig } from '../../../src/config.ts';
+import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import { runTenant } from '../../../src/pipeline/tenant.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+import { deleteTopicsOf, plainKafka } from './kafka-admin.ts';
+import { startRollcall } from './rollcall-process.ts';
+
+const OPTIONS = {
+  collections: ['users', 'orgs'],
+  hubSettings: { pageSize: 20 },
+  tenant: { deltaEvery: '1s' },
+} as const;
+
+/** Initialises the tenant's transactional producer as a stranger would, which fences whoever has it. */
+async function fence(topicPrefix: string): Promise<void> {
+  const producer = plainKafka().producer({
+    transactionalId: `${topicPrefix}.north`,
+    idempotent: true,
+    maxInFlightRequests: 1,
+  });
+  await producer.connect();
+  try {
+    await (await producer.transaction()).abort();
+  } finally {
+    await producer.disconnect();
+  }
+}
+
+/** Lets `act` come between a transaction's sends and its commit, from the nth commit of the process on. */
+function onCommit(kafka: Kafka, act: (nth: number, commit: () => Promise<void>) => Promise<void>): void {
+  let count = 0;
+  const createProducer = kafka.producer.bind(kafka);
+  kafka.producer = (options) => {
+    const producer = createProducer(options);
+    const begin = producer.transaction.bind(producer);
+    producer.transaction = async () => {
+      const transaction = await begin();
+      const commit = transaction.commit.bind(transaction);
+      return Object.assign(transaction, {
+        commit: () => {
+          count += 1;
+          return act(count, commit);
+        },
+      });
+    };
+    return producer;
+  };
+}
+
+/** Runs a tenant in this process until its first full passes are complete; what happened, and what is there then. */
+async function loadThrough(
+  act: (options: { nth: number; commit: () => Promise<void>; topicPrefix: string }) => Promise<void>,
+  look: (mirror: Mirror, events: readonly PipelineEvent[]) => Promise<void>,
+): Promise<void> {
+  const hub = await startTestHub();
+  const topicPrefix = newTopicPrefix();
+  try {
+    const events = await runUntilComplete(configTextOf(hub, topicPrefix, OPTIONS), (assembly) => {
+      onCommit(assembly.kafka, (nth, commit) => act({ nth, commit, topicPrefix }));
+    });
+    await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+    await look(mirror, events);
+  } finally {
+    await hub.stop();
+    await deleteTopicsOf(topicPrefix);
+  }
+}
+
+async function runUntilComplete(
+  configText: string,
+  prepare: (assembly: Assembly) => void,
+): Promise<readonly PipelineEvent[]> {
+  const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => configText });
+  const events: PipelineEvent[] = [];
+  const stop = new AbortController();
+  await using assembly = assemble(config, {
+    logger: createLogger({ level: 'debug', destination: { write: () => undefined } }),
+    emit: (_, event) => events.push(event),
+  });
+  prepare(assembly);
+  const running = runTenant(assembly.tenant('north').parts, { signal: stop.signal });
+  try {
+    await vi.waitFor(
+      () => {
+        const done = events.flatMap((event) =>
+          event.type === 'pass-ended' && event.outcome === 'complete' ? [event.collection] : [],
+        );
+        expect(new Set(done)).toEqual(new Set(['users', 'orgs']));
+      },
+      { timeout: 60_000, interval: 50 },
+    );
+  } finally {
+    stop.abort();
+    await running;
+  }
+  return events;
+}
+
+async function expectNothingLostOrDoubled(mirror: Mirror): Promise<void> {
+  const ends = await mirror.ends();
+  expect(await mirror.differences()).toEqual({});
+  for (const collection of ['users', 'orgs'] as const) {
+    expect(await keysToldTwice(mirror, collection)).toEqual([]);
+    expect(await indexAgainstLog(mirror, collection)).toEqual([]);
+  }
+  await mirror.full();
+  expect(await mirror.since(ends)).toEqual([]);
+}
+
+const sessionFailures = (events: readonly PipelineEvent[]) =>
+  events.filter(({ type }) => type === 'session-failed');
+
+describe('one writer per tenant', () => {
+  it('a commit whose answer is lost, though it took effect, leads to nothing twice', async () => {
+    await loadThrough(
+      async ({ nth, commit }) => {
+        await commit();
+        if (nth === 4) throw new Error('the connection broke before the answer came');
+      },
+      async (mirror, events) => {
+        expect(sessionFailures(events)).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
+        await expectNothingLostOrDoubled(mirror);
+      },
+    );
+  });
+
+  it('a commit that never reached the broker loses nothing', async () => {
+    await loadThrough(
+      async ({ nth, commit }) => {
+        if (nth === 4) throw new Error('the connection broke before the request went out');
+        await commit();
+      },
+      async (mirror, events) => {
+        expect(sessionFailures(events)).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
+        await expectNothingLostOrDoubled(mirror);
+      },
+    );
+  });
+
+  it('a producer fenced amid a transaction commits nothing of it; with no newer owner the process goes on', async () => {
+    await loadThrough(
+      async ({ nth, commit, topicPrefix }) => {
+        if (nth === 4) await fence(topicPrefix);
+        await commit();
+      },
+      async (mirror, events) => {
+        const failures = sessionFailures(events);
+        expect(failures).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
+        await expectNothingLostOrDoubled(mirror);
+      },
+    );
+  });
+
+  it('a newer process is not fenced back: the older session ends for good', async () => {
+    await using older = await openMirror(OPTIONS);
+    await older.full();
+    await using newer = await openMirror({ ...OPTIONS, hub: older.hub, topicPrefix: older.topicPrefix });
+    const { district } = older.hub;
+    const [id = ''] = district.ids('users');
+    district.patch('users', id, { givenName: 'Somebody Else' });
+    const [fenced] = await older.attempt('DELTA', 'users');
+    expect(fenced?.error).toMatchObject({ code: 'KAFKA_OUTCOME_UNKNOWN' });
+    const { signal } = new AbortController();
+    const { log } = older.assembly.tenant('north').parts;
+    await expect(log.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+    await newer.delta();
+    const told = (await newer.records('users')).filter(({ key }) => key === id);
+    expect(told).toHaveLength(2);
+    expect(await newer.differences()).toEqual({});
+  });
+
+  it('a second process takes the tenant over: the first ends with 1 and says why, the second goes on', async () => {
+    const hub = await startTestHub();
+    const topicPrefix = newTopicPrefix();
+    try {
+      const configText = configTextOf(hub, topicPrefix, OPTIONS);
+      await using first = await startRollcall(['run'], configText);
+      await first.says('"mirroring"');
+      await vi.waitFor(async () => expect((await first.readiness())?.status).toBe(200), 30_000);
+      await using second = await startRollcall(['run'], configText);
+      await second.says('"mirroring"');
+      const { code } = await first.ended;
+      expect(code, first.output()).toBe(1);
+      expect(first.output()).toContain('Another process has taken over tenant north');
+      expect(first.output()).toContain('→ Run one process a tenant');
+      expect(first.output()).not.toMatch(/^\s+at /m);
+      const [id = ''] = hub.district.ids('users');
+      hub.district.patch('users', id, { givenName: 'Somebody Else' });
+      await second.says('"rowsUpdated":1');
+      second.kill('SIGTERM');
+      expect((await second.ended).code, second.output()).toBe(0);
+      await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+      expect(await mirror.differences()).toEqual({});
+      expect(await keysToldTwice(mirror, 'users')).toEqual([id]);
+    } finally {
+      await hub.stop();
+      await deleteTopicsOf(topicPrefix);
+    }
+  });
+
+  it('SIGTERM amid a first load: 0 within 30 s, and the next start completes it', async () => {
+    const hub = await startTestHub({ faults: ['latency=300@users'] });
+    const topicPrefix = newTopicPrefix();
+    const options = { ...OPTIONS, hubSettings: { pageSize: 5 } };
+    try {
+      const configText = configTextOf(hub, topicPrefix, options);
+      let told = 0;
+      {
+        await using first = await startRollcall(['run'], configText);
+        await first.says('"mirroring"');
+        await vi.waitFor(
+          () =>
+            expect(hub.requests.all().filter(({ target }) => target === 'users').length).toBeGreaterThan(4),
+          { timeout: 30_000, interval: 20 },
+        );
+        const startedAtMs = performance.now();
+        first.kill('SIGTERM');
+        expect((await first.ended).code, first.output()).toBe(0);
+        expect(performance.now() - startedAtMs).toBeLessThan(30_000);
+        expect(first.output()).not.toMatch(/^\s+at /m);
+      }
+      hub.faults.clear();
+      await using mirror = await openMirror({ ...options, hub, topicPrefix });
+      told = (await mirror.records('users')).length;
+      expect(told).toBeGreaterThan(0);
+      expect(told).toBeLessThan(hub.district.ids('users').length);
+      await mirror.full();
+      await expectNothingLostOrDoubled(mirror);
+    } finally {
+      await hub.stop();
+      await deleteTopicsOf(topicPrefix);
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { describeError, type RollcallError } from '../../../src/errors.ts';
+import { openMirror } from '../support/mirror.ts';
+
+const TEN_MINUTES_MS = 600_000;
+/** Shorter texts occur in any log. */
+const SHORTEST = 5;
+/** What the standard itself calls things, and what Rollcall says as well. */
+const VOCABULARY =
+  /^(student|teacher|guardian|parent|primary|secondary|active|tobedeleted|users?|class(es)?|course|orgs?|school|district|national|homeroom|scheduled|academicSession|gradingPeriod|schoolYear|semester|term|Minutes|absence|true|false|lineItem|category|result|fully graded|administrator|aide|proctor|relative|counselor|demographics|system|other)$/i;
+
+function textsIn(value: unknown, found: Set<string>): Set<string> {
+  if (typeof value === 'string') found.add(value);
+  else if (Array.isArray(value)) for (const element of value) textsIn(element, found);
+  else if (typeof value === 'object' && value !== null) {
+    for (const element of Object.values(value)) textsIn(element, found);
+  }
+  return found;
+}
+
+describe('secrecy', () => {
+  it('no row content, id or secret is in any log line, metric or error', async () => {
+    const key = 'a pseudonym key of thirty-two characters';
+    await using mirror = await openMirror({
+      hubOptions: { students: 40, clientSecret: 'the-secret-of-the-client' },
+      collections: { 'class-students': { enabled: true } },
+      settings: { pseudonymise: { key } },
+    });
+    const { district, faults, clock, tokens } = mirror.hub;
+    const outcomes = [...(await mirror.attempt('FULL'))];
+    const texts = new Set<string>();
+    const collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
+    for (const collection of collections) {
+      if (collection !== 'class-students') textsIn(district.snapshot(collection), texts);
+    }
+    clock.advance(TEN_MINUTES_MS);
+    const [user = '', gone = ''] = district.ids('users');
+    district.patch('users', user, { givenName: 'Changed Beyond Recognition' });
+    district.remove('users', gone);
+    for (const id of district.ids('courses').slice(1)) district.remove('courses', id);
+    tokens.revokeAll();
+    outcomes.push(...(await mirror.attempt('DELTA')));
+    faults.set('malformed-rows=0.2');
+    faults.set('unknown-fields');
+    faults.set('deep-nesting=500@orgs');
+    faults.set('error-rate=0.1');
+    faults.set('truncate@results', { times: 2 });
+    faults.set('html-error=400@line-items');
+    faults.set('status=403@categories');
+    faults.set('foreign-link=https://elsewhere.example');
+    faults.set('missing-list@enrollments');
+    outcomes.push(...(await mirror.attempt('FULL')));
+    await mirror.restart();
+    faults.clear();
+    faults.set('status=401@token');
+    tokens.revokeAll();
+    outcomes.push(...(await mirror.attempt('FULL', 'users')));
+
+    const errors = outcomes.flatMap(({ error }) => (error === null ? [] : [error]));
+    expect(new Set(errors.map((error) => (error as RollcallError).code))).toEqual(
+      new Set(['HUB_REQUEST_REFUSED', 'HUB_FORBIDDEN', 'HUB_TOKEN_REFUSED']),
+    );
+    const shown = [
+      ...mirror.logLines,
+      await mirror.metricsText(),
+      ...errors.flatMap((error) => [describeError(error), String((error as Error).stack)]),
+    ].join('\n');
+    expect(mirror.logLines.length).toBeGreaterThan(50);
+    expect(texts.size).toBeGreaterThan(2_000);
+
+    for (const secret of ['the-secret-of-the-client', key, 'Changed Beyond Recognition', 'Bearer ']) {
+      expect(shown).not.toContain(secret);
+    }
+    const words = new Set(shown.split(/[^\p{L}\p{N}_@:.|%+-]+/u));
+    const leaked = [...texts].filter(
+      (text) =>
+        text.length >= SHORTEST &&
+        !VOCABULARY.test(text) &&
+        (words.has(text) || (/[\s-]/.test(text) && shown.includes(text))),
+    );
+    expect(leaked).toEqual([]);
+  });
+});

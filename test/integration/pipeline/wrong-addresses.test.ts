@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
+import { deleteTopicsOf } from './kafka-admin.ts';
+import { startRollcall } from './rollcall-process.ts';
+
+const NOWHERE = '127.0.0.1:1';
+const SECRET = 'not-the-right-secret-at-all';
+
+type Json = Record<string, unknown>;
+
+interface Mistake {
+  readonly what: string;
+  readonly hubSettings?: (hub: ReferenceHub) => Json;
+  readonly settings?: () => Json;
+  /** What must be said, and what to do about it. */
+  readonly message: string;
+  readonly remedy: string;
+}
+
+const MISTAKES: readonly Mistake[] = [
+  {
+    what: 'no hub',
+    hubSettings: () => ({ baseUrl: `http://${NOWHERE}/north` }),
+    message: `http://${NOWHERE}/north`,
+    remedy: 'hub.baseUrl',
+  },
+  {
+    what: 'a wrong secret of the hub',
+    hubSettings: () => ({ clientSecret: SECRET }),
+    message: 'answered invalid_client (HTTP 401)',
+    remedy: 'Check hub.clientId and hub.clientSecret',
+  },
+  {
+    what: 'no Kafka',
+    settings: () => ({ kafka: { brokers: [NOWHERE] } }),
+    message: `ECONNREFUSED ${NOWHERE}`,
+    remedy: 'Check kafka.brokers',
+  },
+  {
+    what: 'no registry',
+    settings: () => ({ registry: { url: `http://${NOWHERE}` } }),
+    message: `http://${NOWHERE} cannot be reached`,
+    remedy: 'Check registry.url',
+  },
+  {
+    what: 'a wrong path of the registry',
+    settings: () => ({ registry: { url: `${inject('stack').registryUrl}/elsewhere` } }),
+    message: 'There is no schema registry at',
+    remedy: 'Check registry.url',
+  },
+  {
+    what: 'no Redis',
+    settings: () => ({ redis: { url: `redis://${NOWHERE}` } }),
+    message: `Redis at ${NOWHERE} does not answer`,
+    remedy: 'redis.url',
+  },
+  {
+    what: 'a wrong password of Redis',
+    settings: () => ({
+      redis: { url: inject('stack').redisUrl, username: 'rollcall-nobody', password: SECRET },
+    }),
+    message: 'refuses the user name or password',
+    remedy: 'Check user name and password',
+  },
+];
+
+let hub: ReferenceHub;
+let topicPrefix: string;
+
+beforeAll(async () => {
+  hub = await startTestHub();
+});
+beforeEach(() => {
+  topicPrefix = newTopicPrefix();
+  return () => deleteTopicsOf(topicPrefix);
+});
+afterAll(() => hub.stop());
+
+function configOf({ hubSettings, settings }: Mistake, prefix: string): string {
+  return configTextOf(hub, prefix, {
+    collections: ['users', 'orgs'],
+    hubSettings: hubSettings?.(hub),
+    settings: settings?.(),
+  });
+}
+
+function expectNothingBetrayed(output: string): void {
+  expect(output).not.toMatch(/^\s+at /m);
+  expect(output).not.toContain(SECRET);
+  expect(output).not.toContain(hub.clientSecret);
+}
+
+describe.each(MISTAKES)('$what', (mistake) => {
+  it('is told with what to do and without a stack trace: pull ends with 1, run stays and is not ready', async () => {
+    const otherPrefix = newTopicPrefix();
+    await Promise.all([pullInVain(mistake), runInVain(mistake, otherPrefix)]);
+    await deleteTopicsOf(otherPrefix);
+  });
+});
+
+async function pullInVain(mistake: Mistake): Promise<void> {
+  await using child = await startRollcall(['pull'], configOf(mistake, topicPrefix));
+  const { code } = await child.ended;
+  const output = child.output();
+  expect(code, output).toBe(1);
+  expect(output).toContain(mistake.message);
+  expect(output).toContain(mistake.remedy);
+  expectNothingBetrayed(output);
+}
+
+async function runInVain(mistake: Mistake, prefix: string): Promise<void> {
+  await using child = await startRollcall(['run'], configOf(mistake, prefix));
+  await vi.waitFor(
+    async () => {
+      const readiness = await child.readiness();
+      expect(readiness?.text ?? child.output()).toContain(mistake.message);
+      expect(readiness?.text).toContain(mistake.remedy);
+      expect(readiness?.status).toBe(503);
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  const startedAtMs = performance.now();
+  child.kill('SIGTERM');
+  expect((await child.ended).code, child.output()).toBe(0);
+  expect(performance.now() - startedAtMs).toBeLessThan(30_000);
+  expectNothingBetrayed(child.output());
+}
+
+it('a wrong base URL is told with what to do', async () => {
+  const hubSettings = { baseUrl: hub.baseUrl.replace(/north$/, 'south') };
+  const configText = configTextOf(hub, topicPrefix, { collections: ['users', 'orgs'], hubSettings });
+  await using child = await startRollcall(['pull'], configText);
+  await child.ended;
+  expect(child.output()).toContain('/south/ims/oneroster/rostering/v1p2/users (HTTP 404)');
+  expect(child.output()).toContain('check hub.baseUrl');
+  expectNothingBetrayed(child.output());
+});
+
+it('a Redis that wants a password is not taken for one that is away', async () => {
+  const name = `rollcall-${randomUUID()}`;
+  const admin = new Redis(inject('stack').redisUrl);
+  try {
+    await admin.acl('SETUSER', name, 'on', '>right-one', '~*', '+@all');
+    const url = inject('stack').redisUrl;
+    const settings = (password: string) => ({
+      redis: { url, username: name, password, keyPrefix: topicPrefix },
+    });
+    const configText = configTextOf(hub, topicPrefix, {
+      collections: ['orgs'],
+      settings: settings('right-one'),
+    });
+    await using right = await startRollcall(['pull'], configText);
+    expect((await right.ended).code, right.output()).toBe(0);
+    await using wrong = await startRollcall(['pull'], configText.replace('right-one', 'wrong-one'));
+    expect((await wrong.ended).code, wrong.output()).toBe(1);
+    expect(wrong.output()).toContain('refuses the user name or password');
+  } finally {
+    await admin.acl('DELUSER', name);
+    admin.disconnect();
+  }
+});

@@ -1,0 +1,55 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const checkout = fileURLToPath(new URL('../../../', import.meta.url));
+const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: checkout })];
+
+function read(path: string): string {
+  return readFileSync(join(checkout, path), 'utf8');
+}
+
+/** Links to files of the project, as paths from the checkout. */
+function linkedFiles(document: string): string[] {
+  const targets = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets
+    .filter((target) => !/^(?:[a-z]+:|#)/.test(target))
+    .map((target) => join(dirname(document), target.replace(/#.*$/, '')));
+}
+
+describe.each(documents)('%s', (document) => {
+  it('does not lead to files that are not there', () => {
+    expect(linkedFiles(document).filter((path) => !existsSync(join(checkout, path)))).toEqual([]);
+  });
+});
+
+describe('docs/invariants.md', () => {
+  it('cites no test that is not there', () => {
+    const lines = read('docs/invariants.md').split('\n');
+    const cited = lines.filter((line) => /^- \[[\w.-]+\.ts\]/.test(line));
+    const missing = cited.flatMap((line) => {
+      const path = join('docs', /\]\(([^)]+)\)/.exec(line)?.[1] ?? '');
+      const source = existsSync(join(checkout, path)) ? read(path) : '';
+      return [...line.matchAll(/“([^”]+)”/g)].flatMap(([, name = '']) =>
+        source.includes(name) ? [] : [`${path}: ${name}`],
+      );
+    });
+    expect(cited.length).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  it('does not show another consumer than the one in examples/', () => {
+    const [, shown] = /^```ts\n([^]*?)^```$/m.exec(read('README.md')) ?? [];
+    expect(shown).toBe(read('examples/consumer.ts'));
+  });
+
+  it('names no script that package.json does not have', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = [...read('README.md').matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
+    expect(named).not.toEqual([]);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
