@@ -221,7 +221,10 @@ async function complete(
     await writer.flush(pass, 'incomplete');
     return { kind: 'suspect', stats, why, withheld };
   }
-  await clearRejects(writer, pass);
+  // An offset walk may have skipped a row that is still there.
+  const mayHaveSkipped =
+    completeness.kind !== 'proven' && options.ends.some(({ paging }) => paging === 'offset');
+  if (!mayHaveSkipped) await clearRejects(writer, pass);
   await writer.flush(pass, {
     watermarkMs: clock.watermarkMs,
     lastCompleteFull: {

@@ -50,6 +50,14 @@ async function saysWhyNotReady(child: RollcallProcess, part: string, withinMs = 
   );
 }
 
+/** Waits for the first complete pass of `users`. */
+async function loadsUsers(child: RollcallProcess): Promise<void> {
+  await vi.waitFor(
+    () => expect(child.output()).toMatch(/"collection":"users".*"outcome":"complete"/),
+    60_000,
+  );
+}
+
 async function stops(child: RollcallProcess): Promise<void> {
   child.kill('SIGTERM');
   expect((await child.ended).code, child.output()).toBe(0);
@@ -97,10 +105,7 @@ describe('what is away when the process starts', () => {
       await saysWhyNotReady(child, name);
       proxy.mend();
       await becomesReady(child);
-      await vi.waitFor(
-        () => expect(child.output()).toMatch(/"collection":"users".*"outcome":"complete"/),
-        60_000,
-      );
+      await loadsUsers(child);
       await stops(child);
     } finally {
       await proxy.close();
@@ -119,6 +124,7 @@ describe('what is away when the process starts', () => {
         configTextOf(hub, topicPrefix, { ...OPTIONS, settings: { redis } }),
       );
       await becomesReady(child);
+      await loadsUsers(child);
       const [id = ''] = hub.district.ids('users');
       proxy.cut();
       hub.district.patch('users', id, { givenName: 'Somebody Else' });
@@ -149,6 +155,7 @@ it('Kafka killed amid the work: the process goes on when it is back, nothing is 
   const options = { ...OPTIONS, settings: { kafka: { brokers: own.kafkaBrokers } } };
   await using child = await startRollcall(['run'], configTextOf(hub, topicPrefix, options));
   await becomesReady(child);
+  await loadsUsers(child);
   const [id = '', another = ''] = hub.district.ids('users');
   kafka.kill('SIGKILL');
   hub.district.patch('users', id, { givenName: 'Somebody Else' });
