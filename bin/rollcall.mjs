@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 // The command line. Under an older Node it starts again under the Node 24 that the dependencies brought along.
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  if (process.env.npm_lifecycle_event === 'npx') {
+    const { whenOrphaned } = await import('../scripts/when-orphaned.mjs');
+    whenOrphaned(() => process.kill(process.pid, 'SIGTERM'));
+  }
   await import('../src/main.ts');
 } else {
   const { findNode, noNodeMessage } = await import('../scripts/setup.mjs');

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { whenOrphaned } from './when-orphaned.mjs';
 
 const scripts = dirname(fileURLToPath(import.meta.url));
 
@@ -32,19 +33,4 @@ export function runNode(node, args) {
       resolve(code ?? 128 + constants.signals[/** @type {NodeJS.Signals} */ (signal)]),
     );
   });
-}
-
-/**
- * npm that is killed tells nobody: its scripts would go on without it.
- *
- * @param {() => void} end
- */
-function whenOrphaned(end) {
-  const parent = process.ppid;
-  const watch = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(watch);
-    end();
-  }, 500);
-  watch.unref();
 }

@@ -67,25 +67,31 @@ export function decidePage(
   };
   for (const { key, rejectKey, reading } of page) {
     tally.seen += 1;
-    if (reading.kind === 'reject') {
+    const isReject = reading.kind === 'reject';
+    if (isReject) {
       tally.rejected += 1;
       if (key === null) tally.withoutId += 1;
-      const kind = kindOfChange(known.reject(rejectKey), reading.hash);
-      if (kind !== null) known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
+    }
+    const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
+    const kind = kindOfChange(before, reading.hash);
+    const isOvertaken = known.overtaken(key ?? rejectKey);
+    if (isReject) {
+      if (kind !== null && !isOvertaken)
+        known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
       continue;
     }
-    if (key === null || known.overtaken(key)) {
+    if (key === null || (kind !== null && isOvertaken)) {
       tally.overtaken += 1;
       continue;
     }
-    const kind = kindOfChange(known.row(key), reading.hash);
     if (kind === null) {
       tally.unchanged += 1;
     } else {
       tally[kind] += 1;
       known.note({ area: 'rows', key, kind, row: reading });
     }
-    if (known.reject(rejectKey) !== null) known.note({ area: 'rejects', key: rejectKey, kind: 'deleted' });
+    const wasReject = !isOvertaken && known.reject(rejectKey) !== null;
+    if (wasReject) known.note({ area: 'rejects', key: rejectKey, kind: 'deleted' });
   }
   return tally;
 }

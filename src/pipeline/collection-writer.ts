@@ -298,10 +298,8 @@ export class CollectionWriter {
     this.#overlay[change.area].set(change.key, hash);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
-    if (change.area === 'rows') {
-      this.#stamp += 1;
-      this.#publishedAt.set(change.key, this.#stamp);
-    }
+    this.#stamp += 1;
+    this.#publishedAt.set(change.key, this.#stamp);
   }
 
   #render(change: Change): {

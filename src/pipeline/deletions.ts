@@ -1,7 +1,7 @@
 import type { Completeness } from '../core/completeness.ts';
 import { triageCandidates, whyWithhold, type GuardLimits } from '../core/deletion-guard.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
-import { describeError } from '../errors.ts';
+import { RollcallError, describeError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 import type { ActivePass, CollectionWriter } from './collection-writer.ts';
@@ -45,6 +45,8 @@ export interface DeletionResult {
   readonly withheld: number;
   /** Candidates wait for another complete pass to miss them too. */
   readonly wantsSecondPass: boolean;
+  /** To be called once the removals are committed: a process that was fenced meanwhile must not touch the memory. */
+  readonly remember: () => Promise<void>;
 }
 
 /**
@@ -64,14 +66,20 @@ export async function settleDeletions(
   const { collection, writer, memory } = parts;
   const { completeness, knownRowsBefore } = judged;
   const { seen } = pass;
-  if (seen === null) return { withheld: 0, wantsSecondPass: false };
-  // What this pass met was not missed by two passes in a row.
+  if (seen === null) return { withheld: 0, wantsSecondPass: false, remember: () => Promise.resolve() };
   const waited = await memory.missing(collection);
+  const emptiedKeys = new Set(judged.emptied.flatMap(({ key }) => key ?? []));
+  // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map([...waited].filter(([key]) => !seen.has(key)));
+  const stillWaiting = new Map([...waited].filter(([key]) => !seen.has(key) || emptiedKeys.has(key)));
   if (completeness.kind === 'unproven') {
-    await memory.setMissing(collection, missedBefore);
     parts.say({ kind: 'unproven', collection, why: completeness.why });
-    return { withheld: (await memory.withheld(collection)).size, wantsSecondPass: false };
+    const { size } = await memory.withheld(collection);
+    return {
+      withheld: size,
+      wantsSecondPass: false,
+      remember: () => memory.setMissing(collection, stillWaiting),
+    };
   }
   const candidates = writer.hasMetAll(pass) ? [] : await writer.unseen('rows', seen);
   // One answer without content is no more proof than one without rows: the next pass must say the same.
@@ -82,12 +90,16 @@ export async function settleDeletions(
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
   const why = await whyHoldBack(parts, losses.length, knownRowsBefore);
   if (why !== null) {
-    await memory.setMissing(collection, missedBefore);
-    await withhold(parts, losses);
     parts.say({ kind: 'withheld', collection, rows: losses.length, why });
-    return { withheld: losses.length, wantsSecondPass: false };
+    return {
+      withheld: losses.length,
+      wantsSecondPass: false,
+      remember: async () => {
+        await memory.setMissing(collection, stillWaiting);
+        await withhold(parts, losses);
+      },
+    };
   }
-  await memory.setWithheld(collection, new Map());
   await writer.accept(pass, { readings: emptied, stamp: writer.stamp() });
 
   const triage = triageCandidates({
@@ -101,15 +113,21 @@ export async function settleDeletions(
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unaskedOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
   const waiting = [...triage.wait, ...unaskedOnce, ...emptiedOnce];
-  await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
   const removed = await writer.remove(pass, 'rows', [...triage.remove, ...asked.gone, ...unaskedTwice]);
-  const lost = removed + emptied.length;
-  if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
   if (waiting.length > 0) {
     const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
     parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });
   }
-  return { withheld: 0, wantsSecondPass: waiting.length > 0 };
+  return {
+    withheld: 0,
+    wantsSecondPass: waiting.length > 0,
+    remember: async () => {
+      await memory.setWithheld(collection, new Map());
+      await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
+      const lost = removed + emptied.length;
+      if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
+    },
+  };
 }
 
 async function whyHoldBack(
@@ -157,6 +175,7 @@ async function confirm(
     const existing = await parts.findExisting(keys);
     return { gone: keys.filter((key) => !existing.has(key)), unanswered: [] };
   } catch (error) {
+    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
     parts.say({
       kind: 'second-pass',
       collection: parts.collection,

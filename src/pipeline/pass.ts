@@ -200,16 +200,19 @@ async function complete(
   const { writer } = parts;
   const { stats } = pass;
   const doubt = whyDoubtful(options.ends);
+  // A row passed over as the older one may have been the newer: it must be read again (invariant 2).
+  const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
+  const watermarkMs = stats.rowsOvertaken > 0 ? reached : clock.watermarkMs;
   if (pass.seen === null) {
     if (doubt !== null) {
       await writer.flush(pass);
       return { kind: 'suspect', stats, why: doubt, withheld: 0 };
     }
-    await writer.flush(pass, { watermarkMs: clock.watermarkMs, lastCompleteFull: null });
+    await writer.flush(pass, { watermarkMs, lastCompleteFull: null });
     return { kind: 'complete', stats, withheld: 0, wantsSecondPass: false };
   }
   const completeness = judge(options, pass.seen);
-  const { withheld, wantsSecondPass } = await settleDeletions(parts.deletions, pass, {
+  const { withheld, wantsSecondPass, remember } = await settleDeletions(parts.deletions, pass, {
     completeness,
     knownRowsBefore: options.knownRowsBefore,
     emptied: options.emptied,
@@ -219,6 +222,7 @@ async function complete(
   const why = doubt ?? emptyHanded;
   if (why !== null) {
     await writer.flush(pass, 'incomplete');
+    await remember();
     return { kind: 'suspect', stats, why, withheld };
   }
   // An offset walk may have skipped a row that is still there.
@@ -226,7 +230,7 @@ async function complete(
     completeness.kind !== 'proven' && options.ends.some(({ paging }) => paging === 'offset');
   if (!mayHaveSkipped) await clearRejects(writer, pass);
   await writer.flush(pass, {
-    watermarkMs: clock.watermarkMs,
+    watermarkMs,
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,
@@ -235,6 +239,7 @@ async function complete(
       rowsWithheld: withheld,
     },
   });
+  await remember();
   return { kind: 'complete', stats, withheld, wantsSecondPass };
 }
 

@@ -180,9 +180,9 @@ export async function runTenant(
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
+    const startedAtMs = parts.now();
     try {
       const session = await openSession(parts, both);
-      failures = 0;
       parts.emit({ type: 'session-opened' });
       options.onSession?.(session);
       const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
@@ -197,7 +197,8 @@ export async function runTenant(
     } catch (error) {
       if (signal.aborted) break;
       if (isFinal(error)) throw error;
-      failures += 1;
+      // One that opens and fails at once is no success: hub and Kafka are spared.
+      failures = parts.now() - startedAtMs > LONGEST_RETRY_MS ? 1 : failures + 1;
       const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
       const retryInMs = Math.round(longestMs * (0.5 + parts.random() / 2));
       parts.emit({ type: 'session-failed', error, retryInMs });

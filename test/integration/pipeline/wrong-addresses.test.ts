@@ -81,7 +81,7 @@ afterAll(() => hub.stop());
 
 function configOf({ hubSettings, settings }: Mistake, prefix: string): string {
   return configTextOf(hub, prefix, {
-    collections: ['users', 'orgs'],
+    collections: ['orgs'],
     hubSettings: hubSettings?.(hub),
     settings: settings?.(),
   });
