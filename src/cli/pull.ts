@@ -138,7 +138,7 @@ function showProgress(
   } else {
     return;
   }
-  progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
+  if (tally.size > 0) progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
 }
 
 function show(output: Output, tenant: string, outcomes: readonly PullOutcome[]): void {
@@ -175,5 +175,7 @@ function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
 
 function exitCode(outcomes: readonly PullOutcome[]): number {
   if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
+  // One collection that a hub does not offer is no failure; all of them are a wrong address.
+  if (outcomes.every(({ outcome }) => outcome === 'not-offered')) return EXIT.failed;
   return outcomes.some(({ withheld }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
 }

@@ -26,6 +26,7 @@ export function createBreaker(options: {
 }): Breaker {
   const { policy, hub, onEvent } = options;
   let openUntilMs = 0;
+  let lastTrouble: HubError | null = null;
   const openFor = (durationMs: number) => {
     openUntilMs = Date.now() + durationMs;
     return {
@@ -47,13 +48,17 @@ export function createBreaker(options: {
       try {
         return await circuit.execute(work);
       } catch (error) {
-        if (!(error instanceof BrokenCircuitError)) throw error;
+        if (!(error instanceof BrokenCircuitError)) {
+          if (error instanceof HubError && isHubTrouble(error)) lastTrouble = error;
+          throw error;
+        }
         const retryInMs = Math.max(0, openUntilMs - Date.now());
         throw new HubError(
           'HUB_CIRCUIT_OPEN',
-          `${hub} failed too often in a row; nothing is sent to it for now`,
+          `${hub} failed too often in a row, the last time so: ${lastTrouble?.message ?? 'unknown'}`,
           {
-            remedy: `It is tried again in ${Math.ceil(retryInMs / 1000)} s by itself; see the errors before this one for the cause.`,
+            remedy:
+              `It is tried again in ${Math.ceil(retryInMs / 1000)} s by itself. ${lastTrouble?.remedy ?? ''}`.trim(),
             retryAfterMs: retryInMs,
           },
         );

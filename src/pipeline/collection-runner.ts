@@ -216,7 +216,7 @@ export class CollectionRunner {
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // Where rows are known, a 404 is a gateway's bad minute like any other.
     if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
-      emit({ type: 'not-offered', collection, ...pass, isNews: !this.#saidNotOffered });
+      emit({ type: 'not-offered', collection, error, ...pass, isNews: !this.#saidNotOffered });
       this.#saidNotOffered = true;
       this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;

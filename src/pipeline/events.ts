@@ -44,6 +44,7 @@ export type PipelineEvent =
   | {
       readonly type: 'not-offered';
       readonly collection: CollectionName;
+      readonly error: unknown;
       readonly mode: PassMode;
       readonly durationMs: number;
       readonly isNews: boolean;

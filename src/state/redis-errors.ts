@@ -11,7 +11,7 @@ type Reply = {
 };
 
 const WAIT = 'Nothing, if it passes; otherwise look at the state of Redis.';
-const CREDENTIALS = 'Check user name and password in redis.url.';
+const CREDENTIALS = 'Check redis.username and redis.password, or those in redis.url.';
 
 /** What Redis' own error codes (the first word of an error reply) mean for the index. */
 const REPLIES: Readonly<Record<string, Reply>> = {

@@ -132,6 +132,12 @@ function judgeHealth(health: Health, tenant: string, event: PipelineEvent): bool
     case 'pass-failed':
       if (!isHubError(event.error)) return true;
       return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
+    case 'not-offered':
+      // One collection that is not there is no harm; but if nothing else has answered, the address is wrong.
+      if (health.reasons().some((reason) => reason.part === 'hub' && reason.tenant === tenant)) {
+        health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
+      }
+      return true;
     case 'pass-ended':
       health.ready('hub', tenant);
       return true;
@@ -199,7 +205,7 @@ function log(logger: Logger, event: PipelineEvent, isNews: boolean): void {
     }
     case 'not-offered':
       logger[event.isNews ? 'warn' : 'debug'](
-        { collection: event.collection },
+        { collection: event.collection, error: event.error },
         'the hub does not offer this collection; the others go on',
       );
       return;

@@ -121,6 +121,58 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
+  it('a row marked tobedeleted is a change like any other, not a removal', async () => {
+    await using mirror = await openMirror({ collections: ['courses'] });
+    const { district, clock } = mirror.hub;
+    await mirror.full();
+    const before = await mirror.ends();
+    const [id = ''] = district.ids('courses');
+    clock.advance(TEN_MINUTES_MS);
+    district.patch('courses', id, { status: 'tobedeleted' });
+    await mirror.delta();
+    await mirror.full();
+    expect((await mirror.since(before)).map(brief)).toEqual([`courses ${id} updated`]);
+    expect((await mirror.view('courses')).get(id)?.value).toMatchObject({ status: 'tobedeleted' });
+  });
+
+  it('an absence whose whole chain leaves the hub takes all its versions along', async () => {
+    await using mirror = await openMirror({ collections: ['absence-versions'] });
+    const { district } = mirror.hub;
+    const tail = district
+      .snapshot('absence-versions')
+      .find(({ replaces, replacedBy }) => replaces != null && replacedBy == null);
+    await mirror.full();
+    const before = await mirror.ends();
+    const purged = district.purgeAbsence(String(tail?.['sourcedId']));
+    expect(purged.length).toBeGreaterThan(1);
+    await mirror.full();
+    expect((await mirror.since(before)).map(brief).toSorted()).toEqual(
+      purged.map((id) => `absence-versions ${id} deleted`).toSorted(),
+    );
+  });
+
+  it('a delta carries the last complete full pass forward', async () => {
+    await using mirror = await openMirror({ collections: ['users'] });
+    const { district, clock } = mirror.hub;
+    await mirror.full();
+    const progress = async (): Promise<Readonly<Record<string, unknown>>> =>
+      (await mirror.view('progress')).get('users')?.value ?? {};
+    const afterFull = await progress();
+    clock.advance(TEN_MINUTES_MS);
+    const [id = ''] = district.ids('users');
+    district.patch('users', id, { givenName: 'Changed' });
+    await mirror.delta();
+    const afterDelta = await progress();
+    expect(afterDelta).toMatchObject({ mode: 'DELTA', complete: true, rowsSeen: 1, rowsPublished: 1 });
+    expect(afterDelta['lastCompleteFull']).toEqual(afterFull['lastCompleteFull']);
+    expect(Number(afterDelta['watermark']) - Number(afterFull['watermark'])).toBeGreaterThan(500_000);
+    const changed = (await mirror.records('users')).findLast(({ key }) => key === id);
+    expect(afterDelta['offsets']).toEqual({
+      ...(afterFull['offsets'] as Record<string, number>),
+      [`${changed?.topic}/${changed?.partition}`]: changed?.offset,
+    });
+  });
+
   it('A, B and A again are three records with three ids', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, clock } = mirror.hub;

@@ -81,6 +81,26 @@ describe('class-students', () => {
   });
 });
 
+describe('class-students that cannot be read', () => {
+  it('keep what was known, with a reject that is cleared when they read again', async () => {
+    await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
+    await mirror.full();
+    const before = await mirror.ends();
+    mirror.hub.faults.set('malformed-rows=0.1@class-students');
+    await mirror.full('class-students');
+    await mirror.full('class-students');
+    const published = await mirror.since(before);
+    expect(published.length).toBeGreaterThan(0);
+    for (const { topic, key, value } of published) {
+      expect([topic, key.split('|')[0], value?.['row']]).toEqual([mirror.topic('rejects'), 'class-students', null]);
+    }
+    mirror.hub.faults.clear();
+    await mirror.full('class-students');
+    expect((await mirror.view('rejects')).size).toBe(0);
+    expect(await mirror.differences('class-students')).toEqual({});
+  });
+});
+
 describe('afterschool-users', () => {
   it('have keys of two parts, percent-encoded, and go one by one', async () => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });

@@ -223,6 +223,19 @@ describe('a hub that fails now and then', () => {
   );
 });
 
+describe('a page that is too large', () => {
+  it('is asked for in smaller ones, and nothing is lost', async () => {
+    await using mirror = await openMirror({
+      collections: ['users'],
+      hubSettings: { maxResponseBytes: 65_536, pageSize: 1000 },
+    });
+    expect(mirror.hub.district.snapshotJson('users').length).toBeGreaterThan(80_000);
+    await mirror.full();
+    expect(await mirror.differences()).toEqual({});
+    expect(hubEvents(mirror).some(({ type }) => type === 'page-size-reduced')).toBe(true);
+  });
+});
+
 function onlyClasses(): Record<string, { enabled: boolean }> {
   const off = [
     'orgs',

@@ -182,6 +182,34 @@ describe('CollectionWriter', () => {
     expect(published()).toHaveLength(1);
   });
 
+  it('an unreadable newcomer does not hide that a row has vanished', async () => {
+    const { writer } = await bench();
+    const full = beginPass(writer, 'FULL');
+    await writer.accept(full, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    expect(writer.hasMetAll(full)).toBe(true);
+    await writer.flush(full);
+    writer.end(full);
+    const again = beginPass(writer, 'FULL');
+    await writer.accept(again, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    expect(writer.hasMetAll(again)).toBe(false);
+    await writer.accept(again, { readings: [unreadable('c', 'odd')], stamp: writer.stamp() });
+    expect(again.seen?.size).toBe(writer.knownRows);
+    expect(writer.hasMetAll(again)).toBe(false);
+    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual(['b']);
+  });
+
+  it('a new row does not hide that another has vanished', async () => {
+    const { writer } = await bench();
+    const full = beginPass(writer, 'FULL');
+    await writer.accept(full, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.flush(full);
+    writer.end(full);
+    const again = beginPass(writer, 'FULL');
+    await writer.accept(again, { readings: [row('a', 'x'), row('c', 'x')], stamp: writer.stamp() });
+    expect(writer.hasMetAll(again)).toBe(false);
+    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual(['b']);
+  });
+
   it('a removal of what is not known is no record', async () => {
     const { writer, transactions } = await bench();
     const pass = beginPass(writer, 'FULL');
