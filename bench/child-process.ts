@@ -16,9 +16,11 @@ type Outcome = { readonly result: unknown } | { readonly error: string };
 
 const LONGEST_STOP_MS = 20_000;
 
-/** Starts a module that calls {@link serveCommands}. */
-export function startChild(module: URL): Child {
+/** Starts a module that calls {@link serveCommands}. The signal interrupts what it is doing. */
+export function startChild(module: URL, signal: AbortSignal): Child {
   const child = fork(module, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const interrupt = (): void => void child.kill('SIGTERM');
+  signal.addEventListener('abort', interrupt, { once: true });
   const gone = once(child, 'exit').then(([code, signal]: unknown[]) => ({
     error: `${module.pathname.split('/').at(-1)} ended too early (${String(code ?? signal)})`,
   }));
@@ -48,9 +50,11 @@ async function stopped(child: ChildProcess, gone: Promise<unknown>): Promise<voi
 /** The child's side: does what it is told, and ends with its parent. */
 export function serveCommands(options: {
   handlers: Readonly<Record<string, (argument: never) => Promise<unknown>>>;
+  /** Makes the command at hand fail soon. */
+  interrupt: () => void;
   atEnd: () => Promise<void>;
 }): void {
-  const { handlers, atEnd } = options;
+  const { handlers, interrupt, atEnd } = options;
   process.on('message', (message) => {
     void answer(message as Command, handlers).then((outcome) => process.send?.(outcome));
   });
@@ -59,6 +63,7 @@ export function serveCommands(options: {
   });
   // Ctrl-C reaches the whole group: the parent decides what comes of it.
   process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', interrupt);
 }
 
 async function answer(

@@ -122,5 +122,6 @@ async function measure(collection: CollectionName): Promise<FloorRound> {
 
 serveCommands({
   handlers: { open, measure },
+  interrupt: () => void agent?.destroy(),
   atEnd: async () => agent?.close(),
 });

@@ -13,7 +13,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<BenchN
   say('building the district');
   await using hub = await startHub({ rows: options.rows, signal });
   const { rounds, profileFolder } = options;
-  return await measure({ stack, hub, rounds, profileFolder, loadAtStart, say });
+  return await measure({ stack, hub, rounds, profileFolder, loadAtStart, say, signal });
 }
 
 async function main(): Promise<number> {

@@ -73,6 +73,7 @@ export interface Bench {
   readonly profileFolder: string | null;
   readonly loadAtStart: number;
   readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
 }
 
 interface Processes {
@@ -85,10 +86,10 @@ export function loadNow(): number {
 }
 
 export async function measure(bench: Bench): Promise<BenchNumbers> {
-  const { hub } = bench;
-  await using floor = startChild(new URL('floor-process.ts', import.meta.url));
-  await using redis = startChild(new URL('publisher-process.ts', import.meta.url));
-  await using memory = startChild(new URL('publisher-process.ts', import.meta.url));
+  const { hub, signal } = bench;
+  await using floor = startChild(new URL('floor-process.ts', import.meta.url), signal);
+  await using redis = startChild(new URL('publisher-process.ts', import.meta.url), signal);
+  await using memory = startChild(new URL('publisher-process.ts', import.meta.url), signal);
   const publishers = { redis, memory };
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);

@@ -48,6 +48,11 @@ const REACTIONS = {
 /** Stable name of an error; operators may match on it. */
 export type ErrorCode = keyof typeof REACTIONS;
 
+/** A code that another process sent; of one that this version does not know only that it failed. */
+export function errorCodeFrom(text: string): ErrorCode {
+  return Object.hasOwn(REACTIONS, text) ? (text as ErrorCode) : 'INTERNAL';
+}
+
 /** An error with a code, a remedy, and no stack trace worth showing to a user. */
 export class RollcallError extends Error {
   readonly code: ErrorCode;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { EXIT, RollcallError } from '../errors.ts';
+import { EXIT, RollcallError, errorCodeFrom } from '../errors.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import {
@@ -13,10 +13,13 @@ import {
 import { openSession, passOnce, sleep } from '../pipeline/tenant.ts';
 import { keepHeartbeat, notMirrored } from '../pipeline/worker.ts';
 import { askOwner } from '../state/ask-owner.ts';
+import type { RequestOutcome } from '../state/coordination.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
+
+const ATTEMPTS = 3;
 
 interface PullFlags {
   readonly tenant?: string | undefined;
@@ -69,7 +72,10 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   progress.end();
   for (const { tenant, collections: outcomes } of results) show(context.output, tenant, outcomes);
   context.output.data({ tenants: results });
-  return exitCode(results.flatMap(({ collections: outcomes }) => outcomes));
+  return exitCode(
+    results.flatMap(({ collections: outcomes }) => outcomes),
+    collections.length > 0,
+  );
 }
 
 interface PullOptions {
@@ -80,21 +86,35 @@ interface PullOptions {
 }
 
 async function pullTenant(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
-  const { tenantId, parameters, progress, signal } = options;
+  const { tenantId, progress } = options;
   await assembly.store.ready();
   const living = await assembly.store.coordination.livingOwner(tenantId);
   if (living === null) return ownAndPull(assembly, options);
   progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
-  const outcome = await askOwner({
-    coordination: assembly.store.coordination,
-    tenantId,
-    request: { id: randomUUID(), kind: PULL_REQUEST, parameters },
-    signal,
-    sleep,
-    now: () => performance.now(),
-  });
+  const outcome = await askLivingOwner(assembly, options);
+  if (outcome === null) {
+    progress.print(`${tenantId}: it is gone; this command owns the tenant meanwhile`);
+    return ownAndPull(assembly, options);
+  }
   if (outcome.state === 'done') return outcome.result as readonly PullOutcome[];
-  throw new RollcallError('INTERNAL', outcome.message, { remedy: outcome.remedy });
+  throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
+}
+
+/** Null when the owner turns out to live no more: a process that was killed leaves its sign for some seconds. */
+async function askLivingOwner(assembly: Assembly, options: PullOptions): Promise<RequestOutcome | null> {
+  try {
+    return await askOwner({
+      coordination: assembly.store.coordination,
+      tenantId: options.tenantId,
+      request: { id: randomUUID(), kind: PULL_REQUEST, parameters: options.parameters },
+      signal: options.signal,
+      sleep,
+      now: () => performance.now(),
+    });
+  } catch (error) {
+    if (error instanceof RollcallError && error.code === 'OWNERSHIP_LOST') return null;
+    throw error;
+  }
 }
 
 /** Nobody lives there: this process is the owner for as long as the pass takes. */
@@ -108,17 +128,22 @@ async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<rea
   const ending = new AbortController();
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
+    sign: { ownedSinceMs: Date.now() },
     signal: AbortSignal.any([signal, ending.signal]),
   });
   try {
-    const session = await openSession(parts, signal);
-    const settled = await passOnce(session, {
-      collections: wanted,
-      mode: parameters.full ? 'FULL' : 'DELTA',
-      signal,
-    });
-    signal.throwIfAborted();
-    return settled.map(({ collection, ...result }) => pullOutcome(collection, result));
+    const mode = parameters.full ? 'FULL' : 'DELTA';
+    for (let attempt = 1; ; attempt += 1) {
+      const session = await openSession(parts, signal);
+      const settled = await passOnce(session, { collections: wanted, mode, signal });
+      signal.throwIfAborted();
+      // What befalls log or index is cured by owning again; nothing that was committed is published twice.
+      const isUncertain = settled.some(
+        ({ error }) => error instanceof RollcallError && error.reaction === 'restart',
+      );
+      if (isUncertain && attempt < ATTEMPTS) continue;
+      return settled.map(({ collection, ...result }) => pullOutcome(collection, result));
+    }
   } finally {
     ending.abort();
     await heartbeat;
@@ -173,9 +198,10 @@ function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
   return found;
 }
 
-function exitCode(outcomes: readonly PullOutcome[]): number {
+function exitCode(outcomes: readonly PullOutcome[], named: boolean): number {
   if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
-  // One collection that a hub does not offer is no failure; all of them are a wrong address.
-  if (outcomes.every(({ outcome }) => outcome === 'not-offered')) return EXIT.failed;
+  // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
+  const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
+  if (notOffered.length === outcomes.length || (named && notOffered.length > 0)) return EXIT.failed;
   return outcomes.some(({ withheld }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
 }

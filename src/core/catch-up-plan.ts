@@ -42,7 +42,8 @@ export function planCatchUp(options: {
   if (index === null)
     return { kind: 'rebuild', why: 'the index is empty or was not finished', dataLost: false };
   if (index.transactionId === progress.transactionId) return { kind: 'current' };
-  if (index.sequence >= progress.sequence || !transactionIds.has(index.transactionId)) {
+  const isEarlier = index.sequence < progress.sequence && reachedBy(progress.offsets, index.offsets);
+  if (!isEarlier || !transactionIds.has(index.transactionId)) {
     return { kind: 'rebuild', why: 'the index is not a known point of this log', dataLost: false };
   }
   if (nowMs - index.committedAtMs > TOMBSTONES_KEPT_MS) {
@@ -53,6 +54,11 @@ export function planCatchUp(options: {
     };
   }
   return { kind: 'resume' };
+}
+
+/** Whether the log's last offsets are at or beyond an index's: after a loss they begin anew, and prove nothing. */
+function reachedBy(last: Offsets, indexed: Offsets): boolean {
+  return Object.entries(indexed).every(([partition, offset]) => (last[partition] ?? -1) >= offset);
 }
 
 function reaches(nextOffsets: Offsets, offsets: Offsets): boolean {

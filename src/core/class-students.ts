@@ -34,7 +34,15 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): Re
 
 function unreadable(classId: string): Reading {
   const reason = 'students: an element has no sourcedId that is a text';
-  return { kind: 'reject', sourcedId: classId, rejectId: classId, reason, text: null, hash: digest(reason) };
+  return {
+    kind: 'reject',
+    sourcedId: classId,
+    rejectId: classId,
+    reason,
+    text: null,
+    modifiedAtMs: null,
+    hash: digest(reason),
+  };
 }
 
 function digest(text: string): Buffer {

@@ -44,13 +44,20 @@ export function judgeCompleteness(walk: FullWalk): Completeness {
   if (totalAtStart === null || totalAtEnd === null) {
     return { kind: 'needs-second-pass', why: 'the hub gives no total' };
   }
-  const agrees =
-    distinctRows >= Math.min(totalAtStart, totalAtEnd) && distinctRows <= Math.max(totalAtStart, totalAtEnd);
-  if (!agrees) {
+  if (!countAgrees(walk)) {
     return {
       kind: 'needs-second-pass',
       why: `${distinctRows} rows were read where the total was ${totalAtStart} at the start and ${totalAtEnd} at the end`,
     };
   }
   return { kind: 'proven' };
+}
+
+/** Whether as many different rows were read as the hub says it has, give or take what changed meanwhile. */
+export function countAgrees(walk: Pick<FullWalk, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>): boolean {
+  const { totalAtStart, totalAtEnd, distinctRows } = walk;
+  if (totalAtStart === null || totalAtEnd === null) return false;
+  return (
+    distinctRows >= Math.min(totalAtStart, totalAtEnd) && distinctRows <= Math.max(totalAtStart, totalAtEnd)
+  );
 }

@@ -25,6 +25,8 @@ export interface UnreadableRow {
   readonly reason: string;
   /** The row as JSON text after drop and pseudonymise; null when it is too large for a record. */
   readonly text: string | null;
+  /** `dateLastModified` as ms since the epoch, null when the row has none that can be read. */
+  readonly modifiedAtMs: number | null;
   /** 16 bytes over text (without dateLastModified and hrefs) and reason. */
   readonly hash: Buffer;
 }

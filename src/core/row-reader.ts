@@ -20,6 +20,9 @@ import { createSlabEncoder } from './value-codec.ts';
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const DEFAULT_MAX_RECORD_BYTES = 900_000;
 
+/** A key of a record must leave room for its value; no id that was ever seen is near it. UTF-8. */
+const MAX_ID_BYTES = 1_000;
+
 export interface RowReaderOptions {
   /** The collection's schema in avro/. */
   readonly schema: AvroRecord;
@@ -137,7 +140,8 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
 function readableId(value: Readonly<Record<string, unknown>>): string | null {
   const { sourcedId } = value;
-  return typeof sourcedId === 'string' && !isBlank(sourcedId) ? sourcedId : null;
+  if (typeof sourcedId !== 'string' || isBlank(sourcedId)) return null;
+  return Buffer.byteLength(sourcedId) <= MAX_ID_BYTES ? sourcedId : null;
 }
 
 /** Null when there are none. */

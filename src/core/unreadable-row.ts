@@ -6,6 +6,7 @@ import { SET_FIELDS } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './reading.ts';
+import { parseTimestamp } from './timestamps.ts';
 
 /** Reads rows that cannot be published. */
 export type RejectReader = (
@@ -48,6 +49,7 @@ export function createRejectReader(options: {
         sourcedId ?? `sha256:${digest('sha256', canonicalText(unstamped, { keepHrefs: true }), 'hex')}`,
       reason,
       text: fits ? text : null,
+      modifiedAtMs: stampOf(shown),
       hash: shortDigest(`${prefix}\n${reason}\n${canonicalText(unstamped, { sets: SET_FIELDS })}`),
     };
   };
@@ -56,4 +58,11 @@ export function createRejectReader(options: {
 /** Null members are no part of canonical text. */
 function withoutStamp(row: Record<string, unknown>): object {
   return Object.assign(Object.create(null) as object, row, { dateLastModified: null });
+}
+
+function stampOf(shown: unknown): number | null {
+  if (!isJsonObject(shown)) return null;
+  const stamp: unknown = (shown as { dateLastModified?: unknown }).dateLastModified;
+  const instant = typeof stamp === 'string' ? parseTimestamp(stamp) : null;
+  return typeof instant === 'object' ? (instant?.ms ?? null) : instant;
 }

@@ -140,7 +140,8 @@ function openStore(config: Config): StateStore {
   if (redis === undefined) return createMemoryStore();
   return createRedisStore({
     url: redis.url,
-    keyPrefix: redis.keyPrefix,
+    // Two installations may share a Redis, and name their tenants alike.
+    keyPrefix: `${redis.keyPrefix}:${config.kafka.topicPrefix}`,
     ...(redis.username === undefined ? {} : { username: redis.username }),
     ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
   });

@@ -61,7 +61,7 @@ export async function catchUp(
         replay: await index.resume(position),
       });
     } else if (plan.kind === 'rebuild') {
-      const kept = plan.dataLost ? withoutProof(progress) : progress;
+      const kept = plan.dataLost && progress !== null ? await tellLoss(parts, progress) : progress;
       behind.push({ collection, plan, progress: kept, after: {}, replay: await index.rebuild() });
     }
   }
@@ -76,10 +76,24 @@ export async function catchUp(
   return starts;
 }
 
-/** A topic that lost records: what was said of completeness and of how far it is no longer holds. */
-function withoutProof(progress: Progress | null): Progress | null {
-  if (progress === null) return null;
-  return { ...progress, offsets: {}, watermarkMs: null, lastCompleteFull: null };
+/**
+ * A topic that lost records: what was said of completeness and of how far it is no longer holds. Committed before
+ * anything else is written there, which would make the topic look whole again.
+ */
+async function tellLoss(parts: CatchUpParts, progress: Progress): Promise<Progress> {
+  const { progress: told } = await parts.log.commit({
+    records: [],
+    progress: {
+      ...progress,
+      sequence: progress.sequence + 1,
+      transactionId: parts.randomId(),
+      complete: false,
+      offsets: {},
+      watermarkMs: null,
+      lastCompleteFull: null,
+    },
+  });
+  return told;
 }
 
 function positionOf(parts: CatchUpParts, progress: Progress | null): IndexPosition {

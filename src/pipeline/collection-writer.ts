@@ -13,6 +13,8 @@ import type { PassStats } from './pass-stats.ts';
 /** Enough to make a transaction's fixed cost small (facts: 55–70k rows/s at 5,000), little enough to hold in memory. */
 const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
+/** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
+const MAX_UNSEEN_KEYS = 100_000;
 /** When the list of what was published lately is swept. */
 const SWEEP_AT_KEYS = 20_000;
 
@@ -55,6 +57,12 @@ export interface ActivePass {
   readonly seenRejects: SeenKeys | null;
   /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
   stamp: number;
+}
+
+export interface UnseenKeys {
+  /** At most {@link MAX_UNSEEN_KEYS}. */
+  readonly keys: readonly string[];
+  readonly count: number;
 }
 
 export interface PassCompletion {
@@ -155,19 +163,23 @@ export class CollectionWriter {
     });
   }
 
-  /** Removals that a pass has settled on, but for keys met since (invariant 3). Returns how many were noted. */
-  remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<number> {
+  /** Removals that a pass has settled on, but for keys met since (invariant 3). */
+  async remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += MAX_PENDING_RECORDS) {
+      await this.#removeSome(pass, area, keys.slice(from, from + MAX_PENDING_RECORDS));
+      if (this.isFull) await this.flush(pass);
+    }
+  }
+
+  #removeSome(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
     return this.#run(async () => {
       const seen = area === 'rows' ? pass.seen : pass.seenRejects;
       const hashes = await this.#lookUp(area, keys);
-      let removed = 0;
       for (const key of keys) {
         if (seen?.has(key) === true || this.#knownHash(area, key, hashes) === null) continue;
         this.#note({ area, key, kind: 'deleted' });
-        removed += 1;
+        if (area === 'rows') pass.stats.rowsRemoved += 1;
       }
-      if (area === 'rows') pass.stats.rowsRemoved += removed;
-      return removed;
     });
   }
 
@@ -191,13 +203,18 @@ export class CollectionWriter {
   }
 
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
-  unseen(area: IndexArea, seen: SeenKeys): Promise<string[]> {
+  unseen(area: IndexArea, seen: SeenKeys): Promise<UnseenKeys> {
     return this.#run(async () => {
       const found = new Set<string>();
+      let beyond = 0;
       for await (const batch of this.#parts.index.keys(area)) {
-        for (const key of batch) if (!seen.has(key)) found.add(key);
+        for (const key of batch) {
+          if (seen.has(key)) continue;
+          if (found.size < MAX_UNSEEN_KEYS) found.add(key);
+          else if (!found.has(key)) beyond += 1;
+        }
       }
-      return [...found];
+      return { keys: [...found], count: found.size + beyond };
     });
   }
 
@@ -315,9 +332,9 @@ export class CollectionWriter {
       const { row } = change;
       return { topic, body: reader.encode(row.value), hash: row.hash, modifiedAtMs: row.modifiedAtMs };
     }
-    const { sourcedId, reason, text, hash } = change.reject;
+    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
     const body = encodeReject({ collection, sourcedId, reason, row: text, firstSeenAt: now() });
-    return { topic, body, hash, modifiedAtMs: null };
+    return { topic, body, hash, modifiedAtMs };
   }
 
   async #lookUp(area: IndexArea, keys: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>> {

@@ -4,10 +4,11 @@ import type { KeyedReading } from '../core/page-decision.ts';
 import { RollcallError, describeError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
-import type { ActivePass, CollectionWriter } from './collection-writer.ts';
+import type { ActivePass, CollectionWriter, UnseenKeys } from './collection-writer.ts';
 
 /** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
 const CONFIRM_AT_MOST = 100;
+const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
 
 export interface DeletionParts {
   readonly collection: CollectionName;
@@ -45,7 +46,10 @@ export interface DeletionResult {
   readonly withheld: number;
   /** Candidates wait for another complete pass to miss them too. */
   readonly wantsSecondPass: boolean;
-  /** To be called once the removals are committed: a process that was fenced meanwhile must not touch the memory. */
+  /**
+   * To be called once the removals are committed. What adds caution is remembered before, what lifts it only then: a
+   * process that crashed or was fenced in between has at worst been too careful.
+   */
   readonly remember: () => Promise<void>;
 }
 
@@ -81,23 +85,27 @@ export async function settleDeletions(
       remember: () => memory.setMissing(collection, stillWaiting),
     };
   }
-  const candidates = writer.hasMetAll(pass) ? [] : await writer.unseen('rows', seen);
+  const unseen = writer.hasMetAll(pass) ? NONE_UNSEEN : await writer.unseen('rows', seen);
+  const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const emptied = judged.emptied.filter(({ key }) => key !== null && waited.has(key));
   const emptiedOnce = judged.emptied.flatMap(({ key }) => (key !== null && !waited.has(key) ? [key] : []));
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
-  const why = await whyHoldBack(parts, losses.length, knownRowsBefore);
+  const tooMany = unseen.count > candidates.length;
+  const why = tooMany
+    ? `${unseen.count} rows were not found, more than can be listed`
+    : await whyHoldBack(parts, losses.length, knownRowsBefore);
   if (why !== null) {
-    parts.say({ kind: 'withheld', collection, rows: losses.length, why });
+    const listed = tooMany ? candidates : losses;
+    const withheld = tooMany ? unseen.count : losses.length;
+    await withhold(parts, listed);
+    parts.say({ kind: 'withheld', collection, rows: withheld, why });
     return {
-      withheld: losses.length,
+      withheld,
       wantsSecondPass: false,
-      remember: async () => {
-        await memory.setMissing(collection, stillWaiting);
-        await withhold(parts, losses);
-      },
+      remember: () => memory.setMissing(collection, stillWaiting),
     };
   }
   await writer.accept(pass, { readings: emptied, stamp: writer.stamp() });
@@ -113,7 +121,10 @@ export async function settleDeletions(
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unaskedOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
   const waiting = [...triage.wait, ...unaskedOnce, ...emptiedOnce];
-  const removed = await writer.remove(pass, 'rows', [...triage.remove, ...asked.gone, ...unaskedTwice]);
+  const gone = [...triage.remove, ...asked.gone, ...unaskedTwice];
+  const lost = gone.length + emptied.length;
+  if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
+  await writer.remove(pass, 'rows', gone);
   if (waiting.length > 0) {
     const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
     parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });
@@ -124,8 +135,6 @@ export async function settleDeletions(
     remember: async () => {
       await memory.setWithheld(collection, new Map());
       await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
-      const lost = removed + emptied.length;
-      if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
     },
   };
 }

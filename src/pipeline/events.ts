@@ -1,5 +1,6 @@
 import type { HubEvent } from '../hub/events.ts';
 import type { CollectionName } from '../model/collections.ts';
+import type { PageTally } from '../core/page-decision.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
 import type { DeletionEvent } from './deletions.ts';
 import type { PassStats } from './pass-stats.ts';
@@ -21,7 +22,12 @@ export type PipelineEvent =
       readonly progress: Progress | null;
     }
   | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: PassMode }
-  | { readonly type: 'pass-page'; readonly collection: CollectionName; readonly stats: Readonly<PassStats> }
+  | {
+      readonly type: 'pass-page';
+      readonly collection: CollectionName;
+      readonly stats: Readonly<PassStats>;
+      readonly tally: Readonly<PageTally>;
+    }
   | {
       readonly type: 'pass-ended';
       readonly collection: CollectionName;

@@ -1,5 +1,5 @@
-import { judgeCompleteness, type Completeness } from '../core/completeness.ts';
-import type { KeyedReading } from '../core/page-decision.ts';
+import { countAgrees, judgeCompleteness, type Completeness } from '../core/completeness.ts';
+import type { KeyedReading, PageTally } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
@@ -35,7 +35,7 @@ export interface PassParts {
   readonly clock: { skewMs: number | null };
   readonly now: () => number;
   readonly randomId: () => string;
-  readonly onPage: (stats: PassStats) => void;
+  readonly onPage: (stats: PassStats, tally: PageTally) => void;
 }
 
 export type PassResult =
@@ -128,8 +128,8 @@ async function walkAll(options: {
         next = ahead(pages);
         clock ??= startClock(step.value.hubTimeMs);
         if (isSingle) pass.stats.totalAtStart ??= step.value.total;
-        await acceptPage(writer, pass, step.value, emptied);
-        parts.onPage(pass.stats);
+        const tally = await acceptPage(writer, pass, step.value, emptied);
+        parts.onPage(pass.stats, tally);
         pagesRead += 1;
         const isLongDelta = pass.seen === null && pagesRead > 1;
         if (isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore)) return 'wholesale';
@@ -148,16 +148,13 @@ async function acceptPage(
   pass: ActivePass,
   page: SourcePage,
   emptied: KeyedReading[],
-): Promise<void> {
+): Promise<PageTally> {
   const empty = page.readings.filter(({ isEmptied }) => isEmptied === true);
-  if (empty.length === 0) {
-    await writer.accept(pass, page);
-    return;
-  }
+  if (empty.length === 0) return writer.accept(pass, page);
   const late = await writer.differing(empty);
   for (const { key } of late) if (key !== null) pass.seen?.add(key);
   emptied.push(...late);
-  await writer.accept(pass, {
+  return writer.accept(pass, {
     ...page,
     readings: page.readings.filter((reading) => !late.includes(reading)),
   });
@@ -208,8 +205,10 @@ async function complete(
       await writer.flush(pass);
       return { kind: 'suspect', stats, why: doubt, withheld: 0 };
     }
+    const { memory, collection } = parts.deletions;
+    stats.rowsWithheld = (await memory.withheld(collection)).size;
     await writer.flush(pass, { watermarkMs, lastCompleteFull: null });
-    return { kind: 'complete', stats, withheld: 0, wantsSecondPass: false };
+    return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
   }
   const completeness = judge(options, pass.seen);
   const { withheld, wantsSecondPass, remember } = await settleDeletions(parts.deletions, pass, {
@@ -225,10 +224,9 @@ async function complete(
     await remember();
     return { kind: 'suspect', stats, why, withheld };
   }
-  // An offset walk may have skipped a row that is still there.
-  const mayHaveSkipped =
-    completeness.kind !== 'proven' && options.ends.some(({ paging }) => paging === 'offset');
-  if (!mayHaveSkipped) await clearRejects(writer, pass);
+  // An offset walk may have skipped a row that is still there, unless the count says otherwise.
+  const byOffset = options.ends.some(({ paging }) => paging === 'offset');
+  if (!byOffset || countAgrees({ ...stats, distinctRows: pass.seen.size })) await clearRejects(writer, pass);
   await writer.flush(pass, {
     watermarkMs,
     lastCompleteFull: {
@@ -277,7 +275,7 @@ function whyDoubtful(ends: readonly WalkEnd[]): string | null {
 async function clearRejects(writer: CollectionWriter, pass: ActivePass): Promise<void> {
   if (writer.knownRejects === 0 || pass.seenRejects === null) return;
   const gone = await writer.unseen('rejects', pass.seenRejects);
-  await writer.remove(pass, 'rejects', gone);
+  await writer.remove(pass, 'rejects', gone.keys);
 }
 
 /** A 32-bit seed out of a random id's hexadecimal digits. */

@@ -127,7 +127,7 @@ function createRunner(options: {
     clock: { skewMs: null },
     now: parts.now,
     randomId: parts.randomId,
-    onPage: (stats) => parts.emit({ type: 'pass-page', collection: name, stats }),
+    onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
   };
   return new CollectionRunner({
     collection: name,

@@ -6,8 +6,10 @@ import type { Assembly } from './assemble.ts';
 import { PULL_REQUEST, pullOutcome, readPullParameters, type PullOutcome } from './pull-request.ts';
 import { runTenant, sleep, type TenantSession } from './tenant.ts';
 
-const HEARTBEAT_EVERY_MS = 5_000;
-const HEARTBEAT_LASTS_MS = 20_000;
+const HEARTBEAT_EVERY_MS = 3_000;
+const HEARTBEAT_LASTS_MS = 10_000;
+/** How soon it is told that owning has succeeded. */
+const BEFORE_OWNING_MS = 500;
 
 /**
  * Mirrors all tenants until the signal aborts. Throws when one of them meets what only a person can cure; the
@@ -30,55 +32,69 @@ export async function runWorker(assembly: Assembly, signal: AbortSignal): Promis
 }
 
 async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortSignal): Promise<void> {
-  const { parts } = assembly.tenant(tenantId);
   const ending = new AbortController();
-  const alive = AbortSignal.any([signal, ending.signal]);
-  let session: TenantSession | null = null;
-  // From before it owns the tenant: a command that comes now must wait for it, not fence it.
-  const heartbeat = keepHeartbeat(assembly, { tenantId, signal: alive });
-  const requests = serveRequests({
-    coordination: assembly.store.coordination,
+  const sign = { ownedSinceMs: 0 };
+  const heartbeat = keepHeartbeat(assembly, {
     tenantId,
-    owner: assembly.owner,
-    handle: (request) => handleRequest(request, session),
-    signal: alive,
-    sleep,
+    sign,
+    signal: AbortSignal.any([signal, ending.signal]),
   });
+  let serving: { stop: AbortController; done: Promise<void> } | null = null;
   try {
-    await runTenant(parts, {
+    await runTenant(assembly.tenant(tenantId).parts, {
       signal,
-      onSession: (opened) => {
-        session = opened;
+      onSession: (session) => {
+        serving?.stop.abort();
+        serving = session === null ? null : serve(assembly, tenantId, session);
+        if (session !== null) sign.ownedSinceMs = Date.now();
       },
     });
   } finally {
     ending.abort();
-    await Promise.allSettled([heartbeat, requests]);
+    await heartbeat;
     await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
   }
 }
 
-/** Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7). */
+/** Requests are taken only while there is a session that can meet them; until then they wait. */
+function serve(
+  assembly: Assembly,
+  tenantId: string,
+  session: TenantSession,
+): { stop: AbortController; done: Promise<void> } {
+  const stop = new AbortController();
+  const done = serveRequests({
+    coordination: assembly.store.coordination,
+    tenantId,
+    owner: assembly.owner,
+    handle: (request) => handleRequest(request, session),
+    signal: stop.signal,
+    sleep,
+  });
+  return { stop, done };
+}
+
+/**
+ * Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7).
+ * With `ownedSinceMs` 0 it yields to any other owner: it is only about to take the tenant over.
+ */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
-  options: { tenantId: string; signal: AbortSignal },
+  options: { tenantId: string; sign: { readonly ownedSinceMs: number }; signal: AbortSignal },
 ): Promise<void> {
-  const ownedSinceMs = Date.now();
-  const sign = { owner: assembly.owner, ownedSinceMs, info: { host: hostname(), pid: String(process.pid) } };
+  const info = { host: hostname(), pid: String(process.pid) };
   while (!options.signal.aborted) {
+    const { ownedSinceMs } = options.sign;
     await assembly.store.coordination
-      .announce(options.tenantId, sign, HEARTBEAT_LASTS_MS)
+      .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);
-    await sleep(HEARTBEAT_EVERY_MS, options.signal).catch(() => undefined);
+    await sleep(ownedSinceMs === 0 ? BEFORE_OWNING_MS : HEARTBEAT_EVERY_MS, options.signal).catch(
+      () => undefined,
+    );
   }
 }
 
-async function handleRequest(request: OwnerRequest, session: TenantSession | null): Promise<PullOutcome[]> {
-  if (session === null) {
-    throw new RollcallError('KAFKA_OUTCOME_UNKNOWN', 'The owner of the tenant is just taking it over again', {
-      remedy: 'Try again in a few seconds.',
-    });
-  }
+async function handleRequest(request: OwnerRequest, session: TenantSession): Promise<PullOutcome[]> {
   if (request.kind !== PULL_REQUEST) {
     throw new RollcallError(
       'USAGE_INVALID',

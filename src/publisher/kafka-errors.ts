@@ -76,3 +76,12 @@ export function outcomeUnknown(error: unknown, doing: string): RollcallError {
     },
   );
 }
+
+/** A batch that the broker does not take: trying again would not help. */
+export function tooLarge(error: unknown, collection: string): RollcallError {
+  return new RollcallError('KAFKA_REFUSED', `Kafka refused records of ${collection} as too large`, {
+    remedy:
+      'Raise message.max.bytes of the brokers, or max.message.bytes of the topic, to its default of 1048588 or more.',
+    cause: error,
+  });
+}

@@ -4,7 +4,7 @@ import { isCollectionName, type CollectionName, type TopicSuffix } from '../mode
 import { withOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import { frame } from './framing.ts';
-import { kafkaError, outcomeUnknown } from './kafka-errors.ts';
+import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type {
@@ -49,6 +49,8 @@ class KafkaLog implements TenantLog {
   readonly #partitionOf = createKeyPartitioner();
   readonly #admin: Admin;
   readonly #partitionCounts = new Map<string, number>();
+  /** Topics seen to begin anew, until a progress record says so: what was appended since hides it. */
+  readonly #lostTopics = new Set<string>();
   #adminConnected = false;
   #producer: Producer | null = null;
   #ownedBefore = false;
@@ -172,11 +174,20 @@ class KafkaLog implements TenantLog {
       const progress = withOffsets(transaction.progress, offsets);
       await kafkaTransaction.send({ acks: -1, ...this.#progressMessage(progress) });
       await kafkaTransaction.commit();
+      this.#forgetLost(transaction.progress.offsets);
       return { progress, committedAtMs: this.#options.now() };
     } catch (error) {
+      if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
       await this.#discardProducer();
+      if (innermost(error).type === 'MESSAGE_TOO_LARGE')
+        throw tooLarge(error, transaction.progress.collection);
       throw outcomeUnknown(error, `${transaction.progress.collection} ${transaction.progress.sequence}`);
     }
+  }
+
+  /** A progress without offsets has told the loss of the topics that it stood for. */
+  #forgetLost(offsetsBefore: Offsets): void {
+    if (this.#lostTopics.size > 0 && Object.keys(offsetsBefore).length === 0) this.#lostTopics.clear();
   }
 
   #progressMessage(progress: Progress): { topic: string; messages: AddressedRecord['message'][] } {
@@ -219,7 +230,7 @@ class KafkaLog implements TenantLog {
         topic,
         partitions: (await fetchOffsets(this.#admin, this.#topic(topic))).map(({ low, high }) => ({
           low,
-          high,
+          high: this.#lostTopics.has(this.#topic(topic)) ? 0 : high,
         })),
       })),
     );
@@ -339,6 +350,16 @@ class KafkaLog implements TenantLog {
   }
 }
 
+/** A partition that begins anew: its topic was deleted and created again under us. */
+class LostRecords extends Error {
+  readonly topic: string;
+
+  constructor(topic: string) {
+    super(`${topic} has lost what was written to it`);
+    this.topic = topic;
+  }
+}
+
 /**
  * Adds the last offsets of a send. Each partition must have been written exactly once: kafkajs, meeting a change of
  * leader amid a send, may write a partition's batch to both brokers.
@@ -362,8 +383,7 @@ function withLastOffsets(
     if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
     counts.delete(name);
     // A topic that was recreated counts from 0 again; committed, that would pass for a continuation.
-    if (Number(baseOffset) <= (result[name] ?? -1))
-      throw new Error(`${name} has lost what was written to it`);
+    if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
     result[name] = Number(baseOffset) + count - 1;
   }
   if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicName } from '../model/topics.ts';
@@ -8,6 +9,9 @@ import { partitionCount, settingSatisfied, topicSettings } from './topic-setting
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
+
+const LOOKS_FOR_NEW_TOPIC = 50;
+const BETWEEN_LOOKS_MS = 100;
 
 export interface WantedTopic {
   readonly name: string;
@@ -101,7 +105,8 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
   if (missing.length === 0) return;
   try {
     await admin.createTopics({
-      waitForLeaders: true,
+      // kafkajs would give up on a broker that does not know the topic yet, as happens right after its creation.
+      waitForLeaders: false,
       topics: missing.map(({ topic }) => ({
         topic: topic.name,
         numPartitions: topic.partitions,
@@ -109,10 +114,23 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
         configEntries: topicSettings(topic.suffix).map(({ name, value }) => ({ name, value })),
       })),
     });
-    // Created is not yet led: wait until each answers.
-    for (const { topic } of missing) await fetchOffsets(admin, topic.name);
+    for (const { topic } of missing) await waitUntilLed(admin, topic.name);
   } catch (error) {
     throw kafkaError(error, `creating topics (${missing.map(({ topic }) => topic.name).join(', ')})`);
+  }
+}
+
+/** The controller has made the topic; until brokers have heard of it and lead it, they say it is not there. */
+async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await fetchOffsets(admin, topic);
+      return;
+    } catch (error) {
+      const isUnknown = error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISSING';
+      if (!isUnknown || attempt === LOOKS_FOR_NEW_TOPIC) throw error;
+      await delay(BETWEEN_LOOKS_MS);
+    }
   }
 }
 

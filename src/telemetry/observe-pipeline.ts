@@ -44,16 +44,15 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'pass-started':
       metrics.passStarted({ tenant, collection: event.collection }, event.mode);
       return;
+    case 'pass-page':
+      metrics.countRows(
+        { tenant, collection: event.collection },
+        { ...event.tally, skipped: event.tally.overtaken },
+      );
+      return;
     case 'pass-ended': {
       const scope = { tenant, collection: event.collection };
       const { stats, progress } = event;
-      metrics.countRows(scope, {
-        unchanged: stats.rowsUnchanged,
-        created: stats.rowsCreated,
-        updated: stats.rowsUpdated,
-        rejected: stats.rowsRejected,
-        skipped: stats.rowsOvertaken,
-      });
       metrics.countDeleted(scope, stats.rowsRemoved);
       metrics.setRejects(scope, event.rejects);
       if (stats.mode === 'FULL') metrics.setWithheld(scope, stats.rowsWithheld);

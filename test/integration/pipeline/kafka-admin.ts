@@ -1,5 +1,5 @@
 import { Kafka, logLevel, type Admin } from 'kafkajs';
-import { inject } from 'vitest';
+import { inject, vi } from 'vitest';
 
 /** A Kafka client that knows nothing of Rollcall. */
 export function plainKafka(): Kafka {
@@ -14,6 +14,22 @@ export async function withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<
   } finally {
     await admin.disconnect();
   }
+}
+
+export interface TopicToCreate {
+  readonly topic: string;
+  readonly numPartitions: number;
+  readonly configEntries: { name: string; value: string }[];
+}
+
+/** Creates a topic and waits until it can be written to; kafkajs' own waiting gives up on a topic not yet known. */
+export async function createTopic(wanted: TopicToCreate): Promise<void> {
+  await withAdmin(async (admin) => {
+    const create = (): Promise<boolean> =>
+      admin.createTopics({ waitForLeaders: false, topics: [{ ...wanted, replicationFactor: 1 }] });
+    await vi.waitFor(create, { timeout: 20_000, interval: 200 });
+    await vi.waitFor(() => admin.fetchTopicOffsets(wanted.topic), { timeout: 20_000, interval: 100 });
+  });
 }
 
 /** Leaves nothing of a test behind. */

@@ -1,8 +1,11 @@
-import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
-import { withAdmin } from './kafka-admin.ts';
+import { createTopic, withAdmin } from './kafka-admin.ts';
+
+// kafkajs is CommonJS, and Node finds only some of its names.
+const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
 
@@ -20,18 +23,7 @@ async function recreateTopic(topic: string): Promise<void> {
     settings: await settingsOf(admin, topic),
   }));
   await deleteTopic(topic);
-  await withAdmin(async (admin) => {
-    await vi.waitFor(
-      () =>
-        admin.createTopics({
-          waitForLeaders: true,
-          topics: [
-            { topic, numPartitions: before.partitions, replicationFactor: 1, configEntries: before.settings },
-          ],
-        }),
-      20_000,
-    );
-  });
+  await createTopic({ topic, numPartitions: before.partitions, configEntries: before.settings });
 }
 
 /** Settings made on the topic itself. */
@@ -40,7 +32,9 @@ async function settingsOf(admin: Admin, topic: string): Promise<{ name: string; 
     includeSynonyms: false,
     resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
   });
-  const own = (resources[0]?.configEntries ?? []).filter((entry) => Number(entry.configSource) === 1);
+  const own = (resources[0]?.configEntries ?? []).filter(
+    (entry) => entry.configSource === ConfigSource.TOPIC_CONFIG,
+  );
   return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import { idOf } from '../support/rows.ts';
 
 type Row = ReturnType<Mirror['hub']['district']['snapshot']>[number];
 
 /** Takes rows away and returns them. */
 function takeAway(mirror: Mirror, collection: string, ids: readonly string[]): Row[] {
   const { district } = mirror.hub;
-  const rows = district.snapshot(collection).filter(({ sourcedId }) => ids.includes(String(sourcedId)));
+  const rows = district.snapshot(collection).filter((row) => ids.includes(idOf(row)));
   for (const id of ids) district.remove(collection, id);
   return rows;
 }
@@ -47,11 +48,7 @@ describe('a mass deletion is withheld', () => {
   ])('$deleted of $rows ($why)', async ({ rows, deleted }) => {
     await using mirror = await loaded(rows);
     const before = await mirror.ends();
-    takeAway(
-      mirror,
-      'categories',
-      rowsOf(deleted).map(({ sourcedId }) => String(sourcedId)),
-    );
+    takeAway(mirror, 'categories', rowsOf(deleted).map(idOf));
     for (const pass of [1, 2, 3]) {
       const results = await mirror.full('categories');
       expect([pass, results.get('categories')]).toMatchObject([
@@ -71,11 +68,7 @@ describe('a mass deletion is withheld', () => {
     { rows: 4, deleted: 3, why: 'fewer than five are there' },
   ])('but not $deleted of $rows ($why)', async ({ rows, deleted }) => {
     await using mirror = await loaded(rows);
-    takeAway(
-      mirror,
-      'categories',
-      rowsOf(deleted).map(({ sourcedId }) => String(sourcedId)),
-    );
+    takeAway(mirror, 'categories', rowsOf(deleted).map(idOf));
     expect(await withheld(mirror, 'categories')).toBe(0);
     expect(await mirror.differences('categories')).toEqual({});
     expect((await tombstones(mirror, 'categories')).length).toBe(deleted);
@@ -92,7 +85,7 @@ describe('a mass deletion is withheld', () => {
 
   it('also in slices: what was deleted that day counts', async () => {
     await using mirror = await loaded(100);
-    const ids = rowsOf(60).map(({ sourcedId }) => String(sourcedId));
+    const ids = rowsOf(60).map(idOf);
     takeAway(mirror, 'categories', ids.slice(0, 30));
     expect(await withheld(mirror, 'categories')).toBe(0);
     takeAway(mirror, 'categories', ids.slice(30, 60));
@@ -111,11 +104,7 @@ describe('a mass deletion is withheld', () => {
     for (const index of [2, 3, 4, 5, 6])
       district.put('orgs', { sourcedId: `org-${index}`, name: `${index}` });
     await mirror.full();
-    takeAway(
-      mirror,
-      'categories',
-      rowsOf(8).map(({ sourcedId }) => String(sourcedId)),
-    );
+    takeAway(mirror, 'categories', rowsOf(8).map(idOf));
     await mirror.full('categories');
     district.remove('orgs', 'org-1');
     district.patch('orgs', 'org-2', { name: 'Two' });
@@ -136,11 +125,7 @@ describe('a mass deletion is withheld', () => {
     for (const index of [1, 2, 3, 4, 5, 6])
       district.put('orgs', { sourcedId: `org-${index}`, name: `${index}` });
     await mirror.full();
-    const rows = takeAway(
-      mirror,
-      'categories',
-      rowsOf(8).map(({ sourcedId }) => String(sourcedId)),
-    );
+    const rows = takeAway(mirror, 'categories', rowsOf(8).map(idOf));
     await mirror.full('categories');
     district.remove('orgs', 'org-1');
     await mirror.full('orgs');
@@ -162,11 +147,7 @@ describe('a mass deletion is withheld', () => {
     for (const index of [1, 2, 3, 4, 5, 6])
       district.put('orgs', { sourcedId: `org-${index}`, name: `${index}` });
     await mirror.full();
-    const [, ...others] = takeAway(
-      mirror,
-      'categories',
-      rowsOf(8).map(({ sourcedId }) => String(sourcedId)),
-    );
+    const [, ...others] = takeAway(mirror, 'categories', rowsOf(8).map(idOf));
     await mirror.full('categories');
     district.remove('orgs', 'org-1');
     await mirror.full('orgs');
@@ -183,11 +164,7 @@ describe('a mass deletion is withheld', () => {
   it('also where the hub gives no total and two passes are needed', async () => {
     await using mirror = await loaded(10);
     mirror.hub.faults.set('no-total');
-    takeAway(
-      mirror,
-      'categories',
-      rowsOf(6).map(({ sourcedId }) => String(sourcedId)),
-    );
+    takeAway(mirror, 'categories', rowsOf(6).map(idOf));
     await mirror.full('categories');
     expect(await withheld(mirror, 'categories')).toBe(6);
     expect(await tombstones(mirror, 'categories')).toEqual([]);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { only } from '../support/only.ts';
+import { idOf } from '../support/rows.ts';
 
-const ENABLED = { 'class-students': { enabled: true } };
+const ENABLED = only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} });
 
 function enrol(hub: ReferenceHub, classId: string, user: string): string {
   return hub.district.put('enrollments', {
@@ -54,7 +56,7 @@ describe('class-students', () => {
       .find(
         (row) => row['role'] === 'student' && (row['class'] as { sourcedId: string }).sourcedId === classB,
       );
-    district.remove('enrollments', String(leaving?.['sourcedId']));
+    district.remove('enrollments', idOf(leaving));
     district.remove('classes', classC);
     await mirror.full();
     const published = (await mirror.since(before)).filter(
@@ -92,7 +94,11 @@ describe('class-students that cannot be read', () => {
     const published = await mirror.since(before);
     expect(published.length).toBeGreaterThan(0);
     for (const { topic, key, value } of published) {
-      expect([topic, key.split('|')[0], value?.['row']]).toEqual([mirror.topic('rejects'), 'class-students', null]);
+      expect([topic, key.split('|')[0], value?.['row']]).toEqual([
+        mirror.topic('rejects'),
+        'class-students',
+        null,
+      ]);
     }
     mirror.hub.faults.clear();
     await mirror.full('class-students');

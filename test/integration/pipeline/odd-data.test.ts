@@ -38,8 +38,7 @@ describe('odd data', () => {
     const view = await mirror.view('courses');
     expect(view.size).toBe(mirror.hub.district.ids('courses').length);
     for (const { value } of view.values()) {
-      const { 'x-deep': deep } = value?.['additionalFields'] as Record<string, string>;
-      expect(deep).toBe('['.repeat(20_000) + ']'.repeat(20_000));
+      expect(value?.['additionalFields']).toHaveProperty('x-deep', '['.repeat(20_000) + ']'.repeat(20_000));
     }
     const before = await mirror.ends();
     await mirror.full();

@@ -33,7 +33,9 @@ async function becomesReady(child: RollcallProcess, withinMs = 60_000): Promise<
   await vi.waitFor(
     async () => {
       const readiness = await child.readiness();
-      expect(readiness?.status, `${readiness?.text}\n${child.output()}`).toBe(200);
+      if (readiness?.status !== 200)
+        throw new Error(`${readiness?.text}
+${child.output()}`);
     },
     { timeout: withinMs, interval: 200 },
   );
@@ -60,7 +62,7 @@ async function loadsUsers(child: RollcallProcess): Promise<void> {
 
 async function stops(child: RollcallProcess): Promise<void> {
   child.kill('SIGTERM');
-  expect((await child.ended).code, child.output()).toBe(0);
+  await child.endsWith(0);
   expect(child.output()).not.toMatch(/^\s+at /m);
 }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
 import { startOwnRedis } from '../state/own-redis.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
-import { deleteTopicsOf, withAdmin } from './kafka-admin.ts';
+import { createTopic, deleteTopicsOf, withAdmin } from './kafka-admin.ts';
 import { startRollcall } from './rollcall-process.ts';
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
@@ -29,12 +29,13 @@ beforeEach(() => {
 });
 afterAll(() => hub.stop());
 
-async function run(verb: 'run' | 'pull'): Promise<{ code: number | null; output: string }> {
+/** Runs a verb to its end, which must be with this exit code; what it said. */
+async function run(verb: 'run' | 'pull', code: number): Promise<string> {
   await using child = await startRollcall([verb], configTextOf(hub, topicPrefix, OPTIONS));
-  const { code } = await child.ended;
+  await child.endsWith(code);
   expect(child.output()).not.toMatch(/^\s+at /m);
   expect(child.output()).not.toContain(hub.clientSecret);
-  return { code, output: child.output() };
+  return child.output();
 }
 
 describe('topics that differ from the contract', () => {
@@ -42,20 +43,11 @@ describe('topics that differ from the contract', () => {
     changes: Readonly<Record<string, string>>,
     numPartitions = 3,
   ): Promise<void> {
-    const settings = SETTINGS.map(({ name, value }) => ({ name, value: changes[name] ?? value }));
-    await withAdmin((admin) =>
-      admin.createTopics({
-        waitForLeaders: true,
-        topics: [
-          {
-            topic: `${topicPrefix}.north.users`,
-            numPartitions,
-            replicationFactor: 1,
-            configEntries: settings,
-          },
-        ],
-      }),
-    );
+    await createTopic({
+      topic: `${topicPrefix}.north.users`,
+      numPartitions,
+      configEntries: SETTINGS.map(({ name, value }) => ({ name, value: changes[name] ?? value })),
+    });
   }
 
   /** Everything of the tenant that is in Kafka: names, partitions, the settings of the contract. */
@@ -87,8 +79,7 @@ describe('topics that differ from the contract', () => {
   ])('another %s is refused with the difference, and nothing is altered', async (_, changes, difference) => {
     await createUsersTopic(changes);
     const before = await standing();
-    const { code, output } = await run('run');
-    expect(code, output).toBe(1);
+    const output = await run('run', 1);
     expect(output).toContain(`${topicPrefix}.north.users: ${difference}`);
     expect(output).toContain('rollcall topics apply');
     expect(await standing()).toEqual(before);
@@ -98,8 +89,7 @@ describe('topics that differ from the contract', () => {
     await createUsersTopic({ 'segment.ms': '604800000' }, 2);
     const before = await standing();
     for (const verb of ['run', 'pull'] as const) {
-      const { code, output } = await run(verb);
-      expect(code, output).toBe(1);
+      const output = await run(verb, 1);
       expect(output).toContain('it has 2 partitions, the configuration says 3');
       expect(output).toContain('segment.ms is 604800000');
       expect(output).toContain('kafka.partitions');
@@ -109,8 +99,7 @@ describe('topics that differ from the contract', () => {
 
   it('stricter settings than asked for are not refused', async () => {
     await createUsersTopic({ 'segment.ms': '3600000', 'delete.retention.ms': String(30 * DAY_MS) });
-    const { code, output } = await run('pull');
-    expect(code, output).toBe(0);
+    await run('pull', 0);
   });
 });
 
@@ -134,8 +123,7 @@ describe('schemas that differ from the contract', () => {
   it('an incompatible one under the subject is refused, and stays the only one', async () => {
     await register([{ name: 'sourcedId', type: 'int' }]);
     await call('PUT', `/config/${subject()}`, { compatibility: 'FULL_TRANSITIVE' });
-    const { code, output } = await run('run');
-    expect(code, output).toBe(1);
+    const output = await run('run', 1);
     expect(output).toContain(`The schema of ${subject()} does not fit the versions already registered`);
     expect(output).toContain('→ Look at GET');
     expect(await call('GET', `/subjects/${subject()}/versions`)).toEqual([1]);
@@ -145,16 +133,14 @@ describe('schemas that differ from the contract', () => {
   it('a weaker level of compatibility is refused with both levels, and stays', async () => {
     await register([{ name: 'sourcedId', type: 'string' }]);
     await call('PUT', `/config/${subject()}`, { compatibility: 'BACKWARD' });
-    const { code, output } = await run('run');
-    expect(code, output).toBe(1);
+    const output = await run('run', 1);
     expect(output).toContain(`${subject()} has compatibility BACKWARD, the contract wants FULL_TRANSITIVE`);
     expect(await call('GET', `/config/${subject()}`)).toMatchObject({ compatibilityLevel: 'BACKWARD' });
     expect(await call('GET', `/subjects/${subject()}/versions`)).toEqual([1]);
   });
 
   it('a subject without a level gets the strict one', async () => {
-    const { code, output } = await run('pull');
-    expect(code, output).toBe(0);
+    await run('pull', 0);
     expect(await call('GET', `/config/${subject()}`)).toMatchObject({
       compatibilityLevel: 'FULL_TRANSITIVE',
     });
@@ -185,7 +171,7 @@ describe('a Redis that may throw the index away', () => {
       await admin.config('SET', 'maxmemory-policy', 'noeviction');
       await vi.waitFor(async () => expect((await child.readiness())?.status).toBe(200), 40_000);
       child.kill('SIGTERM');
-      expect((await child.ended).code, child.output()).toBe(0);
+      await child.endsWith(0);
     } finally {
       admin.disconnect();
       await server.stop();

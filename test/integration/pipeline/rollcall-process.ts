@@ -7,14 +7,10 @@ import { vi } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));
 
-export interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
 /** A process of its own, with a configuration of its own; killed when it is disposed of. */
 export interface RollcallProcess extends AsyncDisposable {
-  readonly ended: Promise<Ended>;
+  /** Waits for its end; throws, with what it said, when it ends otherwise than with this code or by this signal. */
+  endsWith(expected: number | NodeJS.Signals): Promise<void>;
   /** What it has written to both streams so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
@@ -55,10 +51,14 @@ async function startNode(
       written += text;
     });
   }
-  const ended = endOf(child);
+  const ending = endOf(child);
   let port: string | undefined;
   return {
-    ended,
+    async endsWith(expected) {
+      const end = await ending;
+      if (end === expected) return;
+      throw new Error(`It ended with ${String(end)}, not ${expected}, and said:\n${written}`);
+    },
     output: () => written,
     kill: (signal) => child.kill(signal),
     async says(text, withinMs = 60_000) {
@@ -78,15 +78,15 @@ async function startNode(
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
-      await ended;
+      await ending;
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
 /** Resolves when all its output has been read, too. */
-function endOf(child: ChildProcess): Promise<Ended> {
+function endOf(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
   return new Promise((resolve) => {
-    child.on('close', (code, signal) => resolve({ code, signal }));
+    child.on('close', (code, signal) => resolve(code ?? signal));
   });
 }

@@ -64,7 +64,8 @@ function offsetsIn(response: Buffer): Record<string, number> {
     at += 4;
     for (let index = 0; index < count; index += 1) {
       const isTold = response.readInt16BE(at + 8) === 0;
-      if (isTold) offsets[`${topic}/${response.readInt32BE(at + 4)}`] = Number(response.readBigInt64BE(at + 18));
+      if (isTold)
+        offsets[`${topic}/${response.readInt32BE(at + 4)}`] = Number(response.readBigInt64BE(at + 18));
       at += 22;
     }
   }

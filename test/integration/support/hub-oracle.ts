@@ -57,11 +57,17 @@ function expectedRows({ hub, collection, afterschoolIds = [] }: OracleOptions): 
       afterschoolIds.flatMap((parent) =>
         district
           .snapshot(`afterschool-users/${parent}`)
-          .map((row): [string, Row] => [`${escaped(parent)}|${escaped(String(row['sourcedId']))}`, row]),
+          .map((row): [string, Row] => [`${escaped(parent)}|${escaped(idOf(row))}`, row]),
       ),
     );
   }
-  return new Map(district.snapshot(collection).map((row) => [String(row['sourcedId']), row]));
+  return new Map(district.snapshot(collection).map((row) => [idOf(row), row]));
+}
+
+/** What is no text cannot be a key; the topic then must not have it either. */
+function idOf(row: Row): string {
+  const id = row['sourcedId'];
+  return typeof id === 'string' ? id : `not a text: ${JSON.stringify(id)}`;
 }
 
 function escaped(part: string): string {

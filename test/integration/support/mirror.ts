@@ -82,7 +82,9 @@ export interface Mirror extends AsyncDisposable {
 export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
 
 export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
-  return startReferenceHub({ students: 60, seed: 1, startMs: TERM_MORNING_MS, ...options });
+  // A county's figures would make most of a test's rows absences and results.
+  const size = { resultsPerStudentYear: 12, absencesPerStudentYear: 12, ...options.size };
+  return startReferenceHub({ students: 60, seed: 1, startMs: TERM_MORNING_MS, ...options, size });
 }
 
 /** Random, so that no test meets what another left. */

@@ -29,6 +29,7 @@ function unreadable(key: string | null, content: string): KeyedReading {
       rejectId: rejectKey,
       reason: 'r',
       text: null,
+      modifiedAtMs: null,
       hash: hash(content),
     },
   };

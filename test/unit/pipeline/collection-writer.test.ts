@@ -33,6 +33,7 @@ function unreadable(key: string, content: string): KeyedReading {
     rejectId: key,
     reason: 'r',
     text: content,
+    modifiedAtMs: null,
     hash: hash(content),
   } as const;
   return { key, rejectKey: key, reading };
@@ -157,11 +158,11 @@ describe('CollectionWriter', () => {
     await writer.flush(first);
     writer.end(first);
     const full = beginPass(writer, 'FULL');
-    const candidates = await writer.unseen('rows', full.seen ?? new SeenKeys(1));
-    expect(candidates.toSorted()).toEqual(['a', 'b']);
+    const { keys: candidates, count } = await writer.unseen('rows', full.seen ?? new SeenKeys(1));
+    expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginPass(writer);
     await writer.accept(delta, { readings: [row('a', 'x')], stamp: writer.stamp() });
-    expect(await writer.remove(full, 'rows', candidates)).toBe(1);
+    await writer.remove(full, 'rows', candidates);
     await writer.flush(full);
     expect(published().slice(2)).toEqual([['b', null]]);
     expect(full.stats.rowsRemoved).toBe(1);
@@ -176,7 +177,7 @@ describe('CollectionWriter', () => {
     writer.end(full);
     const again = beginPass(writer, 'FULL');
     await writer.accept(again, { readings: [unreadable('a', 'odd')], stamp: writer.stamp() });
-    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual([]);
+    expect((await writer.unseen('rows', again.seen ?? new SeenKeys(1))).keys).toEqual([]);
     await writer.flush(again);
     expect(published('rejects')).toEqual([['users|a', 'odd']]);
     expect(published()).toHaveLength(1);
@@ -195,7 +196,7 @@ describe('CollectionWriter', () => {
     await writer.accept(again, { readings: [unreadable('c', 'odd')], stamp: writer.stamp() });
     expect(again.seen?.size).toBe(writer.knownRows);
     expect(writer.hasMetAll(again)).toBe(false);
-    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual(['b']);
+    expect((await writer.unseen('rows', again.seen ?? new SeenKeys(1))).keys).toEqual(['b']);
   });
 
   it('a new row does not hide that another has vanished', async () => {
@@ -207,18 +208,19 @@ describe('CollectionWriter', () => {
     const again = beginPass(writer, 'FULL');
     await writer.accept(again, { readings: [row('a', 'x'), row('c', 'x')], stamp: writer.stamp() });
     expect(writer.hasMetAll(again)).toBe(false);
-    expect(await writer.unseen('rows', again.seen ?? new SeenKeys(1))).toEqual(['b']);
+    expect((await writer.unseen('rows', again.seen ?? new SeenKeys(1))).keys).toEqual(['b']);
   });
 
   it('a removal of what is not known is no record', async () => {
     const { writer, transactions } = await bench();
     const pass = beginPass(writer, 'FULL');
-    expect(await writer.remove(pass, 'rows', ['nobody'])).toBe(0);
+    await writer.remove(pass, 'rows', ['nobody']);
+    expect(pass.stats.rowsRemoved).toBe(0);
     await writer.flush(pass);
     expect(transactions).toEqual([]);
   });
 
-  it('a commit that failed changes neither the index nor the progress', async () => {
+  it('a commit that failed changes neither the index nor the progress, and nothing is decided after it', async () => {
     let failing = false;
     const { writer, index } = await bench({ failCommit: () => failing });
     const pass = beginPass(writer, 'FULL');
@@ -229,6 +231,8 @@ describe('CollectionWriter', () => {
     await writer.accept(pass, { readings: [row('b', 'x')], stamp: writer.stamp() });
     await expect(writer.flush(pass)).rejects.toThrow('the commit failed');
     expect(writer.progress).toBe(before);
+    const page = { readings: [row('c', 'x')], stamp: writer.stamp() };
+    await expect(writer.accept(pass, page)).rejects.toThrow('the commit failed');
     expect(await index.lookup('rows', ['a', 'b'], before?.transactionId ?? '')).toEqual([hash('x'), null]);
   });
 
@@ -292,7 +296,11 @@ describe('interleaved passes', () => {
   const KEYS = ['a', 'b', 'c'];
   const step = fc.oneof(
     fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom(...KEYS) }),
-    fc.record({ kind: fc.constant('request' as const), pass: fc.nat(2) }),
+    fc.record({
+      kind: fc.constant('request' as const),
+      pass: fc.nat(2),
+      keys: fc.subarray(KEYS, { minLength: 1 }),
+    }),
     fc.record({ kind: fc.constant('accept' as const), pass: fc.nat(2) }),
     fc.record({ kind: fc.constant('flush' as const), pass: fc.nat(2) }),
     fc.record({ kind: fc.constant('renew' as const), pass: fc.nat(2) }),
@@ -307,12 +315,12 @@ describe('interleaved passes', () => {
     const { writer } = built;
     const hub = new Map(KEYS.map((key) => [key, 0]));
     const lanes = [0, 1, 2].map(() => ({
-      pass: beginPass(writer),
+      pass: beginPass(writer, 'FULL'),
       pages: [] as { readings: KeyedReading[]; stamp: number }[],
     }));
-    const request = () => ({
+    const request = (keys: readonly string[]) => ({
       stamp: writer.stamp(),
-      readings: [...hub].map(([key, version]) => row(key, contentOf(version))),
+      readings: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
     });
     for (const each of steps) {
       if (each.kind === 'change') {
@@ -321,21 +329,25 @@ describe('interleaved passes', () => {
       }
       const lane = lanes[each.pass];
       if (lane === undefined) continue;
-      if (each.kind === 'request') lane.pages.push(request());
+      if (each.kind === 'request') lane.pages.push(request(each.keys));
       if (each.kind === 'flush') await writer.flush(lane.pass);
       if (each.kind === 'accept') {
         const page = lane.pages.shift();
         if (page !== undefined) await writer.accept(lane.pass, page);
+        if (writer.hasMetAll(lane.pass)) {
+          await writer.flush(lane.pass);
+          expect((await writer.unseen('rows', lane.pass.seen ?? new SeenKeys(1))).keys).toEqual([]);
+        }
       }
       if (each.kind === 'renew') {
         await writer.flush(lane.pass);
         writer.end(lane.pass);
         lane.pages = [];
-        lane.pass = beginPass(writer);
+        lane.pass = beginPass(writer, 'FULL');
       }
     }
     const last = beginPass(writer);
-    await writer.accept(last, request());
+    await writer.accept(last, request(KEYS));
     await writer.flush(last);
     return { ...built, hub };
   }

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import type { TopicRecord } from '../support/topic-reader.ts';
+import { indexAgainstLog } from './index-check.ts';
+import { deleteTopicsOf } from './kafka-admin.ts';
+import { startRollcall } from './rollcall-process.ts';
+
+const COLLECTIONS: CollectionName[] = ['users', 'enrollments', 'results', 'absence-versions'];
+const OPTIONS = { collections: COLLECTIONS, hubSettings: { pageSize: 50 }, tenant: { deltaEvery: '1s' } };
+const LIVES = 6;
+const LONGEST_LIFE_MS = 2_500;
+
+/** Records that say what the record of their key before them said already. */
+function saidAgain(records: readonly TopicRecord[]): string[] {
+  const last = new Map<string, string>();
+  return records.flatMap(({ key, value, headers }) => {
+    const said = value === null ? 'gone' : (headers['content-hash'] ?? '');
+    const isAgain = (last.get(key) ?? 'gone') === said;
+    last.set(key, said);
+    return isAgain ? [key] : [];
+  });
+}
+
+async function expectTruth(mirror: Mirror): Promise<void> {
+  expect(await mirror.differences()).toEqual({});
+  for (const collection of COLLECTIONS) {
+    const records = await mirror.records(collection);
+    expect(saidAgain(records)).toEqual([]);
+    expect(new Set(records.map(({ headers }) => headers['ce_id'])).size).toBe(records.length);
+    expect(await indexAgainstLog(mirror, collection)).toEqual([]);
+  }
+}
+
+it('kill -9 at any moment, again and again on a living hub: nothing is lost, nothing is told twice', async () => {
+  const hub = await startTestHub();
+  const topicPrefix = newTopicPrefix();
+  try {
+    const configText = configTextOf(hub, topicPrefix, OPTIONS);
+    for (let life = 0; life < LIVES; life += 1) {
+      await using child = await startRollcall(['run'], configText);
+      await child.says(life % 2 === 0 ? '"mirroring"' : 'the tenant is owned');
+      hub.living.step(30);
+      // Any moment will do: what is checked must hold whatever was under way.
+      await delay(Math.random() * LONGEST_LIFE_MS);
+      hub.living.step(30);
+      child.kill('SIGKILL');
+      await child.endsWith('SIGKILL');
+    }
+    await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+    await mirror.full();
+    await expectTruth(mirror);
+    const ends = await mirror.ends();
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+  } finally {
+    await hub.stop();
+    await deleteTopicsOf(topicPrefix);
+  }
+});
