@@ -1,5 +1,10 @@
 #!/usr/bin/env node
 // The command line. Under an older Node it starts again under the Node 24 that the dependencies brought along.
+import { earlyExitCode, handOverStop, stopEarly } from '../src/cli/early-stop.mjs';
+
+const argv = process.argv.slice(2);
+// before anything that takes time to load: orchestrators stop what they have only just started, too
+stopEarly(argv);
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   if (process.env.npm_lifecycle_event === 'npx') {
     const { whenOrphaned } = await import('../scripts/when-orphaned.mjs');
@@ -14,7 +19,13 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     process.exitCode = 1;
   } else {
     const { runNode } = await import('../scripts/run-node.mjs');
+    const { constants } = await import('node:os');
     const { fileURLToPath } = await import('node:url');
-    process.exitCode = await runNode(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)]);
+    const ending = runNode(node, [fileURLToPath(import.meta.url), ...argv]);
+    handOverStop();
+    const code = await ending;
+    // a child that did not even get to listening had not begun either
+    const { SIGTERM, SIGINT } = constants.signals;
+    process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
   }
 }

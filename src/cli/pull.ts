@@ -25,6 +25,7 @@ interface PullFlags {
   readonly tenant?: string | undefined;
   readonly collection?: string[] | undefined;
   readonly full?: boolean | undefined;
+  readonly acceptNew?: boolean | undefined;
 }
 
 /** `rollcall pull`: one pass now. */
@@ -38,10 +39,14 @@ export function pullCommand(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--full', 'read everything, not only what changed since the last pass; only this finds removals')
+    .option(
+      '--accept-new',
+      "with --full: quite other rows than before are right, not another tenant's by mistake",
+    )
     .addHelpText(
       'after',
       `
-Exit codes: 0 done; 1 a collection failed or its list was suspect; 3 removals are withheld for a person.
+Exit codes: 0 done; 1 a collection failed or its list was suspect; 3 something waits for a person.
 
 Examples:
   rollcall pull --full
@@ -53,7 +58,11 @@ Examples:
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const config = context.loadConfig();
   const collections = (flags.collection ?? []).map(chooseCollection);
-  const parameters: PullParameters = { collections, full: flags.full ?? false };
+  const parameters: PullParameters = {
+    collections,
+    full: flags.full ?? false,
+    acceptNew: flags.acceptNew ?? false,
+  };
   const progress = context.output.progress();
   const tally = new Map<string, string>();
   const emit = (tenant: string, event: PipelineEvent): void =>
@@ -135,7 +144,12 @@ async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<rea
     const mode = parameters.full ? 'FULL' : 'DELTA';
     for (let attempt = 1; ; attempt += 1) {
       const session = await openSession(parts, signal);
-      const settled = await passOnce(session, { collections: wanted, mode, signal });
+      const settled = await passOnce(session, {
+        collections: wanted,
+        mode,
+        acceptNew: parameters.acceptNew,
+        signal,
+      });
       signal.throwIfAborted();
       // What befalls log or index is cured by owning again; nothing that was committed is published twice.
       const isUncertain = settled.some(
@@ -187,12 +201,13 @@ function show(output: Output, tenant: string, outcomes: readonly PullOutcome[]):
     output.note(`✗ ${collections.join(', ')}: ${trouble}`);
 }
 
-/** What went wrong, with the collections it befell: one cause often stops all of them. */
-function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
+/** What went wrong and what to do, with the collections it befell: one cause often stops all of them. */
+export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const { collection, why, remedy } of outcomes) {
-    if (why === null) continue;
-    const trouble = remedy === null ? why : `${why}\n→ ${remedy}`;
+  for (const { collection, outcome, why, remedy } of outcomes) {
+    if (why === null && remedy === null) continue;
+    const what = why ?? outcome;
+    const trouble = remedy === null ? what : `${what}\n→ ${remedy}`;
     found.set(trouble, [...(found.get(trouble) ?? []), collection]);
   }
   return found;
@@ -203,5 +218,7 @@ function exitCode(outcomes: readonly PullOutcome[], named: boolean): number {
   // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
   const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   if (notOffered.length === outcomes.length || (named && notOffered.length > 0)) return EXIT.failed;
-  return outcomes.some(({ withheld }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
+  return outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0)
+    ? EXIT.needsPerson
+    : EXIT.ok;
 }

@@ -14,5 +14,7 @@ export async function runProcess(verbs: readonly Verb[]): Promise<void> {
     });
   }
   process.exitCode = await runProgram(process.argv.slice(2), verbs);
+  // the verb's own listeners are gone: a signal now only shortens the wait
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit());
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

@@ -95,7 +95,8 @@ function setTimeoutOnAbort(signal: AbortSignal, late: () => void): Disposable {
     timer = setTimeout(late, STOP_WITHIN_MS);
     timer.unref();
   };
-  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
   return {
     [Symbol.dispose]() {
       signal.removeEventListener('abort', onAbort);

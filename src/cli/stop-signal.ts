@@ -1,3 +1,5 @@
+import { handOverStop } from './early-stop.mjs';
+
 /** As much of `process` as is needed to hear that it should stop. */
 export interface SignalSource {
   on(name: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
@@ -8,7 +10,10 @@ export interface StopSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** SIGTERM and SIGINT as an AbortSignal: the first asks to stop, a second calls `onSecond`. */
+/**
+ * SIGTERM and SIGINT as an AbortSignal: the first asks to stop, a second calls `second`. Takes over from what listened
+ * while the program was loading.
+ */
 export function listenForStop(
   source: SignalSource,
   on: { first?: (() => void) | undefined; second: () => void },
@@ -24,6 +29,7 @@ export function listenForStop(
   };
   source.on('SIGINT', listener);
   source.on('SIGTERM', listener);
+  handOverStop();
   return {
     signal: controller.signal,
     [Symbol.dispose]() {

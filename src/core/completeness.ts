@@ -25,17 +25,25 @@ export type Completeness =
   | { readonly kind: 'proven' }
   /** The walk ended well, but nothing vouches for its count: a second pass must miss the same rows. */
   | { readonly kind: 'needs-second-pass'; readonly why: string }
-  /** Nothing follows from it. */
-  | { readonly kind: 'unproven'; readonly why: string };
+  /** No removal follows from it; `isSuspect`: nor is it a copy of what the hub holds. */
+  | { readonly kind: 'unproven'; readonly why: string; readonly isSuspect: boolean };
 
 export function judgeCompleteness(walk: FullWalk): Completeness {
-  if (walk.ending === 'no-list') return { kind: 'unproven', why: 'a response had no list' };
-  if (walk.ending === 'repeated') return { kind: 'unproven', why: 'the hub gives the same page for ever' };
+  if (walk.ending === 'no-list') return { kind: 'unproven', isSuspect: true, why: 'a response had no list' };
+  if (walk.ending === 'repeated')
+    return { kind: 'unproven', isSuspect: true, why: 'the hub gives the same page for ever' };
   if (walk.ending === 'empty' && walk.knownRows > 0) {
-    return { kind: 'unproven', why: `the hub says it has no rows where ${walk.knownRows} are known` };
+    const why = `the hub says it has no rows where ${walk.knownRows} are known`;
+    return { kind: 'unproven', isSuspect: true, why };
   }
   if (walk.rowsWithoutId > 0) {
-    return { kind: 'unproven', why: `${walk.rowsWithoutId} rows had no sourcedId that could be read` };
+    const why = `${walk.rowsWithoutId} rows had no sourcedId that could be read`;
+    return { kind: 'unproven', isSuspect: false, why };
+  }
+  if (walk.byOffset && isShort(walk)) {
+    // Rows that an offset walk skips it may skip for ever, if the hub's way of skipping is the same each time.
+    const why = `only ${walk.distinctRows} rows came by offset where the hub counts ${walk.totalAtEnd}`;
+    return { kind: 'unproven', isSuspect: true, why };
   }
   if (walk.byOffset) {
     return { kind: 'needs-second-pass', why: 'the hub pages by offset, where moving rows can be skipped' };
@@ -60,4 +68,9 @@ export function countAgrees(walk: Pick<FullWalk, 'distinctRows' | 'totalAtStart'
   return (
     distinctRows >= Math.min(totalAtStart, totalAtEnd) && distinctRows <= Math.max(totalAtStart, totalAtEnd)
   );
+}
+
+/** Whether fewer rows were read than the hub counted all the time. */
+function isShort({ distinctRows, totalAtStart, totalAtEnd }: FullWalk): boolean {
+  return totalAtStart !== null && totalAtEnd !== null && distinctRows < Math.min(totalAtStart, totalAtEnd);
 }

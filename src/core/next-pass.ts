@@ -20,6 +20,8 @@ export function nextPass(options: {
   fullNotBeforeMs: number;
   deltaNotBeforeMs: number;
   deltaEveryMs: number;
+  /** How often a full pass comes in place of deltas; null where there are deltas, or the daily one is enough. */
+  fullEveryMs: number | null;
   /** False where the hub takes no filter for the collection. */
   hasDelta: boolean;
   hubNowMs: number;
@@ -27,7 +29,12 @@ export function nextPass(options: {
 }): NextPass {
   const { watermarkMs, lastFullAtMs, lastPassAtMs, deltaEveryMs, nowMs } = options;
   const canDelta = options.hasDelta && watermarkMs !== null;
+  const fullAgainAtMs =
+    options.fullEveryMs === null || lastPassAtMs === null
+      ? Number.POSITIVE_INFINITY
+      : lastPassAtMs + options.fullEveryMs;
   const isFullDue =
+    nowMs >= fullAgainAtMs ||
     watermarkMs === null ||
     lastFullAtMs === null ||
     lastFullAtMs < options.fullDueAtMs ||
@@ -39,7 +46,7 @@ export function nextPass(options: {
   );
   if (canDelta && nowMs >= deltaDueAtMs) return { kind: 'pass', mode: 'DELTA' };
   // In between, what is due is looked at again: the clock may be set, the daily time may come.
-  const wakeAtMs = [nowMs + deltaEveryMs];
+  const wakeAtMs = [nowMs + deltaEveryMs, fullAgainAtMs];
   if (canDelta) wakeAtMs.push(deltaDueAtMs);
   if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };

@@ -57,8 +57,9 @@ export function createBreaker(options: {
           'HUB_CIRCUIT_OPEN',
           `${hub} failed too often in a row, the last time so: ${lastTrouble?.message ?? 'unknown'}`,
           {
+            // who keeps running tries by itself, who runs once does not: this is true of both
             remedy:
-              `It is tried again in ${Math.ceil(retryInMs / 1000)} s by itself. ${lastTrouble?.remedy ?? ''}`.trim(),
+              `Nothing is sent to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
             retryAfterMs: retryInMs,
           },
         );

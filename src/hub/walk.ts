@@ -79,7 +79,8 @@ class Walker {
       const decision = decidePage(this.#state, facts);
       this.#notice(fetched);
       this.#state = afterPage(this.#state, facts, decision);
-      this.#offset += facts.rowCount;
+      // A row given twice must not push the offset over one that was not given: overlap is harmless, a gap is not.
+      this.#offset += facts.rowCount - repeatedIn(facts.ids);
       if (links.foreignOrigin !== null) this.#tellForeign(links.foreignOrigin);
       const page = decision.deliver ? this.#delivered(fetched.page) : null;
       const end = this.#take(decision.step);
@@ -247,4 +248,9 @@ export async function* walkPages(context: WalkContext, read: ReadOptions): Async
   } finally {
     abandoned.abort();
   }
+}
+
+/** How many ids of a page are there once more than needed. */
+function repeatedIn(ids: readonly string[]): number {
+  return ids.length - new Set(ids).size;
 }

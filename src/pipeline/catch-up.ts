@@ -14,6 +14,8 @@ export interface CatchUpParts {
   readonly collections: readonly CollectionName[];
   readonly log: TenantLog;
   readonly state: TenantState;
+  /** `YYYY-MM-DD` of an instant, as the collection counts its days. */
+  readonly dayOf: (collection: CollectionName, atMs: number) => string;
   readonly now: () => number;
   readonly randomId: () => string;
   readonly emit: Emit;
@@ -152,6 +154,7 @@ async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; fi
 /** One reading for all: joining a consumer group costs more than the records of most collections. */
 async function replayLog(parts: CatchUpParts, behind: readonly Behind[], signal: AbortSignal): Promise<void> {
   if (behind.length === 0) return;
+  const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map(({ collection, replay }) => [collection, replay]));
   await parts.log.read({
     from: [
@@ -159,22 +162,56 @@ async function replayLog(parts: CatchUpParts, behind: readonly Behind[], signal:
       // Shared by all collections, and small: read whole; replaying it again changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
-    onBatch: (records) => writeToReplays(records, replays),
+    onBatch: (records) => writeToReplays(records, replays, removals),
     signal,
   });
+  await removals.remember();
+}
+
+/**
+ * Counts the removals of the day that a replay meets. What the guard has let out today must be known however the
+ * memory of it was lost.
+ */
+class TodaysRemovals {
+  readonly #parts: CatchUpParts;
+  readonly #counts = new Map<CollectionName, number>();
+
+  constructor(parts: CatchUpParts) {
+    this.#parts = parts;
+  }
+
+  note(collection: CollectionName, records: readonly LoggedRecord[]): void {
+    const { dayOf, now } = this.#parts;
+    const today = dayOf(collection, now());
+    for (const { value, publishedAtMs } of records) {
+      if (value !== null || dayOf(collection, publishedAtMs) !== today) continue;
+      this.#counts.set(collection, (this.#counts.get(collection) ?? 0) + 1);
+    }
+  }
+
+  async remember(): Promise<void> {
+    const { dayOf, now, state } = this.#parts;
+    for (const [collection, count] of this.#counts) {
+      const today = dayOf(collection, now());
+      const known = (await state.deletions.removedOn(today)).get(collection) ?? 0;
+      if (count > known) await state.deletions.addRemoved(today, collection, count - known);
+    }
+  }
 }
 
 async function writeToReplays(
   records: readonly LoggedRecord[],
   replays: ReadonlyMap<CollectionName, IndexReplay>,
+  removals: TodaysRemovals,
 ): Promise<void> {
   const first = records[0];
   if (first === undefined) return;
   if (first.topic !== 'rejects') {
-    const replay = replays.get(first.topic as CollectionName);
-    await replay?.write(
-      records.map(({ key, value, hash }) => ({ area: 'rows', key, hash: hashOf(value, hash) })),
-    );
+    const collection = first.topic as CollectionName;
+    removals.note(collection, records);
+    await replays
+      .get(collection)
+      ?.write(records.map(({ key, value, hash }) => ({ area: 'rows', key, hash: hashOf(value, hash) })));
     return;
   }
   for (const [collection, replay] of replays) {

@@ -9,6 +9,8 @@ import { runPass, type PassParts, type PassResult } from './pass.ts';
 const LONGEST_RETRY_MS = 300_000;
 const SHORTEST_RETRY_MS = 1_000;
 const READY_POLL_MS = 500;
+/** Where only full passes bring changes, the hub rests for so many times as long as one took. */
+const FULL_RESTS = 10;
 const DAY_MS = 24 * 3_600_000;
 
 export interface RunnerParts {
@@ -29,8 +31,15 @@ export interface RunnerParts {
   readonly emit: Emit;
 }
 
+interface OnceOptions {
+  readonly signal: AbortSignal;
+  /** A person said that quite other rows than before are right. */
+  readonly acceptNew?: boolean | undefined;
+}
+
 interface Demand {
   readonly mode: PassMode;
+  readonly acceptNew: boolean;
   readonly done: PromiseWithResolvers<PassResult>;
 }
 
@@ -45,6 +54,8 @@ export class CollectionRunner {
   readonly #failures: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
   readonly #notBeforeMs: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
   #saidNotOffered = false;
+  #isFilterRefused = false;
+  #fullTookMs = 0;
   #ended: { readonly error: unknown } | null = null;
 
   constructor(parts: RunnerParts) {
@@ -61,10 +72,10 @@ export class CollectionRunner {
   }
 
   /** A pass as soon as the one at hand is over. Rejects with what the pass, or the whole session, fails with. */
-  demand(mode: PassMode): Promise<PassResult> {
+  demand(mode: PassMode, options: { acceptNew?: boolean | undefined } = {}): Promise<PassResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<PassResult>();
-    this.#demands.push({ mode, done });
+    this.#demands.push({ mode, acceptNew: options.acceptNew ?? false, done });
     this.#wake();
     return done.promise;
   }
@@ -91,7 +102,7 @@ export class CollectionRunner {
 
   async #meet(demand: Demand, signal: AbortSignal): Promise<void> {
     try {
-      demand.done.resolve(await this.once(demand.mode, signal));
+      demand.done.resolve(await this.once(demand.mode, { signal, acceptNew: demand.acceptNew }));
     } catch (error) {
       demand.done.reject(asError(error));
       if (concernsTenant(error)) throw error;
@@ -99,7 +110,7 @@ export class CollectionRunner {
   }
 
   async #whatIsDue(signal: AbortSignal): Promise<void> {
-    const { now, deltaEveryMs, fullPull, hasDelta, pass } = this.#parts;
+    const { now, deltaEveryMs, fullPull, pass } = this.#parts;
     const nowMs = now();
     if (!this.#parts.isReady()) {
       await this.#rest(READY_POLL_MS, signal);
@@ -113,7 +124,8 @@ export class CollectionRunner {
       fullNotBeforeMs: this.#notBeforeMs.FULL,
       deltaNotBeforeMs: this.#notBeforeMs.DELTA,
       deltaEveryMs,
-      hasDelta,
+      hasDelta: this.#hasDelta,
+      fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
       hubNowMs: nowMs + (pass.clock.skewMs ?? 0),
       nowMs,
     });
@@ -122,7 +134,7 @@ export class CollectionRunner {
       return;
     }
     try {
-      await this.once(next.mode, signal);
+      await this.once(next.mode, { signal });
     } catch (error) {
       // When to try again has been noted; until then something else may be due.
       if (signal.aborted || concernsTenant(error)) throw error;
@@ -130,23 +142,39 @@ export class CollectionRunner {
   }
 
   /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
-  async once(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
-    const { hasDelta, pass } = this.#parts;
-    const canDelta = hasDelta && pass.writer.progress?.watermarkMs != null;
-    let result = mode === 'DELTA' && canDelta ? await this.#pass('DELTA', signal) : await this.#full(signal);
-    if (result.kind === 'wholesale') result = await this.#full(signal);
-    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#full(signal);
+  async once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+    const { pass } = this.#parts;
+    const canDelta = this.#hasDelta && pass.writer.progress?.watermarkMs != null;
+    let result = mode === 'DELTA' && canDelta ? await this.#delta(options) : await this.#full(options);
+    if (result.kind === 'wholesale') result = await this.#full(options);
+    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#full(options);
     return result;
   }
 
+  /** A hub that refuses the filter gets full passes instead: a delta is a hint, the full pass is the truth. */
+  async #delta(options: OnceOptions): Promise<PassResult> {
+    try {
+      return await this.#pass('DELTA', options);
+    } catch (error) {
+      const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
+      if (!isRefused) throw error;
+      this.#isFilterRefused = true;
+      return this.#full(options);
+    }
+  }
+
+  get #hasDelta(): boolean {
+    return this.#parts.hasDelta && !this.#isFilterRefused;
+  }
+
   /** A full pass, which may take long; changes go on coming out in deltas meanwhile. */
-  async #full(signal: AbortSignal): Promise<PassResult> {
+  async #full({ signal, acceptNew }: OnceOptions): Promise<PassResult> {
     const done = new AbortController();
     const broken = new AbortController();
     const both = AbortSignal.any([signal, broken.signal]);
     const deltas = this.#deltasUntil(done.signal, both).catch((error: unknown) => broken.abort(error));
     try {
-      return await this.#pass('FULL', both);
+      return await this.#pass('FULL', { signal: both, acceptNew });
     } catch (error) {
       // What concerns the tenant ends the delta at hand as well.
       if (concernsTenant(error)) broken.abort(error);
@@ -158,27 +186,28 @@ export class CollectionRunner {
   }
 
   async #deltasUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { deltaEveryMs, hasDelta, pass, sleep } = this.#parts;
+    const { deltaEveryMs, pass, sleep } = this.#parts;
     const isOver = AbortSignal.any([done, signal]);
     for (;;) {
       await sleep(deltaEveryMs, isOver).catch(() => undefined);
       if (isOver.aborted) return;
-      if (!hasDelta || pass.writer.progress?.watermarkMs == null) continue;
+      if (!this.#hasDelta || pass.writer.progress?.watermarkMs == null) continue;
       try {
         // The night's re-stamp: the full pass at hand brings it all.
-        if ((await this.#pass('DELTA', signal)).kind === 'wholesale') return;
+        if ((await this.#pass('DELTA', { signal })).kind === 'wholesale') return;
       } catch (error) {
         if (concernsTenant(error)) throw error;
       }
     }
   }
 
-  async #pass(mode: PassMode, signal: AbortSignal): Promise<PassResult> {
+  async #pass(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+    const { signal } = options;
     const { collection, emit, now, pass } = this.#parts;
     const startedAtMs = now();
     emit({ type: 'pass-started', collection, mode });
     try {
-      const result = await runPass(pass, mode, signal);
+      const result = await runPass(pass, mode, options);
       if (result.kind === 'suspect') {
         // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
         this.#postpone(mode);
@@ -189,6 +218,7 @@ export class CollectionRunner {
       }
       // After a full pass, which may have taken long, from its end on: the hub needs its rest.
       this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
+      if (mode === 'FULL') this.#fullTookMs = now() - startedAtMs;
       if (mode === 'FULL' && result.kind === 'complete') this.#lastFullAtMs = startedAtMs;
       emit({
         type: 'pass-ended',

@@ -145,6 +145,7 @@ export class CollectionWriter {
             page.readings.map(({ rejectKey }) => rejectKey),
           )
         : null;
+      const metBefore = metIn(pass.seen, page.readings);
       this.#markSeen(page.readings);
       // A row that stands twice in a page is not older than itself.
       const before = this.#stamp;
@@ -153,7 +154,7 @@ export class CollectionWriter {
       const tally = decidePage(page.readings, {
         row: (key) => this.#knownHash('rows', key, rows),
         reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
-        overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
+        overtaken: (key) => metBefore.has(key) || isOvertakenBy(this.#publishedAt.get(key) ?? -1),
         note: (change) => this.#note(change),
       });
       pass.stamp = Math.max(pass.stamp, page.stamp);
@@ -180,6 +181,14 @@ export class CollectionWriter {
         this.#note({ area, key, kind: 'deleted' });
         if (area === 'rows') pass.stats.rowsRemoved += 1;
       }
+    });
+  }
+
+  /** How many of these keys are rows of the collection. */
+  countKnown(keys: readonly string[]): Promise<number> {
+    return this.#run(async () => {
+      const known = await this.#lookUp('rows', keys);
+      return keys.filter((key) => this.#knownHash('rows', key, known) !== null).length;
     });
   }
 
@@ -364,6 +373,14 @@ export class CollectionWriter {
     const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
     for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
   }
+}
+
+/** Keys that a full pass met on an earlier page: what a hub lists twice is decided by its first place. */
+function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]): ReadonlySet<string> {
+  const met = new Set<string>();
+  if (seen === null) return met;
+  for (const { key } of readings) if (key !== null && seen.has(key)) met.add(key);
+  return met;
 }
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {

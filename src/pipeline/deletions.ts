@@ -3,6 +3,7 @@ import { triageCandidates, whyWithhold, type GuardLimits } from '../core/deletio
 import type { KeyedReading } from '../core/page-decision.ts';
 import { RollcallError, describeError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
+import type { Progress } from '../model/progress.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 import type { ActivePass, CollectionWriter, UnseenKeys } from './collection-writer.ts';
 
@@ -76,11 +77,12 @@ export async function settleDeletions(
   // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map([...waited].filter(([key]) => !seen.has(key)));
   const stillWaiting = new Map([...waited].filter(([key]) => !seen.has(key) || emptiedKeys.has(key)));
+  const listed = await memory.withheld(collection);
+  const withheldBefore = await countWithheld(memory, collection, writer.progress);
   if (completeness.kind === 'unproven') {
     parts.say({ kind: 'unproven', collection, why: completeness.why });
-    const { size } = await memory.withheld(collection);
     return {
-      withheld: size,
+      withheld: withheldBefore,
       wantsSecondPass: false,
       remember: () => memory.setMissing(collection, stillWaiting),
     };
@@ -93,17 +95,20 @@ export async function settleDeletions(
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
-  const tooMany = unseen.count > candidates.length;
-  const why = tooMany
-    ? `${unseen.count} rows were not found, more than can be listed`
-    : await whyHoldBack(parts, losses.length, knownRowsBefore);
-  if (why !== null) {
-    const listed = tooMany ? candidates : losses;
-    const withheld = tooMany ? unseen.count : losses.length;
-    await withhold(parts, listed);
-    parts.say({ kind: 'withheld', collection, rows: withheld, why });
+  const held = await holdBack({
+    parts,
+    unseen,
+    losses,
+    emptiedKeys,
+    listed,
+    withheldBefore,
+    knownRowsBefore,
+  });
+  if (held !== null) {
+    await withhold(parts, held.keys);
+    parts.say({ kind: 'withheld', collection, rows: held.count, why: held.why });
     return {
-      withheld,
+      withheld: held.count,
       wantsSecondPass: false,
       remember: () => memory.setMissing(collection, stillWaiting),
     };
@@ -137,6 +142,59 @@ export async function settleDeletions(
       await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
     },
   };
+}
+
+/** How many removals of a collection wait for a person: as listed, or, where the list was lost, as the log says. */
+export async function countWithheld(
+  memory: DeletionMemory,
+  collection: CollectionName,
+  progress: Progress | null,
+): Promise<number> {
+  const { size } = await memory.withheld(collection);
+  return size > 0 ? size : (progress?.lastCompleteFull?.rowsWithheld ?? 0);
+}
+
+interface Held {
+  readonly keys: readonly string[];
+  readonly count: number;
+  readonly why: string;
+}
+
+/**
+ * What must wait for a person; null when everything may go out. What was withheld once stays so until it is approved
+ * or back: a hub that recovers bit by bit must not delete the rest, nor must midnight or a lost index.
+ */
+async function holdBack(options: {
+  parts: DeletionParts;
+  unseen: UnseenKeys;
+  losses: readonly string[];
+  emptiedKeys: ReadonlySet<string>;
+  listed: ReadonlyMap<string, number>;
+  withheldBefore: number;
+  knownRowsBefore: number;
+}): Promise<Held | null> {
+  const { parts, unseen, losses, emptiedKeys, listed, withheldBefore, knownRowsBefore } = options;
+  if (unseen.count > unseen.keys.length) {
+    return {
+      keys: unseen.keys,
+      count: unseen.count,
+      why: `${unseen.count} rows were not found, more than can be listed`,
+    };
+  }
+  if (withheldBefore > 0 && listed.size === 0) {
+    // Which ones they were is no longer known: all that is gone may be among them.
+    const keys = [...new Set([...unseen.keys, ...emptiedKeys])];
+    const why = `${withheldBefore} deletions waited for a person when the index was lost`;
+    return keys.length === 0 ? null : { keys, count: keys.length, why };
+  }
+  const unseenKeys = new Set(unseen.keys);
+  const standing = [...listed.keys()].filter((key) => unseenKeys.has(key) || emptiedKeys.has(key));
+  if (standing.length > 0) {
+    const keys = [...new Set([...standing, ...losses])];
+    return { keys, count: keys.length, why: `${standing.length} earlier deletions wait for a person` };
+  }
+  const why = await whyHoldBack(parts, losses.length, knownRowsBefore);
+  return why === null ? null : { keys: losses, count: losses.length, why };
 }
 
 async function whyHoldBack(

@@ -1,12 +1,12 @@
 import { countAgrees, judgeCompleteness, type Completeness } from '../core/completeness.ts';
 import type { KeyedReading, PageTally } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
 import type { WalkEnd } from '../hub/hub.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { ActivePass, CollectionWriter } from './collection-writer.ts';
-import { settleDeletions, type DeletionParts } from './deletions.ts';
+import { countWithheld, settleDeletions, type DeletionParts } from './deletions.ts';
+import { readWalks, type Walked } from './read-walks.ts';
 import { newPassStats, type PassStats } from './pass-stats.ts';
 
 /** A page of a source, already read into rows with keys. */
@@ -33,6 +33,8 @@ export interface PassParts {
   readonly overlapMs: number;
   /** Hub clock minus ours at the last pass; kept by the caller between passes. */
   readonly clock: { skewMs: number | null };
+  /** Whether the last full pass proved nothing: until one does, changes come out, but the watermark stays. */
+  readonly trust: { isSuspect: boolean };
   readonly now: () => number;
   readonly randomId: () => string;
   readonly onPage: (stats: PassStats, tally: PageTally) => void;
@@ -51,7 +53,11 @@ export type PassResult =
   | { readonly kind: 'wholesale'; readonly stats: PassStats };
 
 /** Reads a collection once, whole or since the watermark, and publishes what changed. Throws what the hub throws. */
-export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSignal): Promise<PassResult> {
+export async function runPass(
+  parts: PassParts,
+  mode: PassMode,
+  { signal, acceptNew = false }: { signal: AbortSignal; acceptNew?: boolean | undefined },
+): Promise<PassResult> {
   const { writer } = parts;
   const localStartMs = parts.now();
   const stats = newPassStats({ passId: parts.randomId(), mode, startedAtMs: localStartMs });
@@ -65,7 +71,7 @@ export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSig
   const knownRowsBefore = writer.knownRows;
   writer.begin(pass);
   try {
-    const walked = await walkAll({ parts, pass, knownRowsBefore, localStartMs, signal });
+    const walked = await readWalks({ parts, pass, knownRowsBefore, acceptNew, localStartMs, signal });
     if (walked === 'wholesale') return { kind: 'wholesale', stats };
     return await complete({ parts, pass, knownRowsBefore, ...walked });
   } catch (error) {
@@ -77,119 +83,6 @@ export async function runPass(parts: PassParts, mode: PassMode, signal: AbortSig
   }
 }
 
-interface Walked {
-  readonly ends: readonly WalkEnd[];
-  readonly emptied: readonly KeyedReading[];
-  readonly clock: PassClock;
-}
-
-async function walkAll(options: {
-  parts: PassParts;
-  pass: ActivePass;
-  knownRowsBefore: number;
-  localStartMs: number;
-  signal: AbortSignal;
-}): Promise<Walked | 'wholesale'> {
-  const { parts, pass, localStartMs, signal } = options;
-  const { writer } = parts;
-  const modifiedAfterMs =
-    pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
-  const ends: WalkEnd[] = [];
-  const emptied: KeyedReading[] = [];
-  let pagesRead = 0;
-  let clock: PassClock | null = null;
-  const startClock = (hubTimeMs: number | null): PassClock => {
-    const started = passClock({
-      hubTimeMs,
-      localTimeMs: localStartMs,
-      previousSkewMs: parts.clock.skewMs,
-      overlapMs: parts.overlapMs,
-    });
-    parts.clock.skewMs = started.skewMs;
-    pass.stats.startedAtMs = started.startedAtMs;
-    return started;
-  };
-  const walks = await parts.walks();
-  // Of many short walks each would end in a small transaction of its own.
-  const isSingle = walks.length === 1;
-  for (const walk of walks) {
-    const pages = walk.open({ modifiedAfterMs, stamp: writer.stamp, signal });
-    try {
-      let next = ahead(pages);
-      for (;;) {
-        // Commit while the next page is on its way; with pages waiting, gather more rows for one transaction.
-        const hasToWait = isSingle && writer.hasPending && !(await isSettled(next));
-        if (writer.isFull || hasToWait) await writer.flush(pass);
-        const step = await next;
-        if (step.done === true) {
-          ends.push(step.value);
-          break;
-        }
-        next = ahead(pages);
-        clock ??= startClock(step.value.hubTimeMs);
-        if (isSingle) pass.stats.totalAtStart ??= step.value.total;
-        const tally = await acceptPage(writer, pass, step.value, emptied);
-        parts.onPage(pass.stats, tally);
-        pagesRead += 1;
-        const isLongDelta = pass.seen === null && pagesRead > 1;
-        if (isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, options.knownRowsBefore)) return 'wholesale';
-      }
-    } finally {
-      await pages.return(undefined as never).catch(() => undefined);
-    }
-  }
-  noteTotals(pass.stats, ends);
-  return { ends, emptied, clock: clock ?? startClock(null) };
-}
-
-/** Values that came empty wait for the end of the pass, where the guard looks at all losses together. */
-async function acceptPage(
-  writer: CollectionWriter,
-  pass: ActivePass,
-  page: SourcePage,
-  emptied: KeyedReading[],
-): Promise<PageTally> {
-  const empty = page.readings.filter(({ isEmptied }) => isEmptied === true);
-  if (empty.length === 0) return writer.accept(pass, page);
-  const late = await writer.differing(empty);
-  for (const { key } of late) if (key !== null) pass.seen?.add(key);
-  emptied.push(...late);
-  return writer.accept(pass, {
-    ...page,
-    readings: page.readings.filter((reading) => !late.includes(reading)),
-  });
-}
-
-/** The generator's next step, which may fail before anyone awaits it. */
-function ahead<T, R>(pages: AsyncGenerator<T, R>): Promise<IteratorResult<T, R>> {
-  const next = pages.next();
-  next.catch(() => undefined);
-  return next;
-}
-
-/** Whether a promise is settled by the next turn of the event loop. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  return Promise.race([settled, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
-}
-
-function noteTotals(stats: PassStats, ends: readonly WalkEnd[]): void {
-  stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
-  stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
-}
-
-function sumOrNull(totals: readonly (number | null)[]): number | null {
-  let sum = 0;
-  for (const total of totals) {
-    if (total === null) return null;
-    sum += total;
-  }
-  return sum;
-}
-
 async function complete(
   options: { parts: PassParts; pass: ActivePass; knownRowsBefore: number } & Walked,
 ): Promise<PassResult> {
@@ -199,14 +92,15 @@ async function complete(
   const doubt = whyDoubtful(options.ends);
   // A row passed over as the older one may have been the newer: it must be read again (invariant 2).
   const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
-  const watermarkMs = stats.rowsOvertaken > 0 ? reached : clock.watermarkMs;
+  const mayAdvance = stats.rowsOvertaken === 0 && (pass.seen !== null || !parts.trust.isSuspect);
+  const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
   if (pass.seen === null) {
     if (doubt !== null) {
       await writer.flush(pass);
       return { kind: 'suspect', stats, why: doubt, withheld: 0 };
     }
     const { memory, collection } = parts.deletions;
-    stats.rowsWithheld = (await memory.withheld(collection)).size;
+    stats.rowsWithheld = await countWithheld(memory, collection, writer.progress);
     await writer.flush(pass, { watermarkMs, lastCompleteFull: null });
     return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
   }
@@ -217,8 +111,8 @@ async function complete(
     emptied: options.emptied,
   });
   stats.rowsWithheld = withheld;
-  const emptyHanded = completeness.kind === 'unproven' && stats.rowsSeen === 0 ? completeness.why : null;
-  const why = doubt ?? emptyHanded;
+  const why = doubt ?? (completeness.kind === 'unproven' && completeness.isSuspect ? completeness.why : null);
+  parts.trust.isSuspect = why !== null;
   if (why !== null) {
     await writer.flush(pass, 'incomplete');
     await remember();
@@ -232,7 +126,8 @@ async function complete(
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,
-      rows: pass.seen.size,
+      // Of the rows that could be read: those rejected are counted beside.
+      rows: pass.seen.size - (pass.seenRejects?.size ?? 0) + stats.rowsWithoutId,
       rowsRejected: stats.rowsRejected,
       rowsWithheld: withheld,
     },

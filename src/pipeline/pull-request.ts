@@ -11,6 +11,8 @@ const parameters = z.strictObject({
   /** Empty: all that are mirrored. */
   collections: z.array(z.enum(COLLECTIONS)),
   full: z.boolean(),
+  /** Quite other rows than before are right: the hub's data was replaced on purpose. */
+  acceptNew: z.boolean().default(false),
 });
 
 export type PullParameters = z.output<typeof parameters>;
@@ -18,7 +20,8 @@ export type PullParameters = z.output<typeof parameters>;
 /** What a pull came to, for one collection; survives JSON. */
 export interface PullOutcome {
   readonly collection: CollectionName;
-  readonly outcome: 'complete' | 'suspect' | 'failed' | 'not-offered';
+  /** `stopped`: before anything was published, because a person must look. */
+  readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
   readonly mode: PassMode | null;
   readonly seen: number;
   readonly created: number;
@@ -57,13 +60,19 @@ export function pullOutcome(
     rejected: stats?.rowsRejected ?? 0,
     withheld: stats?.rowsWithheld ?? 0,
     why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
-    remedy: error instanceof RollcallError ? error.remedy : null,
+    remedy:
+      result?.kind === 'suspect' ? SUSPECT_REMEDY : error instanceof RollcallError ? error.remedy : null,
   };
 }
 
-function failureOf(error: unknown): 'failed' | 'not-offered' {
-  return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
+function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
+  if (!(error instanceof RollcallError)) return 'failed';
+  if (error.code === 'HUB_FOREIGN_DATA') return 'stopped';
+  return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
 }
+
+const SUSPECT_REMEDY =
+  "Nothing was removed and the pass does not count as complete. Look at what the hub answers, and at the token's rights.";
 
 /** Only our own errors are known to hold no content of rows. */
 function messageOf(error: unknown): string {

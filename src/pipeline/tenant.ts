@@ -54,7 +54,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
   const ownership = await parts.log.own(signal);
   parts.emit({ type: 'owned', owner: ownership.owner });
   const starts = await catchUp(
-    { ...parts, collections: parts.collections.map(({ name }) => name) },
+    { ...parts, collections: parts.collections.map(({ name }) => name), dayOf: dayCounter(parts) },
     ownership,
     signal,
   );
@@ -81,6 +81,12 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
   }
   return { runners };
+}
+
+/** Days are counted in the time zone of a collection's daily pass. */
+function dayCounter({ collections }: TenantParts): (collection: CollectionName, atMs: number) => string {
+  const zones = new Map(collections.map(({ name, fullPull }) => [name, fullPull.timeZone]));
+  return (collection, atMs) => localDate(atMs, zones.get(collection) ?? 'UTC');
 }
 
 function createRunner(options: {
@@ -125,6 +131,7 @@ function createRunner(options: {
     },
     overlapMs: parts.deltaOverlapMs,
     clock: { skewMs: null },
+    trust: { isSuspect: false },
     now: parts.now,
     randomId: parts.randomId,
     onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
@@ -225,13 +232,18 @@ function isFinal(error: unknown): boolean {
  */
 export async function passOnce(
   session: TenantSession,
-  options: { collections: readonly CollectionName[]; mode: PassMode; signal: AbortSignal },
+  options: {
+    collections: readonly CollectionName[];
+    mode: PassMode;
+    acceptNew?: boolean | undefined;
+    signal: AbortSignal;
+  },
 ): Promise<readonly SettledPass[]> {
   const pass = async (collection: CollectionName): Promise<SettledPass> => {
     try {
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);
-      return { collection, result: await runner.once(options.mode, options.signal), error: null };
+      return { collection, result: await runner.once(options.mode, options), error: null };
     } catch (error) {
       return { collection, result: null, error };
     }

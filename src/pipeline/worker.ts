@@ -104,7 +104,7 @@ async function handleRequest(request: OwnerRequest, session: TenantSession): Pro
       },
     );
   }
-  const { collections, full } = readPullParameters(request.parameters);
+  const { collections, full, acceptNew } = readPullParameters(request.parameters);
   const wanted = collections.length > 0 ? collections : [...session.runners.keys()];
   return Promise.all(
     wanted.map(async (collection) => {
@@ -112,7 +112,7 @@ async function handleRequest(request: OwnerRequest, session: TenantSession): Pro
       if (runner === undefined)
         return pullOutcome(collection, { result: null, error: notMirrored(collection) });
       try {
-        const result = await runner.demand(full ? 'FULL' : 'DELTA');
+        const result = await runner.demand(full ? 'FULL' : 'DELTA', { acceptNew });
         return pullOutcome(collection, { result, error: null });
       } catch (error) {
         return pullOutcome(collection, { result: null, error });

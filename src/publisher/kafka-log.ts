@@ -396,6 +396,7 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     topic,
     partition,
     offset: Number(message.offset),
+    publishedAtMs: Number(message.timestamp),
     key: message.key?.toString('utf8') ?? '',
     value: message.value,
     hash: header === undefined ? null : Buffer.from(String(header), 'hex'),

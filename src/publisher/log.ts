@@ -35,6 +35,8 @@ export interface LoggedRecord {
   readonly topic: TopicSuffix;
   readonly partition: number;
   readonly offset: number;
+  /** Time of publishing, ms since the epoch. */
+  readonly publishedAtMs: number;
   readonly key: string;
   /** Framed Avro as in the topic; null for a removal. */
   readonly value: Buffer | null;

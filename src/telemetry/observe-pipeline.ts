@@ -12,10 +12,11 @@ export function observePipeline(parts: {
   logger: Logger;
   now: () => number;
 }): (tenant: string, event: PipelineEvent) => void {
+  const suspects: Suspects = new Map();
   return (tenant, event) => {
     const logger = parts.logger.child({ tenant });
     measure(parts, tenant, event);
-    const isNews = judgeHealth(parts.health, tenant, event);
+    const isNews = judgeHealth({ health: parts.health, suspects }, tenant, event);
     log(logger, event, isNews);
   };
 }
@@ -109,7 +110,11 @@ function measureHub(metrics: Metrics, tenant: string, event: HubEvent): void {
 }
 
 /** Returns whether the event tells something that was not known: fifteen collections fail of one cause. */
-function judgeHealth(health: Health, tenant: string, event: PipelineEvent): boolean {
+function judgeHealth(
+  { health, suspects }: { health: Health; suspects: Suspects },
+  tenant: string,
+  event: PipelineEvent,
+): boolean {
   switch (event.type) {
     case 'owned':
       for (const part of ['kafka', 'registry', 'redis', 'owner'] as const) health.ready(part, tenant);
@@ -138,14 +143,43 @@ function judgeHealth(health: Health, tenant: string, event: PipelineEvent): bool
       }
       return true;
     case 'pass-ended':
-      health.ready('hub', tenant);
+      noteTrust(suspects, tenant, event);
+      sayHubAnswers(health, suspects, tenant);
       return true;
     case 'hub':
-      if (event.event.type === 'request-done' && event.event.target !== 'token') health.ready('hub', tenant);
+      if (event.event.type === 'request-done' && event.event.target !== 'token') {
+        sayHubAnswers(health, suspects, tenant);
+      }
       return true;
     default:
       return true;
   }
+}
+
+/** Collections whose last full pass proved nothing, with why, by tenant. */
+type Suspects = Map<string, Map<string, string>>;
+
+function noteTrust(suspects: Suspects, tenant: string, event: PipelineEvent & { type: 'pass-ended' }): void {
+  const ofTenant = suspects.get(tenant) ?? new Map<string, string>();
+  suspects.set(tenant, ofTenant);
+  if (event.outcome === 'suspect') ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
+  else if (event.outcome === 'complete' && event.stats.mode === 'FULL') ofTenant.delete(event.collection);
+}
+
+/** The hub answers; but lists that prove nothing are as bad as none. */
+function sayHubAnswers(health: Health, suspects: Suspects, tenant: string): void {
+  const [first] = suspects.get(tenant) ?? [];
+  if (first === undefined) {
+    health.ready('hub', tenant);
+    return;
+  }
+  const [collection, why] = first;
+  health.notReady({
+    part: 'hub',
+    tenant,
+    why: `${collection}: ${why}`,
+    remedy: "Look at what the hub answers, and at the token's rights; nothing was removed.",
+  });
 }
 
 function isHubError(error: unknown): boolean {

@@ -6,7 +6,7 @@ export interface SafeError {
   readonly code?: string | undefined;
   readonly message: string;
   readonly remedy?: string | undefined;
-  /** Where it was thrown: only for errors that are not our own. */
+  /** Where in our code it came from: only for mistakes, not for what we or a library say on purpose. */
   readonly at?: readonly string[] | undefined;
   readonly cause?: SafeError | undefined;
 }
@@ -28,10 +28,13 @@ export function safeErrorMessage(error: unknown): string {
 
 function mayBeShown(error: Error): boolean {
   if (error instanceof RollcallError || RUNTIME_ERRORS.has(error.name)) return true;
+  return isReport(error) || /^ERR_[A-Z_]+$/.test(codeOf(error) ?? '');
+}
+
+/** Not a mistake, but what a library or the system says of the world: its name, code and message tell it all. */
+function isReport(error: Error): boolean {
   if (error.name.startsWith('KafkaJS') || error.name === 'ReplyError') return true;
-  return /^(E[A-Z]{2,}|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(
-    codeOf(error) ?? '',
-  );
+  return /^(E[A-Z]{2,}|UND_ERR_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(codeOf(error) ?? '');
 }
 
 export function safeError(error: unknown, depth = 0): SafeError {
@@ -42,7 +45,7 @@ export function safeError(error: unknown, depth = 0): SafeError {
     name: error.name,
     ...(code === undefined ? {} : { code }),
     message: safeErrorMessage(error),
-    ...(own ? { remedy: scrub(error.remedy) } : { at: frames(error) }),
+    ...(own ? { remedy: scrub(error.remedy) } : whereOf(error)),
     ...(error.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: safeError(error.cause, depth + 1) }),
   };
 }
@@ -51,18 +54,24 @@ function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Frames of our own code. Those of libraries are many, help nobody, and tell where the program is installed. */
+function whereOf(error: Error): { at?: readonly string[] } {
+  if (isReport(error)) return {};
+  const at = frames(error).filter((frame) => !LIBRARY.test(frame));
+  return at.length === 0 ? {} : { at: at.slice(0, MAX_FRAMES) };
+}
+
+const LIBRARY = /[/\\]node_modules[/\\]/;
+const MAX_FRAMES = 4;
 const FRAME = /^at (.+ \()?(file:\/\/|node:|\/|[A-Z]:\\).*:\d+:\d+\)?$/;
 
-/** The first frames. A stack begins with the message, which may have lines that look like frames. */
+/** The frames. A stack begins with the message, which may have lines that look like frames. */
 function frames(error: Error): string[] {
   const stack = error.stack ?? '';
   const start = stack.indexOf(error.message);
   if (start === -1) return [];
   const lines = stack.slice(start + error.message.length).split('\n');
-  return lines
-    .map((line) => line.trim())
-    .filter((line) => FRAME.test(line))
-    .slice(0, 4);
+  return lines.map((line) => line.trim()).filter((line) => FRAME.test(line));
 }
 
 /** Takes credentials out of text: `Authorization` values and user names and passwords in addresses. */

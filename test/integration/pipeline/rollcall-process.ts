@@ -45,6 +45,9 @@ async function startNode(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_OPTIONS: undefined },
   });
+  // A test run that is broken off leaves nothing running.
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
   let written = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -79,6 +82,7 @@ async function startNode(
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await ending;
+      process.off('exit', killWithUs);
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
@@ -102,8 +102,10 @@ function expectNothingBetrayed(output: string): void {
 describe.each(MISTAKES)('$what', (mistake) => {
   it('is told with what to do and without a stack trace: pull ends with 1, run stays and is not ready', async () => {
     const otherPrefix = newTopicPrefix();
-    await Promise.all([pullInVain(mistake), runInVain(mistake, otherPrefix)]);
-    await deleteTopicsOf(otherPrefix);
+    onTestFinished(() => deleteTopicsOf(otherPrefix));
+    // Both to their end, whatever becomes of the other: each has a process to put away.
+    const both = await Promise.allSettled([pullInVain(mistake), runInVain(mistake, otherPrefix)]);
+    for (const result of both) if (result.status === 'rejected') throw result.reason;
   });
 });
 

@@ -15,6 +15,7 @@ function next(changes: Partial<Parameters<typeof nextPass>[0]> = {}) {
     fullNotBeforeMs: 0,
     deltaNotBeforeMs: 0,
     deltaEveryMs: MINUTE_MS,
+    fullEveryMs: null,
     hasDelta: true,
     hubNowMs: NOW_MS,
     nowMs: NOW_MS,
