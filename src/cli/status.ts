@@ -29,8 +29,9 @@ export function statusCommand(): Command {
   rows        as of the last complete full pass
   last full   when that began, by the hub's clock
   up to       everything the hub changed before then is published
-  pass        the last pass, "…" while it is under way, and what it has seen, published and removed so far
-  withheld    deletions that wait for a person
+  pass        the last pass, "…" while it is under way, "!" when it did not come to its end and nobody is at it,
+              and what it has seen, published and removed so far
+  withheld    deletions that wait for a person; where the index has forgotten them, as the log tells
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
 Ends with 3 when something is withheld, else with 0.`,
@@ -71,6 +72,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
 interface IndexFacts {
   readonly isOwnerAlive: boolean;
   readonly withheld: ReadonlyMap<CollectionName, number>;
+  readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
 }
 
 interface AskedIndex {
@@ -90,18 +92,20 @@ async function askIndex(assembly: Assembly, tenants: readonly TenantConfig[]): P
   }
   try {
     for (const tenant of tenants) {
-      const { deletions } = assembly.store.tenant(tenant.id);
+      const state = assembly.store.tenant(tenant.id);
       const withheld = new Map<CollectionName, number>();
+      const committedAtMs = new Map<CollectionName, number | null>();
       for (const { name } of enabledCollections(tenant)) {
-        withheld.set(name, (await deletions.withheld(name)).size);
+        withheld.set(name, (await state.deletions.withheld(name)).size);
+        committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
       }
       const owner = await assembly.store.coordination.livingOwner(tenant.id);
-      found.set(tenant.id, { isOwnerAlive: owner !== null, withheld });
+      found.set(tenant.id, { isOwnerAlive: owner !== null, withheld, committedAtMs });
     }
     return { trouble: null, tenants: found };
   } catch (error) {
     return {
-      trouble: `${describeError(error)}; what is withheld is as of the last full pass, and whether a process is running is unknown`,
+      trouble: `${describeError(error)}; what is withheld is as the log tells it, and whether a process is running is unknown`,
       tenants: found,
     };
   }
@@ -127,6 +131,7 @@ function factsOf(
         fullPull,
         progress: known?.progress.get(name) ?? null,
         withheldInIndex: index?.withheld.get(name) ?? null,
+        committedAtMs: index?.committedAtMs.get(name) ?? null,
       };
     }),
   };
@@ -136,6 +141,7 @@ const PAINT = {
   'needs-person': { mark: '✗', color: 'red' },
   'not-mirrored': { mark: '!', color: 'yellow' },
   loading: { mark: '!', color: 'yellow' },
+  unfinished: { mark: '!', color: 'yellow' },
   late: { mark: '!', color: 'yellow' },
   well: { mark: '✓', color: 'green' },
 } as const;
@@ -145,11 +151,8 @@ function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
   const { mark, color } = PAINT[status.state];
   output.line(`${colors[color](mark)} ${colors.bold(status.tenant)}  ${colors[color](status.headline)}`);
   if (status.owner !== null) output.line(`  ${ownerLine(status, nowMs)}`);
-  if (status.state === 'needs-person') {
-    output.line(
-      `  ${colors.cyan('→')} Look whether the hub has really lost these rows; nothing of them is removed until somebody decides.`,
-    );
-  }
+  const remedy = remedyOf(status);
+  if (remedy !== null) output.line(`  ${colors.cyan('→')} ${remedy}`);
   output.line();
   if (status.state === 'not-mirrored') return;
   output.table(
@@ -170,6 +173,17 @@ function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
   output.line();
 }
 
+function remedyOf({ state, collections }: TenantStatus): string | null {
+  if (state === 'unfinished') {
+    return '"rollcall pull" reads again and tells what is wrong; where a process runs, its log does.';
+  }
+  if (state !== 'needs-person') return null;
+  if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
+    return 'The index does not tell which rows: look whether the hub has really lost so many before the next full pass.';
+  }
+  return 'Look whether the hub has really lost these rows; nothing of them is removed until somebody decides.';
+}
+
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {
   const aged = (text: string): string => (each.late === null ? text : colors.yellow(text));
   return [
@@ -177,17 +191,17 @@ function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[
     each.rows === null ? '-' : formatCount(each.rows),
     aged(formatAge(each.lastCompleteFullMs, nowMs)),
     aged(formatAge(each.watermarkMs, nowMs)),
-    ...passCells(each),
+    ...passCells(each, colors.yellow),
     each.withheld === 0 ? '0' : colors.red(formatCount(each.withheld)),
     each.rejected === 0 ? '0' : colors.yellow(formatCount(each.rejected)),
   ];
 }
 
-function passCells({ pass }: CollectionStatus): string[] {
+function passCells({ pass, unfinished }: CollectionStatus, warn: (text: string) => string): string[] {
   if (pass === null) return ['-', '-', '-', '-'];
   const name = pass.mode === 'FULL' ? 'full' : 'delta';
   return [
-    pass.complete ? name : `${name} …`,
+    pass.complete ? name : unfinished ? warn(`${name} !`) : `${name} …`,
     formatCount(pass.seen),
     formatCount(pass.published),
     formatCount(pass.removed),

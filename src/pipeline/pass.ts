@@ -76,7 +76,9 @@ export async function runPass(
     return await complete({ parts, pass, knownRowsBefore, ...walked });
   } catch (error) {
     // What was read before the hub failed is as good as ever, and should not wait for the next pass.
-    if (error instanceof RollcallError && error.code.startsWith('HUB_')) await writer.flush(pass);
+    if (error instanceof RollcallError && error.code.startsWith('HUB_')) {
+      await writer.flush(pass, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
+    }
     throw error;
   } finally {
     writer.end(pass);

@@ -55,10 +55,7 @@ async function readWalk(
       const hasToWait = intake.isSingle && writer.hasPending && !(await isSettled(next));
       if (writer.isFull || hasToWait) await writer.flush(pass);
       const step = await next;
-      if (step.done === true) {
-        await intake.close();
-        return step.value;
-      }
+      if (step.done === true) return (await intake.close()) ?? step.value;
       next = ahead(pages);
       if ((await intake.take(step.value)) === 'wholesale') return 'wholesale';
     }
@@ -74,7 +71,7 @@ class Intake {
   readonly emptied: KeyedReading[] = [];
   clock: PassClock | null = null;
   readonly #options: ReadWalksOptions;
-  /** First pages of a full pass, until it is clear that they are this tenant's. */
+  /** First pages, until it is clear that they are this tenant's. */
   #held: SourcePage[] | null;
   #heldRows = 0;
   #heldKnown = 0;
@@ -83,8 +80,7 @@ class Intake {
   constructor(options: ReadWalksOptions, isSingle: boolean) {
     this.#options = options;
     this.isSingle = isSingle;
-    const isJudged = isSingle && !options.acceptNew && canTellForeign(options.knownRowsBefore);
-    this.#held = isJudged && options.pass.seen !== null ? [] : null;
+    this.#held = isSingle && !options.acceptNew && canTellForeign(options.knownRowsBefore) ? [] : null;
   }
 
   async take(page: SourcePage): Promise<'wholesale' | null> {
@@ -92,19 +88,15 @@ class Intake {
     this.clock ??= this.startClock(page.hubTimeMs);
     if (this.isSingle) pass.stats.totalAtStart ??= page.total;
     this.#pages += 1;
-    if (this.#held !== null) {
-      await this.#hold(this.#held, page, false);
-      return null;
-    }
-    if (pass.seen === null && (await this.#isForeignDelta(page))) return 'wholesale';
+    if (this.#held !== null) return this.#hold(this.#held, page);
     await this.#accept(page);
     const isLongDelta = pass.seen === null && this.#pages > 1;
     return isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, knownRowsBefore) ? 'wholesale' : null;
   }
 
   /** The walk has ended: what was held is judged by what there is. */
-  async close(): Promise<void> {
-    if (this.#held !== null) await this.#hold(this.#held, null, true);
+  async close(): Promise<'wholesale' | null> {
+    return this.#held === null ? null : this.#hold(this.#held, null);
   }
 
   /** The clock of the pass, by the hub's time at its first page. */
@@ -121,33 +113,28 @@ class Intake {
     return started;
   }
 
-  async #hold(held: SourcePage[], page: SourcePage | null, isAll: boolean): Promise<void> {
+  /** `page` null: there are no more. */
+  async #hold(held: SourcePage[], page: SourcePage | null): Promise<'wholesale' | null> {
+    const { parts, pass, knownRowsBefore } = this.#options;
     if (page !== null) {
       held.push(page);
       const keys = keysOf(page);
       this.#heldRows += keys.length;
-      this.#heldKnown += await this.#options.parts.writer.countKnown(keys);
+      this.#heldKnown += await parts.writer.countKnown(keys);
     }
-    const verdict = judgeOverlap({
-      rows: this.#heldRows,
-      knownAmongThem: this.#heldKnown,
-      pages: held.length,
-      isAll,
-    });
-    if (verdict === 'foreign') throw this.#foreign();
-    if (verdict === 'unsure') return;
+    const rows = this.#heldRows;
+    // A few new rows are what a delta is for.
+    const isFew = pass.seen === null && page === null && !deltaIsWholesale(rows, knownRowsBefore);
+    const first = { rows, knownAmongThem: this.#heldKnown, pages: held.length, isAll: page === null };
+    const verdict = isFew ? 'own' : judgeOverlap(first);
+    if (verdict === 'unsure') return null;
+    if (verdict === 'foreign') {
+      if (pass.seen !== null) throw this.#foreign();
+      return 'wholesale';
+    }
     this.#held = null;
     for (const each of held) await this.#accept(each);
-  }
-
-  /** A delta that brings quite other rows than are known: a full pass judges better whose they are. */
-  async #isForeignDelta(page: SourcePage): Promise<boolean> {
-    const { parts, knownRowsBefore } = this.#options;
-    if (!this.isSingle || !canTellForeign(knownRowsBefore)) return false;
-    const keys = keysOf(page);
-    if (!deltaIsWholesale(keys.length, knownRowsBefore)) return false;
-    const knownAmongThem = await parts.writer.countKnown(keys);
-    return judgeOverlap({ rows: keys.length, knownAmongThem, pages: 1, isAll: true }) === 'foreign';
+    return null;
   }
 
   #foreign(): RollcallError {

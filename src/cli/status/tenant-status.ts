@@ -13,6 +13,8 @@ export interface CollectionFacts {
   readonly progress: Progress | null;
   /** Keys withheld as the index tells it; null when it cannot be asked. */
   readonly withheldInIndex: number | null;
+  /** When the last record of its progress was committed, as the index tells it; null when it cannot be asked. */
+  readonly committedAtMs: number | null;
 }
 
 export interface TenantFacts {
@@ -30,10 +32,11 @@ export interface TenantFacts {
  * - `needs-person`: deletions are withheld
  * - `not-mirrored`: nothing was ever committed
  * - `loading`: not every collection has been read whole
+ * - `unfinished`: a last pass did not come to its end, and does not go on
  * - `late`: something is older than the configuration promises
  * - `well`
  */
-export type TenantState = 'needs-person' | 'not-mirrored' | 'loading' | 'late' | 'well';
+export type TenantState = 'needs-person' | 'not-mirrored' | 'loading' | 'unfinished' | 'late' | 'well';
 
 export interface CollectionStatus {
   readonly collection: CollectionName;
@@ -51,10 +54,14 @@ export interface CollectionStatus {
     readonly removed: number;
   } | null;
   readonly withheld: number;
+  /** Where that is from: what the index has forgotten, the log still tells, but only how many. */
+  readonly withheldBy: 'index' | 'log';
   /** Rows that could not be read in the last complete full pass, or in a pass since. */
   readonly rejected: number;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
+  /** The last pass is not complete, and nobody is at it: it failed, was doubted, or was broken off. */
+  readonly unfinished: boolean;
 }
 
 export interface TenantStatus {
@@ -71,6 +78,8 @@ const FULL_GRACE_MS = 3 * 3_600_000;
 /** Passes without a clock of the hub's reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
+/** A pass under way commits far more often. */
+const PASS_SILENT_MS = 10 * 60_000;
 
 export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
@@ -99,11 +108,32 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
             rejected: progress.rowsRejected,
             removed: progress.rowsRemoved,
           },
-    // The index is asked first: what a person has released since the pass is no longer in it.
-    withheld: facts.withheldInIndex ?? full?.rowsWithheld ?? 0,
+    ...withheldOf(facts),
     rejected: Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
     late: lateness(facts, tenant),
+    unfinished: isUnfinished(facts, tenant),
   };
+}
+
+/** An index that knows of none may have been emptied: then the log's word counts until a full pass says otherwise. */
+function withheldOf({ progress, withheldInIndex }: CollectionFacts): {
+  withheld: number;
+  withheldBy: 'index' | 'log';
+} {
+  const inLog = Math.max(progress?.rowsWithheld ?? 0, progress?.lastCompleteFull?.rowsWithheld ?? 0);
+  if (withheldInIndex === null || (withheldInIndex === 0 && inLog > 0)) {
+    return { withheld: inLog, withheldBy: 'log' };
+  }
+  return { withheld: withheldInIndex, withheldBy: 'index' };
+}
+
+function isUnfinished(
+  { progress, committedAtMs }: CollectionFacts,
+  { isOwnerAlive, nowMs }: TenantFacts,
+): boolean {
+  if (progress === null || progress.complete) return false;
+  if (isOwnerAlive === false) return true;
+  return nowMs - (committedAtMs ?? progress.startedAtMs) > PASS_SILENT_MS;
 }
 
 function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts): string | null {
@@ -126,36 +156,49 @@ function judge(
   facts: TenantFacts,
   collections: readonly CollectionStatus[],
 ): { state: TenantState; headline: string } {
-  const withheld = collections.filter((each) => each.withheld > 0);
-  if (withheld.length > 0) {
-    const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
-    const where = named(withheld.map(({ collection }) => collection));
-    const verb = count === 1 ? 'is' : 'are';
-    return {
-      state: 'needs-person',
-      headline: `needs a person: ${countOf(count, 'deletion')} ${verb} withheld in ${where}`,
-    };
+  const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
+  if (collections.some(({ withheld }) => withheld > 0)) {
+    return { state: 'needs-person', headline: withheldHeadline(collections) };
   }
   if (collections.every(({ pass }) => pass === null)) {
-    return { state: 'not-mirrored', headline: 'not mirrored yet' };
+    const headline =
+      facts.owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
+    return { state: 'not-mirrored', headline };
   }
-  const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
   const incomplete = collections.filter(({ lastCompleteFullMs }) => lastCompleteFullMs === null);
   if (incomplete.length > 0) {
     const done = collections.length - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
+    const stuck = incomplete.some(({ unfinished }) => unfinished)
+      ? '; a last pass did not come to its end'
+      : '';
     return {
       state: 'loading',
-      headline: `first load: ${done} of ${collections.length} collections are whole, not yet ${which}${suffix}`,
+      headline: `first load: ${done} of ${collections.length} collections are whole, not yet ${which}${stuck}${suffix}`,
     };
   }
-  const late = collections.find((each) => each.late !== null);
-  if (late !== undefined) {
-    const count = collections.filter((each) => each.late !== null).length;
-    const others = count === 1 ? '' : ` (and ${countOf(count - 1, 'other')})`;
-    return { state: 'late', headline: `late: ${late.collection}: ${late.late}${others}${suffix}` };
+  const unfinished = collections.filter((each) => each.unfinished);
+  if (unfinished.length > 0) {
+    const which = named(unfinished.map(({ collection }) => collection));
+    return { state: 'unfinished', headline: `not complete: the last pass of ${which}${suffix}` };
   }
-  return { state: 'well', headline: `all well${suffix}` };
+  const late = collections.filter((each) => each.late !== null);
+  const [first] = late;
+  if (first !== undefined) {
+    const others = late.length === 1 ? '' : ` (and ${countOf(late.length - 1, 'other')})`;
+    return { state: 'late', headline: `late: ${first.collection}: ${first.late}${others}${suffix}` };
+  }
+  const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
+  const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
+  return { state: 'well', headline: `all well${rejects}${suffix}` };
+}
+
+function withheldHeadline(collections: readonly CollectionStatus[]): string {
+  const withheld = collections.filter((each) => each.withheld > 0);
+  const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
+  const where = named(withheld.map(({ collection }) => collection));
+  const byLog = withheld.some(({ withheldBy }) => withheldBy === 'log') ? ', by the log' : '';
+  return `needs a person: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}${byLog}`;
 }
 
 function named(names: readonly string[]): string {

@@ -15,6 +15,9 @@ function progress(
     withheld?: number;
     rejected?: number;
     rejectedSince?: number;
+    complete?: boolean;
+    startedAgoMs?: number;
+    withheldSince?: number;
   } = {},
 ): Progress {
   const { fullAgoMs = 4 * HOUR_MS, watermarkAgoMs = 6 * MINUTE_MS, withheld = 0, rejected = 0 } = options;
@@ -24,13 +27,13 @@ function progress(
     transactionId: 't4',
     passId: 'p4',
     mode: 'DELTA',
-    complete: true,
-    startedAtMs: NOW_MS - MINUTE_MS,
+    complete: options.complete ?? true,
+    startedAtMs: NOW_MS - (options.startedAgoMs ?? MINUTE_MS),
     rowsSeen: 3,
     rowsPublished: 2,
     rowsRejected: options.rejectedSince ?? 0,
     rowsRemoved: 1,
-    rowsWithheld: 0,
+    rowsWithheld: options.withheldSince ?? 0,
     totalAtStart: null,
     totalAtEnd: null,
     watermarkMs: NOW_MS - watermarkAgoMs,
@@ -57,16 +60,21 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
     withheldInIndex: 0,
+    committedAtMs: NOW_MS - MINUTE_MS,
     ...options,
   };
 }
 
-function statusOf(collections: readonly CollectionFacts[], isOwnerAlive: boolean | null = true) {
+function statusOf(
+  collections: readonly CollectionFacts[],
+  isOwnerAlive: boolean | null = true,
+  owner: string | null = 'vm-1',
+) {
   return tenantStatus({
     tenant: 'north',
     deltaOverlapMs: 5 * MINUTE_MS,
     collections,
-    owner: { owner: 'vm-1', ownedSinceMs: NOW_MS - HOUR_MS },
+    owner: owner === null ? null : { owner, ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive,
     nowMs: NOW_MS,
   });
@@ -92,18 +100,77 @@ describe('the headline', () => {
 
   it('does not forget withheld deletions when the index cannot be asked', () => {
     const unknown = facts('users', { withheldInIndex: null, progress: progress({ withheld: 1 }) });
-    expect(statusOf([unknown]).headline).toBe('needs a person: 1 deletion is withheld in users');
+    expect(statusOf([unknown]).headline).toBe('needs a person: 1 deletion is withheld in users, by the log');
   });
 
-  it('does not call for a person once the index says that they were released', () => {
-    expect(statusOf([facts('users', { progress: progress({ withheld: 51 }) })]).state).toBe('well');
+  it.each([
+    ['the last full pass', { withheld: 16 }],
+    ['a pass since', { withheldSince: 16 }],
+  ])('an index that was emptied does not hide what %s withheld', (_name, told) => {
+    const status = statusOf([facts('users', { progress: progress(told) }), facts('orgs')]);
+    expect(status).toMatchObject({
+      state: 'needs-person',
+      headline: 'needs a person: 16 deletions are withheld in users, by the log',
+      collections: [{ withheld: 16, withheldBy: 'log' }, { withheld: 0 }],
+    });
+  });
+
+  it('goes by the index where it knows of some: a person may have released the others', () => {
+    const some = facts('users', { withheldInIndex: 3, progress: progress({ withheld: 16 }) });
+    expect(statusOf([some]).headline).toBe('needs a person: 3 deletions are withheld in users');
   });
 
   it('says that nothing is mirrored yet', () => {
-    expect(statusOf([facts('users', { progress: null })])).toMatchObject({
+    const never = [facts('users', { progress: null })];
+    expect(statusOf(never, false, null)).toMatchObject({
       state: 'not-mirrored',
       headline: 'not mirrored yet',
     });
+    expect(statusOf(never, false)).toMatchObject({
+      state: 'not-mirrored',
+      headline: 'taken over, but nothing is mirrored yet; no process is running',
+    });
+  });
+
+  it('a collection that lost its last full pass is not "all well", though it was mirrored before', () => {
+    const lost = facts('users', { progress: progress({ fullAgoMs: null, complete: false }) });
+    expect(statusOf([lost, facts('orgs')], false)).toMatchObject({
+      state: 'loading',
+      headline:
+        'first load: 1 of 2 collections are whole, not yet users; a last pass did not come to its end; no process is running',
+    });
+  });
+
+  it('a pass that was doubted or broken off is not "all well" when nobody is running', () => {
+    const broken = facts('users', { progress: progress({ complete: false }) });
+    expect(statusOf([broken, facts('orgs')], false)).toMatchObject({
+      state: 'unfinished',
+      headline: 'not complete: the last pass of users; no process is running',
+      collections: [{ unfinished: true }, { unfinished: false }],
+    });
+  });
+
+  it('a pass under way is well, and one that has said nothing for ten minutes is not', () => {
+    const underWay = progress({ complete: false, startedAgoMs: 5 * HOUR_MS });
+    const after = (committedAgoMs: number) =>
+      statusOf([facts('users', { progress: underWay, committedAtMs: NOW_MS - committedAgoMs })]).state;
+    expect([after(9 * MINUTE_MS), after(11 * MINUTE_MS)]).toEqual(['well', 'unfinished']);
+  });
+
+  it.each([true, null])('without a commit time the start of the pass counts (owner alive: %s)', (isAlive) => {
+    const started = (startedAgoMs: number) =>
+      statusOf(
+        [facts('users', { committedAtMs: null, progress: progress({ complete: false, startedAgoMs }) })],
+        isAlive,
+      ).state;
+    expect([started(9 * MINUTE_MS), started(11 * MINUTE_MS)]).toEqual(['well', 'unfinished']);
+  });
+
+  it('does not keep rejected rows to itself', () => {
+    const some = facts('users', { progress: progress({ rejected: 11 }) });
+    const one = facts('orgs', { progress: progress({ rejectedSince: 1 }) });
+    expect(statusOf([some, one])).toMatchObject({ state: 'well', headline: 'all well, 12 rows rejected' });
+    expect(statusOf([one], false).headline).toBe('all well, 1 row rejected; no process is running');
   });
 
   it('names what the first load has still to read', () => {
