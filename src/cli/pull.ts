@@ -135,9 +135,10 @@ async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<rea
   const missing = wanted.find((name) => !mirrored.includes(name));
   if (missing !== undefined) throw notMirrored(missing);
   const ending = new AbortController();
+  const ownedSinceMs = Date.now();
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
-    sign: { ownedSinceMs: Date.now() },
+    sign: () => ({ ownedSinceMs, notOffered: [] }),
     signal: AbortSignal.any([signal, ending.signal]),
   });
   try {

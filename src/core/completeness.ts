@@ -24,7 +24,12 @@ export type Completeness =
   /** What was not seen is gone, subject to confirmation and the guard. */
   | { readonly kind: 'proven' }
   /** The walk ended well, but nothing vouches for its count: a second pass must miss the same rows. */
-  | { readonly kind: 'needs-second-pass'; readonly why: string }
+  | {
+      readonly kind: 'needs-second-pass';
+      readonly why: string;
+      /** The hub counts more rows than came. */
+      readonly isShort: boolean;
+    }
   /** No removal follows from it; `isSuspect`: nor is it a copy of what the hub holds. */
   | { readonly kind: 'unproven'; readonly why: string; readonly isSuspect: boolean };
 
@@ -46,15 +51,20 @@ export function judgeCompleteness(walk: FullWalk): Completeness {
     return { kind: 'unproven', isSuspect: true, why };
   }
   if (walk.byOffset) {
-    return { kind: 'needs-second-pass', why: 'the hub pages by offset, where moving rows can be skipped' };
+    return {
+      kind: 'needs-second-pass',
+      isShort: false,
+      why: 'the hub pages by offset, where moving rows can be skipped',
+    };
   }
   const { totalAtStart, totalAtEnd, distinctRows } = walk;
   if (totalAtStart === null || totalAtEnd === null) {
-    return { kind: 'needs-second-pass', why: 'the hub gives no total' };
+    return { kind: 'needs-second-pass', isShort: false, why: 'the hub gives no total' };
   }
   if (!countAgrees(walk)) {
     return {
       kind: 'needs-second-pass',
+      isShort: isShort(walk),
       why: `${distinctRows} rows were read where the total was ${totalAtStart} at the start and ${totalAtEnd} at the end`,
     };
   }

@@ -67,9 +67,11 @@ export async function catchUp(
       behind.push({ collection, plan, progress: kept, after: {}, replay: await index.rebuild() });
     }
   }
-  await replayLog(parts, behind, signal);
+  const readUpTo = await replayLog(parts, behind, signal);
   for (const { collection, plan, progress, replay } of behind) {
-    const position = positionOf(parts, progress);
+    // A log whose progress was lost still tells how far its data goes.
+    const offsets = progress?.offsets ?? readUpTo.get(collection) ?? {};
+    const position = positionOf(parts, progress, offsets);
     await replay.finish(position);
     starts.set(collection, await writerStart(parts, collection, { progress, position }));
     const how = plan.kind === 'resume' ? 'resumed' : 'rebuilt';
@@ -98,13 +100,13 @@ async function tellLoss(parts: CatchUpParts, progress: Progress): Promise<Progre
   return told;
 }
 
-function positionOf(parts: CatchUpParts, progress: Progress | null): IndexPosition {
+function positionOf(parts: CatchUpParts, progress: Progress | null, offsets: Offsets): IndexPosition {
   return {
     sequence: progress?.sequence ?? 0,
     // Without any transaction yet: an id of its own, so that every read can still be checked.
     transactionId: progress?.transactionId ?? parts.randomId(),
     committedAtMs: parts.now(),
-    offsets: progress?.offsets ?? {},
+    offsets,
   };
 }
 
@@ -117,6 +119,7 @@ async function writerStart(
   return {
     progress: at.progress,
     indexed: at.position.transactionId,
+    offsets: at.position.offsets,
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
@@ -152,8 +155,13 @@ async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; fi
 }
 
 /** One reading for all: joining a consumer group costs more than the records of most collections. */
-async function replayLog(parts: CatchUpParts, behind: readonly Behind[], signal: AbortSignal): Promise<void> {
-  if (behind.length === 0) return;
+async function replayLog(
+  parts: CatchUpParts,
+  behind: readonly Behind[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<CollectionName, Offsets>> {
+  const readUpTo = new Map<CollectionName, Record<string, number>>();
+  if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map(({ collection, replay }) => [collection, replay]));
   await parts.log.read({
@@ -162,10 +170,26 @@ async function replayLog(parts: CatchUpParts, behind: readonly Behind[], signal:
       // Shared by all collections, and small: read whole; replaying it again changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
-    onBatch: (records) => writeToReplays(records, replays, removals),
+    onBatch: (records) => {
+      noteOffsets(parts, records, readUpTo);
+      return writeToReplays(records, replays, removals);
+    },
     signal,
   });
   await removals.remember();
+  return readUpTo;
+}
+
+function noteOffsets(
+  parts: CatchUpParts,
+  records: readonly LoggedRecord[],
+  readUpTo: Map<CollectionName, Record<string, number>>,
+): void {
+  const last = records.at(-1);
+  if (last === undefined || last.topic === 'rejects') return;
+  const offsets = readUpTo.get(last.topic as CollectionName) ?? {};
+  offsets[partitionName(topicName(parts, last.topic), last.partition)] = last.offset;
+  readUpTo.set(last.topic as CollectionName, offsets);
 }
 
 /**

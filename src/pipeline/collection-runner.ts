@@ -5,6 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { Emit } from './events.ts';
 import { runPass, type PassParts, type PassResult } from './pass.ts';
+import type { PassStats } from './pass-stats.ts';
 
 const LONGEST_RETRY_MS = 300_000;
 const SHORTEST_RETRY_MS = 1_000;
@@ -65,6 +66,11 @@ export class CollectionRunner {
 
   get collection(): CollectionName {
     return this.#parts.collection;
+  }
+
+  /** The hub does not have this collection. */
+  get isNotOffered(): boolean {
+    return this.#saidNotOffered;
   }
 
   get hasParents(): boolean {
@@ -146,8 +152,10 @@ export class CollectionRunner {
     const { pass } = this.#parts;
     const canDelta = this.#hasDelta && pass.writer.progress?.watermarkMs != null;
     let result = mode === 'DELTA' && canDelta ? await this.#delta(options) : await this.#full(options);
-    if (result.kind === 'wholesale') result = await this.#full(options);
-    if (result.kind === 'complete' && result.wantsSecondPass) result = await this.#full(options);
+    if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
+    if (result.kind === 'complete' && result.wantsSecondPass) {
+      result = withEarlier(result.stats, await this.#full(options));
+    }
     return result;
   }
 
@@ -283,4 +291,15 @@ function concernsTenant(error: unknown): boolean {
 
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error('the session ended');
+}
+
+/** What one demand came to, where it took two passes: what each published, and what the last one saw. */
+function withEarlier(earlier: PassStats, result: PassResult): PassResult {
+  const stats: PassStats = {
+    ...result.stats,
+    rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
+    rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,
+    rowsRemoved: earlier.rowsRemoved + result.stats.rowsRemoved,
+  };
+  return { ...result, stats };
 }

@@ -35,6 +35,8 @@ export interface WriterStart {
   readonly progress: Progress | null;
   /** The transaction that the index reflects. */
   readonly indexed: string;
+  /** Last data offsets so far; the progress has them too, unless it was lost. */
+  readonly offsets: Offsets;
   readonly knownRows: number;
   readonly knownRejects: number;
 }
@@ -85,6 +87,7 @@ export class CollectionWriter {
   #stamp = 0;
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
+  readonly #offsetsAtStart: Offsets;
   #progress: Progress | null;
   #indexed: string;
   #records: OutgoingRecord[] = [];
@@ -96,6 +99,7 @@ export class CollectionWriter {
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
     this.#progress = start.progress;
+    this.#offsetsAtStart = start.offsets;
     this.#indexed = start.indexed;
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
     this.#transactionId = parts.randomId();
@@ -135,35 +139,13 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes wait in memory until {@link flush}. */
   accept(pass: ActivePass, page: { readings: readonly KeyedReading[]; stamp: number }): Promise<PageTally> {
-    return this.#run(async () => {
-      const rows = await this.#lookUp('rows', rowKeys(page.readings));
-      const rejectsMatter =
-        this.#known.rejects > 0 || page.readings.some(({ reading }) => reading.kind === 'reject');
-      const rejects = rejectsMatter
-        ? await this.#lookUp(
-            'rejects',
-            page.readings.map(({ rejectKey }) => rejectKey),
-          )
-        : null;
-      const metBefore = metIn(pass.seen, page.readings);
-      this.#markSeen(page.readings);
-      // A row that stands twice in a page is not older than itself.
-      const before = this.#stamp;
-      const isOvertakenBy = (publishedAt: number): boolean =>
-        publishedAt > page.stamp && publishedAt <= before;
-      const tally = decidePage(page.readings, {
-        row: (key) => this.#knownHash('rows', key, rows),
-        reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
-        overtaken: (key) => metBefore.has(key) || isOvertakenBy(this.#publishedAt.get(key) ?? -1),
-        note: (change) => this.#note(change),
-      });
-      pass.stamp = Math.max(pass.stamp, page.stamp);
-      addTally(pass.stats, tally);
-      this.#sweepPublished();
-      return tally;
-    });
+    return this.#run(() => this.#decide(pass, page, metIn(pass.seen, page.readings)));
   }
 
+  /** Values that a pass met and put off until its end. */
+  publish(pass: ActivePass, readings: readonly KeyedReading[]): Promise<PageTally> {
+    return this.#run(() => this.#decide(pass, { readings, stamp: this.#stamp }, new Set()));
+  }
   /** Removals that a pass has settled on, but for keys met since (invariant 3). */
   async remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_PENDING_RECORDS) {
@@ -252,6 +234,36 @@ export class CollectionWriter {
     });
   }
 
+  async #decide(
+    pass: ActivePass,
+    page: { readings: readonly KeyedReading[]; stamp: number },
+    metBefore: ReadonlySet<string>,
+  ): Promise<PageTally> {
+    const rows = await this.#lookUp('rows', rowKeys(page.readings));
+    const rejectsMatter =
+      this.#known.rejects > 0 || page.readings.some(({ reading }) => reading.kind === 'reject');
+    const rejects = rejectsMatter
+      ? await this.#lookUp(
+          'rejects',
+          page.readings.map(({ rejectKey }) => rejectKey),
+        )
+      : null;
+    this.#markSeen(page.readings);
+    // A row that stands twice in a page is not older than itself.
+    const before = this.#stamp;
+    const isOvertakenBy = (publishedAt: number): boolean => publishedAt > page.stamp && publishedAt <= before;
+    const tally = decidePage(page.readings, {
+      row: (key) => this.#knownHash('rows', key, rows),
+      reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
+      overtaken: (key) => metBefore.has(key) || isOvertakenBy(this.#publishedAt.get(key) ?? -1),
+      note: (change) => this.#note(change),
+    });
+    pass.stamp = Math.max(pass.stamp, page.stamp);
+    addTally(pass.stats, tally);
+    this.#sweepPublished();
+    return tally;
+  }
+
   /** One after another; and none any more once log or index has failed. */
   #run<T>(task: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
@@ -278,7 +290,7 @@ export class CollectionWriter {
     const { stats } = pass;
     const before = this.#progress;
     const done = completion === null || completion === 'incomplete' ? null : completion;
-    const offsets: Offsets = before?.offsets ?? {};
+    const offsets = before?.offsets ?? this.#offsetsAtStart;
     return {
       collection: this.#parts.collection,
       sequence: (before?.sequence ?? 0) + 1,

@@ -2,7 +2,7 @@ import type { HubEvent } from '../hub/events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/page-decision.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
-import type { DeletionEvent } from './deletions.ts';
+import type { DeletionEvent } from './withholding.ts';
 import type { PassStats } from './pass-stats.ts';
 
 /** What happens in the pipeline, for logs, metrics, health and progress lines. Holds no content of rows. */

@@ -5,7 +5,8 @@ import { RollcallError } from '../errors.ts';
 import type { WalkEnd } from '../hub/hub.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { ActivePass, CollectionWriter } from './collection-writer.ts';
-import { countWithheld, settleDeletions, type DeletionParts } from './deletions.ts';
+import { settleDeletions } from './deletions.ts';
+import { countWithheld, type DeletionParts } from './withholding.ts';
 import { readWalks, type Walked } from './read-walks.ts';
 import { newPassStats, type PassStats } from './pass-stats.ts';
 

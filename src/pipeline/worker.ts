@@ -33,7 +33,9 @@ export async function runWorker(assembly: Assembly, signal: AbortSignal): Promis
 
 async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
-  const sign = { ownedSinceMs: 0 };
+  let session: TenantSession | null = null;
+  let ownedSinceMs = 0;
+  const sign = (): Sign => ({ ownedSinceMs, notOffered: notOfferedIn(session) });
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
     sign,
@@ -43,10 +45,11 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
   try {
     await runTenant(assembly.tenant(tenantId).parts, {
       signal,
-      onSession: (session) => {
+      onSession: (opened) => {
+        session = opened;
         serving?.stop.abort();
-        serving = session === null ? null : serve(assembly, tenantId, session);
-        if (session !== null) sign.ownedSinceMs = Date.now();
+        serving = opened === null ? null : serve(assembly, tenantId, opened);
+        if (opened !== null) ownedSinceMs = Date.now();
       },
     });
   } finally {
@@ -74,17 +77,28 @@ function serve(
   return { stop, done };
 }
 
+interface Sign {
+  readonly ownedSinceMs: number;
+  /** Collections that the hub does not have: `status` must not wait for them. */
+  readonly notOffered: readonly string[];
+}
+
+function notOfferedIn(session: TenantSession | null): string[] {
+  const runners = [...(session?.runners.values() ?? [])];
+  return runners.filter(({ isNotOffered }) => isNotOffered).map(({ collection }) => collection);
+}
+
 /**
  * Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7).
  * With `ownedSinceMs` 0 it yields to any other owner: it is only about to take the tenant over.
  */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
-  options: { tenantId: string; sign: { readonly ownedSinceMs: number }; signal: AbortSignal },
+  options: { tenantId: string; sign: () => Sign; signal: AbortSignal },
 ): Promise<void> {
-  const info = { host: hostname(), pid: String(process.pid) };
   while (!options.signal.aborted) {
-    const { ownedSinceMs } = options.sign;
+    const { ownedSinceMs, notOffered } = options.sign();
+    const info = { host: hostname(), pid: String(process.pid), notOffered: notOffered.join(' ') };
     await assembly.store.coordination
       .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);

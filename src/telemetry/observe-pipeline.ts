@@ -156,6 +156,13 @@ function judgeHealth(
   }
 }
 
+const DELETION_WORDS = {
+  withheld: 'deletions wait for a person',
+  unproven: 'a full pass proved nothing; nothing is removed',
+  short: 'the hub counts more rows than it gave; it is read again',
+  'second-pass': 'deletions wait for a second pass to miss the same rows',
+} as const;
+
 /** Collections whose last full pass proved nothing, with why, by tenant. */
 type Suspects = Map<string, Map<string, string>>;
 
@@ -243,10 +250,7 @@ function log(logger: Logger, event: PipelineEvent, isNews: boolean): void {
       );
       return;
     case 'deletion':
-      logger.warn(
-        event.event,
-        event.event.kind === 'withheld' ? 'deletions wait for a person' : 'deletions wait for proof',
-      );
+      logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
     case 'hub':
       logHub(logger, event.event);

@@ -73,7 +73,7 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
       now: () => 0,
       randomId: () => `tx-${(ids += 1)}`,
     },
-    { progress: null, indexed: 'start', knownRows: 0, knownRejects: 0 },
+    { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
   );
   const published = (topic = 'users') =>
     transactions
