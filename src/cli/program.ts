@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../errors.ts';
 import { addGlobalOptions } from './global-options.ts';
@@ -30,12 +31,20 @@ export async function runProgram(argv: readonly string[], verbs: readonly Verb[]
   process.exitCode = EXIT.ok;
   try {
     const program = await createProgram(argv, verbs);
+    await hearSignals();
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return exitCodeOfUsage(error);
     return reportError(error, { stderr: process.stderr, env: process.env, stopped: false });
   }
   return process.exitCode;
+}
+
+/** Loading holds the event loop up: a signal that came meanwhile is heard now, before anything begins. */
+async function hearSignals(): Promise<void> {
+  await setImmediate();
+  // the first may run in the same turn's later phase, without a look at what came in
+  await setImmediate();
 }
 
 async function createProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<Command> {

@@ -106,7 +106,7 @@ async function readLog(
 ): Promise<LogFacts> {
   const { tenants, only, signal } = options;
   try {
-    return await withAdmin(assembly, async (admin) => {
+    return await withAdmin({ assembly, signal }, async (admin) => {
       const progress = await readKnownProgress({
         kafka: assembly.kafka,
         admin,

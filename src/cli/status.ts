@@ -44,7 +44,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
-    const known = await withAdmin(assembly, (admin) =>
+    const known = await withAdmin({ assembly, signal }, (admin) =>
       readKnownProgress({
         kafka: assembly.kafka,
         admin,

@@ -55,10 +55,13 @@ async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags
   const config = context.loadConfig();
   const topics = topicsOf(config, { suffix, tenant: options.tenant });
   await withAssembly(config, async (assembly) => {
-    const from = await withAdmin(assembly, (admin) =>
+    const from = await withAdmin({ assembly, signal: context.signal }, (admin) =>
       startingPoints(admin, { topics, fromBeginning: options.fromBeginning }),
     );
     await follow({ context, assembly, suffix, from, flags: options });
+  }).catch((error: unknown) => {
+    // stopped while still connecting: that is how it ends
+    if (!context.signal.aborted) throw error;
   });
 }
 

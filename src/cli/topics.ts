@@ -54,7 +54,7 @@ function wantedOf(assembly: Assembly, tenant: string | undefined) {
 async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
   return withAssembly(context.loadConfig(), async (assembly) => {
     const wanted = wantedOf(assembly, options.tenant);
-    return withAdmin(assembly, async (admin) => {
+    return withAdmin({ assembly, signal: context.signal }, async (admin) => {
       const findings = await inspectTopics(admin, wanted);
       const records = await countRecords(admin, findings);
       showList(context.output, findings, records);
@@ -145,7 +145,7 @@ function besideContract({ exists, differences }: TopicFinding): string {
 async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
   return withAssembly(context.loadConfig(), async (assembly) => {
     const wanted = wantedOf(assembly, options.tenant);
-    return withAdmin(assembly, async (admin) => {
+    return withAdmin({ assembly, signal: context.signal }, async (admin) => {
       const before = await inspectTopics(admin, wanted);
       await createMissingTopics(admin, before);
       await cureTopics(admin, before);

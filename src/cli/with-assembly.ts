@@ -10,15 +10,32 @@ export async function withAssembly<T>(config: Config, work: (assembly: Assembly)
   return await work(assembly);
 }
 
-/** A connected admin client, closed when `work` is done. Throws `KAFKA_…`. */
-export async function withAdmin<T>(assembly: Assembly, work: (admin: Admin) => Promise<T>): Promise<T> {
+/**
+ * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts while
+ * connecting, which goes on for long where no broker answers.
+ */
+export async function withAdmin<T>(
+  parts: { assembly: Assembly; signal?: AbortSignal | undefined },
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const { assembly, signal } = parts;
   const admin = assembly.kafka.admin();
   try {
-    await admin.connect().catch((error: unknown) => {
+    const connected = admin.connect().catch((error: unknown) => {
       throw kafkaError(error, 'connecting');
     });
+    await (signal === undefined ? connected : Promise.race([connected, rejectOnAbort(signal)]));
     return await work(admin);
   } finally {
-    await admin.disconnect().catch(() => undefined);
+    const closed = admin.disconnect().catch(() => undefined);
+    if (signal?.aborted !== true) await closed;
   }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
 }

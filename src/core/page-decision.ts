@@ -38,6 +38,8 @@ export interface PageTally {
   withoutId: number;
   /** Rows older than what was published since their request was sent. */
   overtaken: number;
+  /** Rows that the hub lists once more, with other content: their first place counts. */
+  repeated: number;
 }
 
 /**
@@ -53,6 +55,8 @@ export function decidePage(
     reject: (key: string) => Buffer | null;
     /** Published after the page's request was sent: the page's row is the older one (invariant 4). */
     overtaken: (key: string) => boolean;
+    /** Met on an earlier page of this walk. */
+    metBefore: (key: string) => boolean;
     note: (change: Change) => void;
   },
 ): PageTally {
@@ -64,9 +68,11 @@ export function decidePage(
     rejected: 0,
     withoutId: 0,
     overtaken: 0,
+    repeated: 0,
   };
   for (const { key, rejectKey, reading } of page) {
     tally.seen += 1;
+    const isRepeated = key !== null && known.metBefore(key);
     const isReject = reading.kind === 'reject';
     if (isReject) {
       tally.rejected += 1;
@@ -74,14 +80,14 @@ export function decidePage(
     }
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
     const kind = kindOfChange(before, reading.hash);
-    const isOvertaken = known.overtaken(key ?? rejectKey);
+    const isOvertaken = isRepeated || known.overtaken(key ?? rejectKey);
     if (isReject) {
       if (kind !== null && !isOvertaken)
         known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
       continue;
     }
     if (key === null || (kind !== null && isOvertaken)) {
-      tally.overtaken += 1;
+      tally[isRepeated ? 'repeated' : 'overtaken'] += 1;
       continue;
     }
     if (kind === null) {

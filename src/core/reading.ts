@@ -36,6 +36,8 @@ export type Reading = ReadableRow | UnreadableRow;
 /** Reads rows of one collection, under one mapping. Pure and synchronous; never throws on bad data. */
 export interface RowReader {
   read(row: unknown): Reading;
+  /** Of a row that must not be published although it could be; `reason` names no value. */
+  reject(row: unknown, reason: string): UnreadableRow;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
 }

@@ -135,7 +135,11 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     };
   }
 
-  return { read, encode: (value) => Buffer.from(encodeIntoSlab(value)) };
+  return {
+    read,
+    reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
+    encode: (value) => Buffer.from(encodeIntoSlab(value)),
+  };
 }
 
 function readableId(value: Readonly<Record<string, unknown>>): string | null {

@@ -8,6 +8,8 @@ export interface HubAnswer {
   readonly status: number;
   /** Undefined when there was no body. */
   readonly body: unknown;
+  /** False where bytes that are no UTF-8 (RFC 8259, section 8.1) were replaced by U+FFFD. */
+  readonly isUtf8: boolean;
   /** Size of the body, decompressed. */
   readonly bytes: number;
   readonly total: number | null;
@@ -65,6 +67,7 @@ export function readAnswer(
     ...rest,
     status,
     body: parsed,
+    isUtf8: body.length === 0 || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
     hubTimeMs: timeOf(response.header('date')),

@@ -4,6 +4,8 @@ import type { Collection } from '../model/collections.ts';
 export interface HubPage {
   /** The list's elements, parsed; numbers that a double cannot hold are raw JSON (see core/lossless-json). */
   readonly rows: readonly unknown[];
+  /** False where bytes that are no UTF-8 were replaced by U+FFFD: rows that hold one are not what the hub said. */
+  readonly isUtf8: boolean;
   /** The hub's clock (`Date` header) for this response, ms since the epoch; null when it sent none that can be read. */
   readonly hubTimeMs: number | null;
   /** `X-Total-Count`, null when absent or unreadable. */

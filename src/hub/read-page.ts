@@ -18,7 +18,7 @@ export function readPage(
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
 ) {
   const { baseUrl, read, limit, where } = context;
-  const { body, total, status, hubTimeMs, sentAtMs, stamp, bytes, requested } = answer;
+  const { body, isUtf8, total, status, hubTimeMs, sentAtMs, stamp, bytes, requested } = answer;
   // 204 is how some hubs say that a collection is empty.
   const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
   const rows = list ?? [];
@@ -35,5 +35,5 @@ export function readPage(
     nextOffered: links.nextOffered,
     next: links.next,
   };
-  return { page: { rows, hubTimeMs, total, sentAtMs, stamp, bytes }, facts, links };
+  return { page: { rows, isUtf8, hubTimeMs, total, sentAtMs, stamp, bytes }, facts, links };
 }

@@ -255,7 +255,8 @@ export class CollectionWriter {
     const tally = decidePage(page.readings, {
       row: (key) => this.#knownHash('rows', key, rows),
       reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
-      overtaken: (key) => metBefore.has(key) || isOvertakenBy(this.#publishedAt.get(key) ?? -1),
+      overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
+      metBefore: (key) => metBefore.has(key),
       note: (change) => this.#note(change),
     });
     pass.stamp = Math.max(pass.stamp, page.stamp);
@@ -403,6 +404,7 @@ function addTally(stats: PassStats, tally: PageTally): void {
   stats.rowsSeen += tally.seen;
   stats.rowsUnchanged += tally.unchanged;
   stats.rowsOvertaken += tally.overtaken;
+  stats.rowsRepeated += tally.repeated;
   stats.rowsCreated += tally.created;
   stats.rowsUpdated += tally.updated;
   stats.rowsRejected += tally.rejected;

@@ -3,7 +3,7 @@ import { triageCandidates } from '../core/deletion-guard.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { RollcallError, describeError } from '../errors.ts';
 import type { ActivePass, UnseenKeys } from './collection-writer.ts';
-import { countWithheld, holdBack, withhold, type DeletionParts } from './withholding.ts';
+import { countWithheld, holdBack, release, withhold, type DeletionParts } from './withholding.ts';
 
 /** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
 const CONFIRM_AT_MOST = 100;
@@ -71,7 +71,7 @@ export async function settleDeletions(
     knownRowsBefore,
   });
   if (held !== null) {
-    await withhold(parts, held.keys);
+    await withhold(parts, held);
     parts.say({ kind: 'withheld', collection, rows: held.count, why: held.why });
     return {
       withheld: held.count,
@@ -101,7 +101,7 @@ export async function settleDeletions(
     withheld: 0,
     wantsSecondPass: waiting.length > 0 || isShort,
     remember: async () => {
-      await memory.setWithheld(collection, new Map());
+      await release(parts);
       await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
     },
   };

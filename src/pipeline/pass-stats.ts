@@ -10,6 +10,8 @@ export interface PassStats {
   rowsUnchanged: number;
   /** Older than what was published since their request was sent. */
   rowsOvertaken: number;
+  /** Listed once more, with other content. */
+  rowsRepeated: number;
   rowsCreated: number;
   rowsUpdated: number;
   rowsRejected: number;
@@ -26,6 +28,7 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     rowsSeen: 0,
     rowsUnchanged: 0,
     rowsOvertaken: 0,
+    rowsRepeated: 0,
     rowsCreated: 0,
     rowsUpdated: 0,
     rowsRejected: 0,

@@ -125,7 +125,13 @@ class Intake {
     const rows = this.#heldRows;
     // A few new rows are what a delta is for.
     const isFew = pass.seen === null && page === null && !deltaIsWholesale(rows, knownRowsBefore);
-    const first = { rows, knownAmongThem: this.#heldKnown, pages: held.length, isAll: page === null };
+    const first = {
+      rows,
+      knownAmongThem: this.#heldKnown,
+      knownRows: knownRowsBefore,
+      pages: held.length,
+      isAll: page === null,
+    };
     const verdict = isFew ? 'own' : judgeOverlap(first);
     if (verdict === 'unsure') return null;
     if (verdict === 'foreign') {

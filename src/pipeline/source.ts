@@ -1,6 +1,7 @@
 import { readClassStudents } from '../core/class-students.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
-import type { RowReader } from '../core/reading.ts';
+import { jsonText } from '../core/json-text.ts';
+import type { Reading, RowReader } from '../core/reading.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub, WalkEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
@@ -103,21 +104,27 @@ async function* readRows(
   options: WalkOptions,
 ): AsyncGenerator<SourcePage, WalkEnd> {
   const { hub, collection, reader, parentId } = source;
+  const read = (row: unknown, isUtf8: boolean): Reading =>
+    isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
   const pages = hub.readPages({ collection, parentId, ...options });
   try {
     for (;;) {
       const step = await pages.next();
       if (step.done === true) return step.value;
-      const { rows, hubTimeMs, total, stamp } = step.value;
-      yield { readings: rows.map((row) => keyed(reader, row, parentId)), hubTimeMs, total, stamp };
+      const { rows, isUtf8, hubTimeMs, total, stamp } = step.value;
+      yield { readings: rows.map((row) => keyed(read(row, isUtf8), parentId)), hubTimeMs, total, stamp };
     }
   } finally {
     await pages.return(undefined as never);
   }
 }
 
-function keyed(reader: RowReader, row: unknown, parentId: string | undefined): KeyedReading {
-  const reading = reader.read(row);
+/** Bytes that are no UTF-8 were replaced; nobody knows by what. */
+function holdsReplacement(row: unknown): boolean {
+  return jsonText(row).includes('\uFFFD');
+}
+
+function keyed(reading: Reading, parentId: string | undefined): KeyedReading {
   const inParent = (id: string): string => (parentId === undefined ? id : compositeKey(parentId, id));
   return {
     key: reading.sourcedId === null ? null : inParent(reading.sourcedId),

@@ -121,8 +121,6 @@ function createRunner(options: {
       collection: name,
       writer,
       memory: parts.state.deletions,
-      tenantCollections: parts.collections.map((each) => each.name),
-      knownRows: (other) => options.writers.get(other)?.knownRows ?? 0,
       limits: parts.guard,
       findExisting: (keys) => source.findExisting(keys, signal),
       today: () => localDate(parts.now(), fullPull.timeZone),

@@ -8,10 +8,6 @@ export interface DeletionParts {
   readonly collection: CollectionName;
   readonly writer: CollectionWriter;
   readonly memory: DeletionMemory;
-  /** Every collection of the tenant: what one withholds, all withhold. */
-  readonly tenantCollections: readonly CollectionName[];
-  /** Rows known now, of any of them. */
-  readonly knownRows: (collection: CollectionName) => number;
   readonly limits: GuardLimits;
   /** Which of these keys the hub still has; throws when that cannot be told. */
   readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -53,6 +49,8 @@ export interface Held {
   readonly keys: readonly string[];
   readonly count: number;
   readonly why: string;
+  /** The collection's own numbers are why; then all of the tenant's wait with it. */
+  readonly isOwn: boolean;
 }
 
 /**
@@ -74,25 +72,38 @@ export async function holdBack(options: {
       keys: unseen.keys,
       count: unseen.count,
       why: `${unseen.count} rows were not found, more than can be listed`,
+      isOwn: true,
     };
   }
+  const { collection, memory } = parts;
+  const tripped = await memory.tripped();
   if (withheldBefore > 0 && listed.size === 0) {
     // Which ones they were is no longer known: all that is gone may be among them.
     const keys = [...new Set([...unseen.keys, ...emptiedKeys])];
     const why = `${withheldBefore} deletions waited for a person when the index was lost`;
-    return keys.length === 0 ? null : { keys, count: keys.length, why };
+    return keys.length === 0 ? null : { keys, count: keys.length, why, isOwn: true };
   }
   const unseenKeys = new Set(unseen.keys);
   const standing = [...listed.keys()].filter((key) => unseenKeys.has(key) || emptiedKeys.has(key));
-  if (standing.length > 0) {
-    const keys = [...new Set([...standing, ...losses])];
-    return { keys, count: keys.length, why: `${standing.length} earlier deletions wait for a person` };
+  const keys = [...new Set([...standing, ...losses])];
+  if (tripped.has(collection) && standing.length > 0) {
+    return {
+      keys,
+      count: keys.length,
+      why: `${standing.length} earlier deletions wait for a person`,
+      isOwn: true,
+    };
   }
-  const why = await whyHoldBack(parts, losses.length, knownRowsBefore);
-  return why === null ? null : { keys: losses, count: losses.length, why };
+  const why = await whyTripped(parts, losses.length, knownRowsBefore);
+  if (why !== null) return { keys, count: keys.length, why, isOwn: true };
+  // Held only because another collection's wait: released with them.
+  const other = [...tripped].find((each) => each !== collection);
+  if (other === undefined || keys.length === 0) return null;
+  return { keys, count: keys.length, why: `deletions of ${other} wait for a person`, isOwn: false };
 }
 
-async function whyHoldBack(
+/** Why a collection's own numbers are too high; null when they are not. */
+async function whyTripped(
   parts: DeletionParts,
   deletions: number,
   knownRows: number,
@@ -100,31 +111,20 @@ async function whyHoldBack(
   if (deletions === 0) return null;
   const today = await parts.memory.removedOn(parts.today());
   const deletedEarlierToday = today.get(parts.collection) ?? 0;
-  const own = whyWithhold({ deletions, deletedEarlierToday, knownRows }, parts.limits);
-  if (own !== null) return own;
-  for (const other of parts.tenantCollections) {
-    if (other === parts.collection) continue;
-    const { size } = await parts.memory.withheld(other);
-    // Held back for its own sake, and not only because a third one is: else two could hold each other for ever.
-    const tripped = whyWithhold(
-      {
-        deletions: size,
-        deletedEarlierToday: today.get(other) ?? 0,
-        knownRows: parts.knownRows(other),
-      },
-      parts.limits,
-    );
-    if (tripped !== null) return `deletions of ${other} wait for a person`;
-  }
-  return null;
+  return whyWithhold({ deletions, deletedEarlierToday, knownRows }, parts.limits);
 }
 
 /** Adds to what waits for a person, or keeps it. */
-export async function withhold(parts: DeletionParts, keys: readonly string[]): Promise<void> {
-  const before = await parts.memory.withheld(parts.collection);
+export async function withhold(parts: DeletionParts, held: Held): Promise<void> {
+  const { collection, memory } = parts;
+  const before = await memory.withheld(collection);
   const nowMs = parts.now();
-  await parts.memory.setWithheld(
-    parts.collection,
-    new Map(keys.map((key) => [key, before.get(key) ?? nowMs])),
-  );
+  if (held.isOwn) await memory.setTripped(collection, true);
+  await memory.setWithheld(collection, new Map(held.keys.map((key) => [key, before.get(key) ?? nowMs])));
+}
+
+/** Nothing of the collection waits any more. */
+export async function release({ collection, memory }: DeletionParts): Promise<void> {
+  await memory.setWithheld(collection, new Map());
+  await memory.setTripped(collection, false);
 }

@@ -64,6 +64,9 @@ export interface DeletionMemory {
   /** Keys whose removal waits for a person, with when that began (ms since the epoch). */
   withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>>;
   setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void>;
+  /** Collections that tripped the guard by their own numbers, and not only because another one had. */
+  tripped(): Promise<ReadonlySet<CollectionName>>;
+  setTripped(collection: CollectionName, isTripped: boolean): Promise<void>;
   /** Removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
   removedOn(day: string): Promise<ReadonlyMap<string, number>>;
   addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;

@@ -7,6 +7,7 @@ const DAYS_KEPT = 8;
 export class MemoryDeletions implements DeletionMemory {
   readonly #missing = new Map<CollectionName, ReadonlyMap<string, string>>();
   readonly #withheld = new Map<CollectionName, ReadonlyMap<string, number>>();
+  readonly #tripped = new Set<CollectionName>();
   readonly #removed = new Map<string, Map<string, number>>();
 
   async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
@@ -23,6 +24,15 @@ export class MemoryDeletions implements DeletionMemory {
 
   async setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void> {
     this.#withheld.set(collection, new Map(keys));
+  }
+
+  async tripped(): Promise<ReadonlySet<CollectionName>> {
+    return new Set(this.#tripped);
+  }
+
+  async setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
+    if (isTripped) this.#tripped.add(collection);
+    else this.#tripped.delete(collection);
   }
 
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {

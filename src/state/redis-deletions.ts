@@ -34,6 +34,17 @@ export class RedisDeletions implements DeletionMemory {
     await this.#replace(this.#keys.collection(collection).withheld, keys);
   }
 
+  async tripped(): Promise<ReadonlySet<CollectionName>> {
+    return new Set([...(await this.#read(this.#keys.tripped, Number)).keys()] as CollectionName[]);
+  }
+
+  async setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
+    const key = this.#keys.tripped;
+    await this.#connection.run((client) =>
+      isTripped ? client.hset(key, collection, 1) : client.hdel(key, collection),
+    );
+  }
+
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {
     return this.#read(this.#keys.removed(day), Number);
   }

@@ -13,6 +13,7 @@ import type { CollectionName } from '../model/collections.ts';
  *                                             replay          token of a replay that has not finished
  *   {<p>:<t>:<collection>}:missing    hash    key → pass that missed it first
  *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
+ *   {<p>:<t>}:tripped                 hash    collection that tripped the guard by itself → 1
  *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
  *   {<p>:<t>}:owner                   hash    owner, ownedSinceMs, info (JSON); expires when the owner falls silent
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
@@ -35,6 +36,7 @@ export interface TenantKeys {
   asker(requestId: string): string;
   answer(requestId: string): string;
   /** `day` is `YYYY-MM-DD`. */
+  readonly tripped: string;
   removed(day: string): string;
   collection(name: CollectionName): CollectionKeys;
 }
@@ -46,6 +48,7 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     requests: `${tenant}:requests`,
     asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
+    tripped: `${tenant}:tripped`,
     removed: (day) => `${tenant}:removed:${day}`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;

@@ -48,7 +48,7 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'pass-page':
       metrics.countRows(
         { tenant, collection: event.collection },
-        { ...event.tally, skipped: event.tally.overtaken },
+        { ...event.tally, skipped: event.tally.overtaken + event.tally.repeated },
       );
       return;
     case 'pass-ended': {

@@ -133,13 +133,22 @@ describe('trouble with Redis', () => {
   });
 
   it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
-    const rights = ['~{rc*'];
+    const rights = ['~{rc:*', '~{rc}:probe:*'];
     await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
     await expect(newStore({ username: 'poor', password: 'p' }).ready()).rejects.toMatchObject({
       ...refused,
-      remedy: expect.stringContaining('+@scripting'),
+      remedy: expect.stringContaining('+evalsha'),
     });
-    const named = ['+@read', '+@write', '+@scripting', '+@transaction', '+@connection', '+info'];
+    const named = [
+      '+@read',
+      '+@write',
+      '+eval',
+      '+evalsha',
+      '+@transaction',
+      '+@connection',
+      '-@dangerous',
+      '+info',
+    ];
     await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
     const store = newStore({ username: 'enough', password: 'p' });
     await store.ready();

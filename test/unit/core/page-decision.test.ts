@@ -59,7 +59,13 @@ function decide(
     return content === undefined ? null : hash(content);
   };
   const overtaken = (key: string) => known.overtaken?.includes(key) ?? false;
-  const tally = decidePage(page, { row: hashIn(rows), reject: hashIn(rejects), overtaken, note });
+  const tally = decidePage(page, {
+    row: hashIn(rows),
+    reject: hashIn(rejects),
+    overtaken,
+    metBefore: () => false,
+    note,
+  });
   return { changes, tally };
 }
 

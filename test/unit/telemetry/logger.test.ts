@@ -133,6 +133,20 @@ describe('errors', () => {
     });
   });
 
+  it.each([
+    ['Kafka', { name: 'KafkaJSProtocolError', frame: '/app/src/x.ts:1:1' }],
+    ['the system', { code: 'ECONNRESET', frame: 'node:net:1:1' }],
+    ['a library', { name: 'TypeError', frame: '/app/node_modules/kafkajs/src/x.js:1:1' }],
+  ])('what %s reports does not bring the insides of libraries into the log', (_name, { frame, ...parts }) => {
+    const cause = Object.assign(new Error('broken'), parts, {
+      stack: `Error: broken\n    at send (${frame})`,
+    });
+    const error = new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start it.', cause });
+    const logged = errorLine(error) as { cause: { message: string } };
+    expect(logged.cause.message).toBe('broken');
+    expect(logged.cause).not.toHaveProperty('at');
+  });
+
   it('causes in a circle end', () => {
     const error = new TypeError('round');
     error.cause = error;
