@@ -13,7 +13,10 @@ import {
 import { openSession, passOnce, sleep } from '../pipeline/tenant.ts';
 import { keepHeartbeat, notMirrored } from '../pipeline/worker.ts';
 import { askOwner } from '../state/ask-owner.ts';
-import type { RequestOutcome } from '../state/coordination.ts';
+import { kafkaError } from '../publisher/kafka-errors.ts';
+import { readKnownProgress } from '../publisher/progress-reader.ts';
+import type { OwnerSign, RequestOutcome } from '../state/coordination.ts';
+import { livingOwnerProcess } from './owner-process.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -34,7 +37,7 @@ export function pullCommand(): Command {
     .description(
       'Reads the hub once and publishes what changed. Where a process runs for the tenant, it does the work; ' +
         'otherwise this command owns the tenant meanwhile. Without redis in the configuration it cannot know of a ' +
-        'running process: stop that one first.',
+        'process on another machine: stop that one first.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
@@ -97,7 +100,7 @@ interface PullOptions {
 async function pullTenant(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
   const { tenantId, progress } = options;
   await assembly.store.ready();
-  const living = await assembly.store.coordination.livingOwner(tenantId);
+  const living = await awaitSign(assembly, options);
   if (living === null) return ownAndPull(assembly, options);
   progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
   const outcome = await askLivingOwner(assembly, options);
@@ -107,6 +110,58 @@ async function pullTenant(assembly: Assembly, options: PullOptions): Promise<rea
   }
   if (outcome.state === 'done') return outcome.result as readonly PullOutcome[];
   throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
+}
+
+/** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
+const SIGN_WITHIN_MS = 6_000;
+const SIGN_POLL_MS = 500;
+
+/**
+ * The sign of the process that runs for the tenant; null when none does. Where the log names a process of this
+ * machine that lives, its sign is waited for: owning would end it.
+ */
+async function awaitSign(assembly: Assembly, { tenantId, signal }: PullOptions): Promise<OwnerSign | null> {
+  const { coordination } = assembly.store;
+  const living = await coordination.livingOwner(tenantId);
+  if (living !== null) return living;
+  const pid = await lastOwnerProcess(assembly, { tenantId, signal });
+  if (pid === null) return null;
+  const isShared = assembly.config.redis !== undefined;
+  const rounds = isShared ? SIGN_WITHIN_MS / SIGN_POLL_MS : 0;
+  for (let round = 0; round < rounds; round += 1) {
+    await sleep(SIGN_POLL_MS, signal);
+    const sign = await coordination.livingOwner(tenantId);
+    if (sign !== null) return sign;
+  }
+  throw new RollcallError('USAGE_INVALID', `Process ${pid} on this machine runs for tenant ${tenantId}`, {
+    remedy: isShared
+      ? 'It leaves no sign in Redis: stop it first.'
+      : 'Stop it first; or name a redis in the configuration, through which it can be asked to pull.',
+  });
+}
+
+async function lastOwnerProcess(
+  assembly: Assembly,
+  { tenantId, signal }: { tenantId: string; signal: AbortSignal },
+): Promise<number | null> {
+  const admin = assembly.kafka.admin();
+  try {
+    await admin.connect().catch((error: unknown) => {
+      throw kafkaError(error, 'connecting');
+    });
+    const known = await readKnownProgress({
+      kafka: assembly.kafka,
+      admin,
+      registry: assembly.registry,
+      topicPrefix: assembly.config.kafka.topicPrefix,
+      tenantIds: [tenantId],
+      signal,
+    });
+    const owner = known.get(tenantId)?.owner ?? null;
+    return owner === null ? null : livingOwnerProcess(owner.owner);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
 }
 
 /** Null when the owner turns out to live no more: a process that was killed leaves its sign for some seconds. */

@@ -63,7 +63,8 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
     );
     for (const each of statuses) showTenant(output, each, nowMs);
     if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
-    const needsPerson = statuses.some(({ state }) => state === 'needs-person');
+    // A pass that was stopped or doubted goes no further by itself either.
+    const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
     output.data({ needsPerson, indexTrouble: index.trouble, tenants: statuses.map(asJson) });
     return needsPerson ? EXIT.needsPerson : EXIT.ok;
   });
@@ -71,6 +72,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
 
 interface IndexFacts {
   readonly isOwnerAlive: boolean;
+  readonly notOffered: readonly string[];
   readonly withheld: ReadonlyMap<CollectionName, number>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
 }
@@ -100,7 +102,8 @@ async function askIndex(assembly: Assembly, tenants: readonly TenantConfig[]): P
         committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
       }
       const owner = await assembly.store.coordination.livingOwner(tenant.id);
-      found.set(tenant.id, { isOwnerAlive: owner !== null, withheld, committedAtMs });
+      const notOffered = (owner?.info['notOffered'] ?? '').split(' ').filter((name) => name !== '');
+      found.set(tenant.id, { isOwnerAlive: owner !== null, notOffered, withheld, committedAtMs });
     }
     return { trouble: null, tenants: found };
   } catch (error) {
@@ -121,6 +124,7 @@ function factsOf(
     deltaOverlapMs: tenant.deltaOverlapMs,
     owner: known?.owner ?? null,
     isOwnerAlive: index?.isOwnerAlive ?? null,
+    notOffered: index?.notOffered ?? [],
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);

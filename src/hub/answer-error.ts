@@ -30,7 +30,7 @@ export function errorOfAnswer(
   if (status >= 500 || status === 429 || status === 408) {
     return new HubError('HUB_UNAVAILABLE', `The hub answered HTTP ${status} for ${where}${said}`, {
       ...common,
-      remedy: 'It is tried again; if it goes on, look at the hub.',
+      remedy: 'If it goes on, look at the hub.',
       retryAfterMs: parseRetryAfter(response.header('retry-after'), nowMs),
     });
   }
@@ -71,7 +71,7 @@ export function errorOfBody(response: HttpResponse, where: string): HubError {
   return new HubError('HUB_BODY_INVALID', `The answer for ${where} ${what}`, {
     status: response.status,
     remedy: html
-      ? 'It is tried again; if it goes on, check hub.baseUrl: it may lead to a web page or a proxy.'
-      : 'It is tried again; if it goes on, look at the hub and what stands between.',
+      ? 'If it goes on, check hub.baseUrl: it may lead to a web page or a proxy.'
+      : 'If it goes on, look at the hub and what stands between.',
   });
 }

@@ -62,8 +62,7 @@ function tooLarge(request: HttpRequest, maxBytes: number): HubError {
     'HUB_RESPONSE_TOO_LARGE',
     `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
     {
-      remedy:
-        'It is tried again, with smaller pages; if it goes on, lower hub.pageSize or raise hub.maxResponseBytes.',
+      remedy: 'If it goes on even with smaller pages, lower hub.pageSize or raise hub.maxResponseBytes.',
     },
   );
 }
@@ -93,7 +92,7 @@ async function decompress(
       'HUB_BODY_INVALID',
       `Cannot read ${request.where}: its gzip data is damaged or cut off`,
       {
-        remedy: 'It is tried again; if it goes on, look at the hub and what stands between.',
+        remedy: 'If it goes on, look at the hub and what stands between.',
         cause: error,
       },
     );
@@ -159,7 +158,7 @@ export function createHttpClient(options: {
             'HUB_TIMEOUT',
             `Cannot read ${request.where}: no whole answer in ${timeouts.requestMs} ms`,
             {
-              remedy: 'It is tried again, with smaller pages; if it goes on, lower hub.pageSize.',
+              remedy: 'If it goes on even with smaller pages, lower hub.pageSize.',
             },
           );
         }

@@ -74,7 +74,7 @@ function explain(code: string, setting: string): Explanation {
         code: 'HUB_TIMEOUT',
         what:
           code === 'UND_ERR_HEADERS_TIMEOUT' ? 'it did not begin to answer in time' : 'its answer stalled',
-        remedy: 'It is tried again, with smaller pages; if it goes on, lower hub.pageSize.',
+        remedy: 'If it goes on even with smaller pages, lower hub.pageSize.',
         retryable: true,
       };
     case 'UND_ERR_DESTROYED':
@@ -83,7 +83,7 @@ function explain(code: string, setting: string): Explanation {
     default:
       return passing(
         `the connection broke (${code})`,
-        'It is tried again; if it goes on, look at the hub and what stands between.',
+        'If it goes on, look at the hub and what stands between.',
       );
   }
 }

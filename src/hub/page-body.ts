@@ -7,7 +7,7 @@ const NOT_A_COLLECTION = new Set(['errors', 'warnings', 'messages', 'links', '_l
 
 function invalid(where: string, what: string): HubError {
   return new HubError('HUB_BODY_INVALID', `Cannot read ${where}: ${what}`, {
-    remedy: 'It is tried again; if it goes on, check hub.baseUrl and look at what the hub answers there.',
+    remedy: 'If it goes on, check hub.baseUrl and look at what the hub answers there.',
   });
 }
 

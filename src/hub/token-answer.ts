@@ -123,7 +123,7 @@ export function readTokenAnswer(
   }
   if (status >= 500 || status === 429 || status === 408) {
     throw new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${where} answered HTTP ${status}`, {
-      remedy: 'It is tried again; if it goes on, look at the token service.',
+      remedy: 'If it goes on, look at the token service.',
       status,
       retryAfterMs: parseRetryAfter(response.header('retry-after'), nowMs),
     });

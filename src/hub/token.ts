@@ -62,9 +62,7 @@ function requestOf(options: TokenOptions): { headers: Record<string, string>; bo
 function asTokenError(error: unknown): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
-    remedy: error.remedy.includes('hub.')
-      ? error.remedy
-      : 'It is tried again; if it goes on, look at the token service.',
+    remedy: error.remedy.includes('hub.') ? error.remedy : 'If it goes on, look at the token service.',
     retryable: error.retryable,
     cause: error,
   });

@@ -132,7 +132,7 @@ function statusError(status: number, { url, subject }: { url: string; subject: s
     'REGISTRY_UNREACHABLE',
     `The schema registry answered HTTP ${status} for ${subject}`,
     {
-      remedy: 'It is tried again; look at the registry if it stays.',
+      remedy: 'If it goes on, look at the registry.',
     },
   );
 }

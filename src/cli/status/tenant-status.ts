@@ -25,6 +25,8 @@ export interface TenantFacts {
   readonly owner: { readonly owner: string; readonly ownedSinceMs: number } | null;
   /** Whether a process gives signs of life; null when that cannot be told. */
   readonly isOwnerAlive: boolean | null;
+  /** Collections that the hub does not have, as the living owner tells it. */
+  readonly notOffered: readonly string[];
   readonly nowMs: number;
 }
 
@@ -165,7 +167,10 @@ function judge(
       facts.owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
     return { state: 'not-mirrored', headline };
   }
-  const incomplete = collections.filter(({ lastCompleteFullMs }) => lastCompleteFullMs === null);
+  const incomplete = collections.filter(
+    ({ collection, lastCompleteFullMs }) =>
+      lastCompleteFullMs === null && !facts.notOffered.includes(collection),
+  );
   if (incomplete.length > 0) {
     const done = collections.length - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
@@ -190,7 +195,9 @@ function judge(
   }
   const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
-  return { state: 'well', headline: `all well${rejects}${suffix}` };
+  const { notOffered } = facts;
+  const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
+  return { state: 'well', headline: `all well${rejects}${missing}${suffix}` };
 }
 
 function withheldHeadline(collections: readonly CollectionStatus[]): string {

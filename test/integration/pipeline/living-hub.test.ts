@@ -56,7 +56,8 @@ describe('a hub that changes while it is read', () => {
     await amid(mirror.attempt('DELTA'));
     await amid(mirror.attempt('FULL'));
     const happened = Object.values(living.happened()).reduce((sum, count) => sum + count, 0);
-    expect(happened).toBeGreaterThan(60);
+    // How many depends on how fast the passes are; none would prove nothing.
+    expect(happened).toBeGreaterThan(20);
     mirror.hub.faults.clear('error-rate');
     mirror.hub.faults.clear('reset');
     // By offset a row that moved may have been missed once: two passes at rest settle it.

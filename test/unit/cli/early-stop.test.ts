@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { earlyExitCode } from '../../../src/cli/early-stop.mjs';
 import { yamlWith } from '../config/config-text.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));
-const SAY_WHEN_LOADING = pathToFileURL(join(import.meta.dirname, 'say-when-loading.mjs')).href;
+const SAY_WHEN_LOADING = new URL('say-when-loading.mjs', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-stop-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

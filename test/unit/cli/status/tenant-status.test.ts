@@ -76,6 +76,7 @@ function statusOf(
     collections,
     owner: owner === null ? null : { owner, ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive,
+    notOffered: [],
     nowMs: NOW_MS,
   });
 }
