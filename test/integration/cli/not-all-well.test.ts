@@ -19,6 +19,6 @@ describe('after a full pass whose lists were all empty', () => {
     const status = await rollcall(tenant.configPath, 'status');
     expect(status.stdout).not.toContain('all well');
     expect(status.stdout).toContain('not complete: the last pass of orgs, courses, users');
-    expect(status.code).toBe(0);
+    expect(status.code).toBe(3);
   });
 });

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { problemsAfterDelta, problemsOf } from './support/history-problems.ts';
+import { tellHistory, type HistoryKind, type Mistake, type World } from './support/session-history.ts';
+
+/*
+ * Whole histories of a tenant by chance, each told again by its seed: see support/session-history.ts.
+ * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, both kinds together, beside the fixed ones.
+ */
+
+const FIXED_SEEDS = [1, 2, 3, 4];
+const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
+const TIMEOUT_MS = BUDGET_MS + 30_000;
+
+interface Told {
+  readonly problems: readonly string[];
+  readonly happened: ReadonlyMap<string, number>;
+}
+
+async function tell(seed: number, kind: HistoryKind, mistake?: Mistake): Promise<Told> {
+  const problems: string[] = [];
+  let happened: World['happened'] = new Map();
+  try {
+    await tellHistory(
+      { seed, kind, mistake },
+      {
+        afterDelta: (world) => problems.push(...problemsAfterDelta(world)),
+        afterFull: (world) => {
+          problems.push(...problemsOf(world));
+          ({ happened } = world);
+        },
+      },
+    );
+  } catch (error) {
+    problems.push(`it did not end well: ${error instanceof Error ? error.message : typeof error}`);
+  }
+  return { problems, happened };
+}
+
+async function expectNoProblem(seed: number, kind: HistoryKind): Promise<Told> {
+  const told = await tell(seed, kind);
+  expect(told.problems, `seed ${seed} of ${kind}: add it to the fixed seeds to see it again`).toEqual([]);
+  return told;
+}
+
+async function expectNoProblemWithin(budgetMs: number, kind: HistoryKind): Promise<void> {
+  const startedAtMs = Date.now();
+  for (let seed = startedAtMs % 1_000_000_000; Date.now() - startedAtMs < budgetMs; seed += 1) {
+    await expectNoProblem(seed, kind);
+  }
+}
+
+describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
+  {
+    kind: 'restarts',
+    mustHappen: [
+      'commit-failed',
+      'session-failed',
+      'pass-failed',
+      'pass-stopped',
+      'index flushed',
+      'index restored',
+      'current',
+      'resumed',
+      'rebuilt',
+      'rows overtaken',
+      'rows removed',
+    ],
+  },
+  {
+    kind: 'take-overs',
+    mustHappen: ['commit-failed', 'session-failed', 'index flushed', 'index restored', 'resumed', 'rebuilt'],
+  },
+])('a history of $kind', ({ kind, mustHappen }) => {
+  it(
+    'ends with the topics unlike the hub, or tells something twice, too late or falsely',
+    async () => {
+      const happened = new Map<string, number>();
+      for (const seed of FIXED_SEEDS) {
+        const told = await expectNoProblem(seed, kind);
+        for (const [what, times] of told.happened) happened.set(what, (happened.get(what) ?? 0) + times);
+      }
+      // Histories in which nothing goes wrong would prove nothing.
+      for (const what of mustHappen) expect(happened.get(what) ?? 0, what).toBeGreaterThan(0);
+      await expectNoProblemWithin(BUDGET_MS / 2, kind);
+    },
+    TIMEOUT_MS,
+  );
+});

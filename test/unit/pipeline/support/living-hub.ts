@@ -1,0 +1,126 @@
+import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
+import type { SimulatedRow } from './simulated-row.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
+
+const PAGE_ROWS = 4;
+/** These never leave, so that the guard never finds half of the rows gone. */
+const RESIDENTS = 24;
+const GUESTS = 14;
+
+/**
+ * A hub by keyset whose rows change while they are read: content, leaving, coming back, becoming unreadable and
+ * readable again, all stamped anew at once. A page is looked up some time after its request was sent and arrives some
+ * time later still; any request may fail. Its clock is the history's.
+ */
+export class LivingHub implements Hub {
+  readonly #at: Surroundings;
+  readonly #rows = new Map<string, SimulatedRow>();
+  /** When each row left, ms since the epoch. */
+  readonly #departures = new Map<string, number[]>();
+  #version = 0;
+  #isStill = false;
+
+  constructor(at: Surroundings) {
+    this.#at = at;
+    for (let number = 0; number < RESIDENTS; number += 1) this.#put(idOf(number), true);
+  }
+
+  get rows(): ReadonlyMap<string, SimulatedRow> {
+    return this.#rows;
+  }
+
+  departuresOf(id: string): readonly number[] {
+    return this.#departures.get(id) ?? [];
+  }
+
+  /** Until {@link freeze}. */
+  async live(): Promise<void> {
+    while (!this.#isStill) {
+      await dawdle(this.#at, 12);
+      this.#change();
+    }
+  }
+
+  freeze(): void {
+    this.#isStill = true;
+  }
+
+  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+    const totalAtStart = this.#rows.size;
+    let after = '';
+    let rowsSoFar = 0;
+    const end = (sign: WalkEnd['sign']): WalkEnd => ({
+      sign,
+      paging: 'keyset',
+      rows: rowsSoFar,
+      totalAtStart,
+      totalAtEnd: this.#rows.size,
+    });
+    for (;;) {
+      const stamp = options.stamp();
+      const sentAtMs = this.#at.time.now();
+      await dawdle(this.#at, 8);
+      options.signal.throwIfAborted();
+      if (strikes(this.#at, 0.03)) throw simulatedError('HUB_UNAVAILABLE');
+      const hubTimeMs = this.#at.time.now();
+      const total = this.#rows.size;
+      const rest = this.#select(after, options.modifiedAfterMs);
+      const rows = rest.slice(0, PAGE_ROWS);
+      await dawdle(this.#at, 10);
+      const last = rows.at(-1);
+      if (last === undefined && rowsSoFar > 0) return end('empty-page');
+      yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 };
+      rowsSoFar += rows.length;
+      if (last === undefined) return end('no-rows');
+      if (rest.length === rows.length) return end('no-next-link');
+      after = last.sourcedId;
+    }
+  }
+
+  async findExisting({ ids }: { ids: readonly string[] }): Promise<ReadonlySet<string>> {
+    await dawdle(this.#at, 3);
+    if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
+    const existing = new Set(ids.filter((id) => this.#rows.has(id)));
+    await dawdle(this.#at, 3);
+    return existing;
+  }
+
+  #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {
+    return [...this.#rows.values()]
+      .filter(({ sourcedId }) => sourcedId > after)
+      .filter((row) => modifiedAfterMs === undefined || row.modifiedAtMs > modifiedAfterMs)
+      .sort((a, b) => (a.sourcedId < b.sourcedId ? -1 : 1));
+  }
+
+  #change(): void {
+    const { random, time } = this.#at;
+    const row = random.pick([...this.#rows.values()]);
+    const what = random.next();
+    if (what < 0.6) this.#put(row.sourcedId, row.isReadable || random.chance(0.5));
+    else if (what < 0.7) this.#put(row.sourcedId, !row.isReadable);
+    else if (what < 0.95) this.#comeOrGo(idOf(RESIDENTS + random.below(GUESTS)));
+    else for (const each of this.#rows.values()) this.#restamp(each, time.now());
+  }
+
+  #comeOrGo(guest: string): void {
+    if (this.#rows.delete(guest)) {
+      this.#departures.set(guest, [...this.departuresOf(guest), this.#at.time.now()]);
+    } else {
+      this.#put(guest, true);
+    }
+  }
+
+  #put(sourcedId: string, isReadable: boolean): void {
+    this.#version += 1;
+    const modifiedAtMs = this.#at.time.now();
+    this.#rows.set(sourcedId, { sourcedId, version: this.#version, modifiedAtMs, isReadable });
+  }
+
+  #restamp(row: SimulatedRow, modifiedAtMs: number): void {
+    this.#rows.set(row.sourcedId, { ...row, modifiedAtMs });
+  }
+}
+
+function idOf(number: number): string {
+  return `k${String(number).padStart(2, '0')}`;
+}

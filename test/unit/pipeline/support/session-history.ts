@@ -1,0 +1,212 @@
+import type { Hub } from '../../../../src/hub/hub.ts';
+import type { CollectionRunner } from '../../../../src/pipeline/collection-runner.ts';
+import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
+import type { TenantParts } from '../../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../../src/publisher/log.ts';
+import type { CollectionIndex } from '../../../../src/state/index-store.ts';
+import { MemoryDeletions } from '../../../../src/state/memory-deletions.ts';
+import { LivingHub } from './living-hub.ts';
+import { seededRandom } from './seeded-random.ts';
+import { SimulatedIndex } from './simulated-index.ts';
+import { SimulatedLog } from './simulated-log.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import { simulatedReader } from './simulated-row.ts';
+import { SCOPE, SimulatedTopics } from './simulated-topics.ts';
+import type { Surroundings } from './surroundings.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+export type HistoryKind = 'restarts' | 'take-overs';
+
+/** A mistake put between the code under test and a simulated part, to see that the checks find it. */
+export interface Mistake {
+  readonly hub?: (hub: Hub) => Hub;
+  readonly log?: (log: TenantLog, world: World, process: number) => TenantLog;
+  readonly index?: (index: CollectionIndex) => CollectionIndex;
+}
+
+export interface World {
+  readonly at: Surroundings;
+  readonly hub: LivingHub;
+  readonly topics: SimulatedTopics;
+  readonly index: SimulatedIndex;
+  readonly processes: readonly SimulatedProcess[];
+  /** By type; of `caught-up` also by how, of `pass-ended` also the rows overtaken. */
+  readonly happened: ReadonlyMap<string, number>;
+}
+
+/** 09:00 UTC, far from the daily full pass. */
+const START_MS = Date.UTC(2026, 2, 2, 9);
+const TROUBLES = [0.1, 0.4, 1];
+const TROUBLED_MS = 2_500;
+const NOTICED_WITHIN_MS = 10_000;
+const CATCH_UP_WITHIN_MS = 10_000;
+/** In place of the real pauses, which would leave most of a history asleep. */
+const LONGEST_SLEEP_MS = 20;
+
+/**
+ * A history by chance, told by its seed: processes come and go while the hub lives and everything fails at times.
+ * Then all is well: the hub stands still, and a last process makes a delta (`afterDelta`) and two full passes
+ * (`afterFull`). Both are called while nothing changes.
+ */
+export async function tellHistory(
+  options: { seed: number; kind: HistoryKind; mistake?: Mistake | undefined },
+  check: { afterDelta: (world: World) => void; afterFull: (world: World) => void },
+): Promise<void> {
+  const time = new VirtualTime(START_MS);
+  const random = seededRandom(options.seed);
+  // Where less fails, passes last long enough to meet each other.
+  const history = new History({ time, random, trouble: random.pick(TROUBLES) }, options.mistake ?? {});
+  await time.run(async () => {
+    await (options.kind === 'restarts' ? history.restart() : history.takeOver());
+    await history.settle(check);
+  });
+}
+
+class History implements World {
+  readonly at: Surroundings;
+  readonly hub: LivingHub;
+  readonly topics: SimulatedTopics;
+  readonly index: SimulatedIndex;
+  readonly processes: SimulatedProcess[] = [];
+  readonly happened = new Map<string, number>();
+  readonly #mistake: Mistake;
+  readonly #deletions = new MemoryDeletions();
+  readonly #hubLives: Promise<void>;
+  #ids = 0;
+
+  constructor(at: Surroundings, mistake: Mistake) {
+    this.at = at;
+    this.#mistake = mistake;
+    this.hub = new LivingHub(at);
+    this.topics = new SimulatedTopics(at);
+    this.index = new SimulatedIndex(at);
+    this.#hubLives = this.hub.live();
+  }
+
+  async restart(): Promise<void> {
+    const { random, time } = this.at;
+    const untilMs = time.now() + TROUBLED_MS;
+    while (time.now() < untilMs) {
+      const process = this.#start();
+      await this.#watch(process, Math.min(untilMs, time.now() + 150 + random.below(400)));
+      process.stop();
+      await process.ended;
+      this.#disturbIndex({ flush: 0.2, restore: 0.25 });
+    }
+  }
+
+  async takeOver(): Promise<void> {
+    const { random, time } = this.at;
+    const untilMs = time.now() + TROUBLED_MS;
+    while (time.now() < untilMs) {
+      const process = this.#start();
+      await this.#watch(process, Math.min(untilMs, time.now() + 60 + random.below(300)));
+      if (random.chance(0.3)) {
+        process.stop();
+        if (random.chance(0.5)) await process.ended;
+      }
+      this.#disturbIndex({ flush: 0.15, restore: 0.2 });
+    }
+    this.at.trouble = 0;
+    await this.#until(NOTICED_WITHIN_MS, () =>
+      this.processes.every(({ number, fate }) => fate !== 'running' || !this.topics.isSuperseded(number)),
+    );
+    for (const process of this.processes) process.stop();
+    await Promise.all(this.processes.map(({ ended }) => ended));
+  }
+
+  async settle(check: {
+    afterDelta: (world: World) => void;
+    afterFull: (world: World) => void;
+  }): Promise<void> {
+    this.at.trouble = 0;
+    this.hub.freeze();
+    await this.#hubLives;
+    const process = this.#start();
+    await this.#until(CATCH_UP_WITHIN_MS, () => process.runner !== null || process.fate !== 'running');
+    await runnerOf(process).demand('DELTA');
+    check.afterDelta(this);
+    await runnerOf(process).demand('FULL');
+    await runnerOf(process).demand('FULL');
+    process.stop();
+    await process.ended;
+    check.afterFull(this);
+  }
+
+  #start(): SimulatedProcess {
+    const number = this.processes.length + 1;
+    const process = new SimulatedProcess(number, this.#partsFor(number));
+    this.processes.push(process);
+    return process;
+  }
+
+  /** Meanwhile people demand passes. */
+  async #watch(process: SimulatedProcess, untilMs: number): Promise<void> {
+    const { random, time } = this.at;
+    while (time.now() < untilMs) {
+      await time.sleep(20);
+      if (!random.chance(0.4)) continue;
+      process.runner?.demand(random.chance(0.7) ? 'FULL' : 'DELTA').catch(() => undefined);
+    }
+  }
+
+  #disturbIndex(chances: { flush: number; restore: number }): void {
+    const { random } = this.at;
+    if (random.chance(chances.flush)) {
+      this.index.flush();
+      this.#count('index flushed');
+    } else if (random.chance(chances.restore)) {
+      this.index.restore();
+      this.#count('index restored');
+    }
+  }
+
+  async #until(withinMs: number, isSo: () => boolean): Promise<void> {
+    const { time } = this.at;
+    const untilMs = time.now() + withinMs;
+    while (!isSo() && time.now() < untilMs) await time.sleep(5);
+  }
+
+  #partsFor(process: number): TenantParts {
+    const { time, random } = this.at;
+    const log = new SimulatedLog(this.at, this.topics, process);
+    const index = this.#mistake.index?.(this.index) ?? this.index;
+    return {
+      ...SCOPE,
+      hub: this.#mistake.hub?.(this.hub) ?? this.hub,
+      log: this.#mistake.log?.(log, this, process) ?? log,
+      state: { collection: () => index, deletions: this.#deletions },
+      collections: [
+        { name: 'users', reader: simulatedReader, deltaEveryMs: 3, fullPull: { at: '00:00', timeZone: 'UTC' } },
+      ],
+      afterschoolIds: [],
+      encodeReject: () => Buffer.alloc(1),
+      guard: { rows: 1_000, ratio: 1, perDay: false },
+      // What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time.
+      deltaOverlapMs: 1,
+      prepare: () => Promise.resolve(),
+      now: time.now,
+      random: random.next,
+      randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
+      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+      emit: (event) => this.#note(event),
+    };
+  }
+
+  #note(event: PipelineEvent): void {
+    this.#count(event.type);
+    if (event.type === 'caught-up') this.#count(event.how);
+    if (event.type === 'pass-ended') this.#count('rows overtaken', event.stats.rowsOvertaken);
+    if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
+  }
+
+  #count(what: string, times = 1): void {
+    this.happened.set(what, (this.happened.get(what) ?? 0) + times);
+  }
+}
+
+function runnerOf(process: SimulatedProcess): CollectionRunner {
+  if (process.runner === null) throw new Error(`the last process does not own the tenant: ${process.fate}`);
+  return process.runner;
+}

@@ -1,0 +1,129 @@
+import type { Offsets } from '../../../../src/model/progress.ts';
+import type { TopicSuffix } from '../../../../src/model/collections.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  Ownership,
+  TenantLog,
+  TopicRange,
+  Transaction,
+} from '../../../../src/publisher/log.ts';
+import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
+
+const BATCH_RECORDS = 5;
+
+/**
+ * One process's way to the topics, fenced by the next one that owns them. A commit may fail before it arrives, after
+ * it was applied, or with an outcome decided only later; it always looks the same, and ends this ownership. A reading
+ * may break off, and finds only what an untimely compaction has left: the newest record of every key, and some others.
+ */
+export class SimulatedLog implements TenantLog {
+  readonly #at: Surroundings;
+  readonly #topics: SimulatedTopics;
+  readonly #process: number;
+  #epoch: number | null = null;
+  #ownedBefore = false;
+
+  constructor(at: Surroundings, topics: SimulatedTopics, process: number) {
+    this.#at = at;
+    this.#topics = topics;
+    this.#process = process;
+  }
+
+  async own(): Promise<Ownership> {
+    const topics = this.#topics;
+    this.#epoch = null;
+    await dawdle(this.#at, 4);
+    if (this.#ownedBefore && topics.owner !== this.#process) throw simulatedError('OWNERSHIP_LOST');
+    const epoch = topics.fence();
+    await dawdle(this.#at, 3);
+    if (epoch !== topics.epoch) throw simulatedError('KAFKA_UNREACHABLE');
+    topics.noteOwner(this.#process);
+    this.#ownedBefore = true;
+    this.#epoch = epoch;
+    await dawdle(this.#at, 5);
+    return {
+      owner: `process ${this.#process}`,
+      progress: topics.newestProgress(),
+      transactionIds: new Set(topics.transactions.map(({ progress }) => progress.transactionId)),
+    };
+  }
+
+  async commit(transaction: Transaction): Promise<Committed> {
+    this.#requireOwned();
+    await dawdle(this.#at, 6);
+    this.#requireOwned();
+    if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
+    if (strikes(this.#at, 0.02)) {
+      this.#topics.leaveUndecided(this.#process, transaction);
+      throw this.#outcomeUnknown();
+    }
+    const progress = this.#topics.append(this.#process, transaction);
+    if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
+    await dawdle(this.#at, 6);
+    return { progress, committedAtMs: this.#at.time.now() };
+  }
+
+  async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
+    return topics.map((topic) => ({
+      topic,
+      partitions: [{ low: 0, high: this.#topics.recordsOf(topic).length }],
+    }));
+  }
+
+  async read(options: {
+    from: readonly { topic: TopicSuffix; after: Offsets }[];
+    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<void> {
+    this.#requireOwned();
+    for (const { topic, after } of options.from) {
+      const left = this.#compacted(topic, nextOffset(topic, after));
+      for (let from = 0; from < left.length; from += BATCH_RECORDS) {
+        await dawdle(this.#at, 1);
+        options.signal.throwIfAborted();
+        if (strikes(this.#at, 0.02)) throw simulatedError('KAFKA_UNREACHABLE');
+        await options.onBatch(left.slice(from, from + BATCH_RECORDS));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#epoch = null;
+  }
+
+  #compacted(topic: TopicSuffix, from: number): LoggedRecord[] {
+    const records = this.#topics.recordsOf(topic);
+    const newest = new Map(records.map(({ key }, offset) => [key, offset]));
+    const { random } = this.#at;
+    const isCompacted = random.chance(0.5);
+    return records
+      .map((record, offset) => toLogged(record, offset))
+      .slice(from)
+      .filter(({ key, offset }) => !isCompacted || newest.get(key) === offset || random.chance(0.3));
+  }
+
+  #requireOwned(): void {
+    if (this.#epoch === null || this.#epoch !== this.#topics.epoch) throw this.#outcomeUnknown();
+  }
+
+  #outcomeUnknown(): Error {
+    this.#epoch = null;
+    return simulatedError('KAFKA_OUTCOME_UNKNOWN');
+  }
+}
+
+function toLogged(record: StoredRecord, offset: number): LoggedRecord {
+  const { topic, key, body, committedAtMs } = record;
+  const hash = record.headers['content-hash'];
+  return {
+    topic,
+    partition: 0,
+    offset,
+    publishedAtMs: committedAtMs,
+    key,
+    value: body,
+    hash: hash === undefined ? null : Buffer.from(hash, 'hex'),
+  };
+}

@@ -1,0 +1,100 @@
+import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
+import { withOffsets, type Offsets, type Progress } from '../../../../src/model/progress.ts';
+import { partitionName, topicName } from '../../../../src/model/topics.ts';
+import type { OutgoingRecord, Transaction } from '../../../../src/publisher/log.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
+
+export interface StoredRecord extends OutgoingRecord {
+  readonly committedAtMs: number;
+}
+
+export interface StoredTransaction {
+  readonly progress: Progress;
+  /** Number of the process that committed it, and of the one that owned the tenant then. */
+  readonly by: number;
+  readonly owner: number;
+}
+
+/**
+ * A tenant's topics, of one partition each, which outlive every process. What was sent when its answer got lost may
+ * be committed or dropped as late as the next process, or the same one again, fences the sender.
+ */
+export class SimulatedTopics {
+  readonly transactions: StoredTransaction[] = [];
+  /** Of the producer that may write; a later one fences the earlier. */
+  epoch = 0;
+  owner = 0;
+  readonly #at: Surroundings;
+  readonly #records = new Map<TopicSuffix, StoredRecord[]>();
+  readonly #owners = new Set<number>();
+  #undecided: { readonly by: number; readonly transaction: Transaction } | null = null;
+
+  constructor(at: Surroundings) {
+    this.#at = at;
+  }
+
+  recordsOf(topic: TopicSuffix): readonly StoredRecord[] {
+    return this.#records.get(topic) ?? [];
+  }
+
+  /** By key: what a consumer holds that has read all. */
+  viewOf(topic: TopicSuffix): ReadonlyMap<string, StoredRecord> {
+    const view = new Map<string, StoredRecord>();
+    for (const record of this.recordsOf(topic)) {
+      if (record.body === null) view.delete(record.key);
+      else view.set(record.key, record);
+    }
+    return view;
+  }
+
+  newestProgress(): Map<CollectionName, Progress> {
+    return new Map(this.transactions.map(({ progress }) => [progress.collection, progress]));
+  }
+
+  /** A process that owned the tenant and no longer does. */
+  isSuperseded(process: number): boolean {
+    return this.#owners.has(process) && this.owner !== process;
+  }
+
+  append(by: number, transaction: Transaction): Progress {
+    const offsets: Record<string, number> = { ...transaction.progress.offsets };
+    const committedAtMs = this.#at.time.now();
+    for (const record of transaction.records) {
+      const records = this.#records.get(record.topic) ?? [];
+      this.#records.set(record.topic, records);
+      offsets[partitionOf(record.topic)] = records.push({ ...record, committedAtMs }) - 1;
+    }
+    const progress = withOffsets(transaction.progress, offsets);
+    this.transactions.push({ progress, by, owner: this.owner });
+    return progress;
+  }
+
+  /** Sent, with an outcome that nobody knows before the next {@link fence}. */
+  leaveUndecided(by: number, transaction: Transaction): void {
+    this.#undecided = { by, transaction };
+  }
+
+  fence(): number {
+    const undecided = this.#undecided;
+    this.#undecided = null;
+    if (undecided !== null && this.#at.random.chance(0.5)) this.append(undecided.by, undecided.transaction);
+    this.epoch += 1;
+    return this.epoch;
+  }
+
+  noteOwner(process: number): void {
+    this.owner = process;
+    this.#owners.add(process);
+  }
+}
+
+export function partitionOf(topic: TopicSuffix): string {
+  return partitionName(topicName(SCOPE, topic), 0);
+}
+
+/** First offset to be read by someone who has read up to `after`. */
+export function nextOffset(topic: TopicSuffix, after: Offsets): number {
+  return (after[partitionOf(topic)] ?? -1) + 1;
+}

@@ -1,0 +1,76 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+interface Sleeper {
+  readonly atMs: number;
+  readonly wake: () => void;
+}
+
+/** More than any history takes: beyond it something runs in circles. */
+const STEPS_AT_MOST = 500_000;
+
+/**
+ * A clock that goes on only when everybody waits, so that the same seed always tells the same history, and hours take
+ * no longer than the work done in them. Whatever waits for anything but this clock, promises or `setImmediate`, would
+ * be outrun by it.
+ */
+export class VirtualTime {
+  /** By time; of the same time, in the order in which they began to wait. */
+  readonly #sleepers: Sleeper[] = [];
+  #nowMs: number;
+
+  /** `startMs`: ms since the epoch. */
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  /** ms since the epoch, whole. */
+  readonly now = (): number => this.#nowMs;
+
+  /** Rejects when the signal aborts. */
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(reasonOf(signal));
+        return;
+      }
+      const onAbort = (): void => {
+        this.#sleepers.splice(this.#sleepers.indexOf(sleeper), 1);
+        reject(reasonOf(signal));
+      };
+      const sleeper: Sleeper = {
+        atMs: this.#nowMs + Math.max(0, Math.ceil(ms)),
+        wake: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const after = this.#sleepers.findIndex(({ atMs }) => atMs > sleeper.atMs);
+      this.#sleepers.splice(after === -1 ? this.#sleepers.length : after, 0, sleeper);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+
+  /** Lets time pass until the work is done. Throws when all wait for ever, or nobody ever waits. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    let isDone = false;
+    const result = work().finally(() => {
+      isDone = true;
+    });
+    result.catch(() => undefined);
+    for (let steps = 0; ; steps += 1) {
+      // Twice: the code under test itself waits for a turn of the event loop.
+      await turn();
+      await turn();
+      if (isDone) return result;
+      const next = this.#sleepers.shift();
+      if (next === undefined) throw new Error('everybody waits for ever');
+      if (steps > STEPS_AT_MOST) throw new Error('the history does not come to an end');
+      this.#nowMs = next.atMs;
+      next.wake();
+    }
+  }
+}
+
+function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Error ? reason : new Error('aborted');
+}
