@@ -56,7 +56,8 @@ function falseRemovals({ hub, topics }: World): string[] {
   for (const { key, body, committedAtMs } of topics.recordsOf('users')) {
     if (body !== null) continue;
     const departedAtMs = hub.departuresOf(key)[removals.get(key) ?? 0];
-    if (departedAtMs === undefined || departedAtMs > committedAtMs) problems.push(`removed, never left: ${key}`);
+    if (departedAtMs === undefined || departedAtMs > committedAtMs)
+      problems.push(`removed, never left: ${key}`);
     removals.set(key, (removals.get(key) ?? 0) + 1);
   }
   return problems;
@@ -81,8 +82,13 @@ function problemsOfProgress({ topics }: World): string[] {
 }
 
 /** Invariant 7. */
-function problemsOfOwnership({ topics, processes }: World): string[] {
-  const problems: string[] = [];
+function problemsOfOwnership({ topics, processes, unnoticed }: World): string[] {
+  const problems = unnoticed.map((number) => `went on although it was superseded: process ${number}`);
+  const changesOfOwner = topics.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
+  for (const [at, owner] of changesOfOwner.entries()) {
+    if (changesOfOwner.indexOf(owner) < at)
+      problems.push(`owned again after it was superseded: process ${owner}`);
+  }
   for (const { by, owner, progress } of topics.transactions) {
     if (by !== owner) problems.push(`committed after it was superseded: process ${by}, ${progress.sequence}`);
   }
@@ -102,7 +108,8 @@ function differencesFromHub({ hub, topics }: World): string[] {
     const { sourcedId, isReadable } = row;
     const published = isReadable ? view.get(sourcedId) : rejects.get(`users|${sourcedId}`);
     if (hashIn(published) !== hashOf(row).toString('hex')) problems.push(`not as at the hub: ${sourcedId}`);
-    if (isReadable && rejects.has(`users|${sourcedId}`)) problems.push(`still among the rejects: ${sourcedId}`);
+    if (isReadable && rejects.has(`users|${sourcedId}`))
+      problems.push(`still among the rejects: ${sourcedId}`);
   }
   for (const key of view.keys()) if (!hub.rows.has(key)) problems.push(`left over: ${key}`);
   for (const key of rejects.keys()) {

@@ -66,7 +66,8 @@ export class LivingHub implements Hub {
       const total = this.#rows.size;
       const rest = this.#select(after, options.modifiedAfterMs);
       const rows = rest.slice(0, PAGE_ROWS);
-      await dawdle(this.#at, 10);
+      // Now and then long enough for another pass to go by.
+      await dawdle(this.#at, this.#at.random.chance(0.15) ? 80 : 10);
       const last = rows.at(-1);
       if (last === undefined && rowsSoFar > 0) return end('empty-page');
       yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 };
@@ -96,9 +97,9 @@ export class LivingHub implements Hub {
     const { random, time } = this.#at;
     const row = random.pick([...this.#rows.values()]);
     const what = random.next();
-    if (what < 0.6) this.#put(row.sourcedId, row.isReadable || random.chance(0.5));
-    else if (what < 0.7) this.#put(row.sourcedId, !row.isReadable);
-    else if (what < 0.95) this.#comeOrGo(idOf(RESIDENTS + random.below(GUESTS)));
+    if (what < 0.65) this.#put(row.sourcedId, row.isReadable || random.chance(0.5));
+    else if (what < 0.8) this.#put(row.sourcedId, !row.isReadable);
+    else if (what < 0.985) this.#comeOrGo(idOf(RESIDENTS + random.below(GUESTS)));
     else for (const each of this.#rows.values()) this.#restamp(each, time.now());
   }
 

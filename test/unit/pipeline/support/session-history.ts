@@ -31,14 +31,16 @@ export interface World {
   readonly topics: SimulatedTopics;
   readonly index: SimulatedIndex;
   readonly processes: readonly SimulatedProcess[];
-  /** By type; of `caught-up` also by how, of `pass-ended` also the rows overtaken. */
+  /** Numbers of processes that were superseded and went on all the same. */
+  readonly unnoticed: readonly number[];
+  /** How often: events of the pipeline by type, what they tell in numbers, what befell index and processes. */
   readonly happened: ReadonlyMap<string, number>;
 }
 
 /** 09:00 UTC, far from the daily full pass. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
-const TROUBLES = [0.1, 0.4, 1];
-const TROUBLED_MS = 2_500;
+const TROUBLES = [0.05, 0.3, 1];
+const TROUBLED_MS = 3_000;
 const NOTICED_WITHIN_MS = 10_000;
 const CATCH_UP_WITHIN_MS = 10_000;
 /** In place of the real pauses, which would leave most of a history asleep. */
@@ -70,7 +72,10 @@ class History implements World {
   readonly index: SimulatedIndex;
   readonly processes: SimulatedProcess[] = [];
   readonly happened = new Map<string, number>();
+  unnoticed: readonly number[] = [];
   readonly #mistake: Mistake;
+  readonly #misusedHub: Hub;
+  readonly #misusedIndex: CollectionIndex;
   readonly #deletions = new MemoryDeletions();
   readonly #hubLives: Promise<void>;
   #ids = 0;
@@ -81,6 +86,8 @@ class History implements World {
     this.hub = new LivingHub(at);
     this.topics = new SimulatedTopics(at);
     this.index = new SimulatedIndex(at);
+    this.#misusedHub = mistake.hub?.(this.hub) ?? this.hub;
+    this.#misusedIndex = mistake.index?.(this.index) ?? this.index;
     this.#hubLives = this.hub.live();
   }
 
@@ -89,7 +96,7 @@ class History implements World {
     const untilMs = time.now() + TROUBLED_MS;
     while (time.now() < untilMs) {
       const process = this.#start();
-      await this.#watch(process, Math.min(untilMs, time.now() + 150 + random.below(400)));
+      await this.#watch(process, Math.min(untilMs, time.now() + 150 + random.below(800)));
       process.stop();
       await process.ended;
       this.#disturbIndex({ flush: 0.2, restore: 0.25 });
@@ -109,9 +116,12 @@ class History implements World {
       this.#disturbIndex({ flush: 0.15, restore: 0.2 });
     }
     this.at.trouble = 0;
-    await this.#until(NOTICED_WITHIN_MS, () =>
-      this.processes.every(({ number, fate }) => fate !== 'running' || !this.topics.isSuperseded(number)),
-    );
+    const unnoticed = (): number[] =>
+      this.processes
+        .filter(({ number, fate }) => fate === 'running' && this.topics.isSuperseded(number))
+        .map(({ number }) => number);
+    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
+    this.unnoticed = unnoticed();
     for (const process of this.processes) process.stop();
     await Promise.all(this.processes.map(({ ended }) => ended));
   }
@@ -131,6 +141,7 @@ class History implements World {
     await runnerOf(process).demand('FULL');
     process.stop();
     await process.ended;
+    for (const { fate } of this.processes) this.#count(fate);
     check.afterFull(this);
   }
 
@@ -171,14 +182,18 @@ class History implements World {
   #partsFor(process: number): TenantParts {
     const { time, random } = this.at;
     const log = new SimulatedLog(this.at, this.topics, process);
-    const index = this.#mistake.index?.(this.index) ?? this.index;
     return {
       ...SCOPE,
-      hub: this.#mistake.hub?.(this.hub) ?? this.hub,
+      hub: this.#misusedHub,
       log: this.#mistake.log?.(log, this, process) ?? log,
-      state: { collection: () => index, deletions: this.#deletions },
+      state: { collection: () => this.#misusedIndex, deletions: this.#deletions },
       collections: [
-        { name: 'users', reader: simulatedReader, deltaEveryMs: 3, fullPull: { at: '00:00', timeZone: 'UTC' } },
+        {
+          name: 'users',
+          reader: simulatedReader,
+          deltaEveryMs: 3,
+          fullPull: { at: '00:00', timeZone: 'UTC' },
+        },
       ],
       afterschoolIds: [],
       encodeReject: () => Buffer.alloc(1),
@@ -187,7 +202,7 @@ class History implements World {
       deltaOverlapMs: 1,
       prepare: () => Promise.resolve(),
       now: time.now,
-      random: random.next,
+      random: () => random.next(),
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
       emit: (event) => this.#note(event),

@@ -76,8 +76,7 @@ export class SimulatedIndex implements CollectionIndex {
     this.#requireAt(previous);
     this.#change(changes);
     this.#position = position;
-    if (this.#at.random.chance(0.2))
-      this.#snapshots.push({ position, contents: copyOf(this.#contents) });
+    if (this.#at.random.chance(0.2)) this.#snapshots.push({ position, contents: copyOf(this.#contents) });
     this.#mayFail();
   }
 

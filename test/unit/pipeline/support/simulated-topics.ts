@@ -25,14 +25,18 @@ export class SimulatedTopics {
   readonly transactions: StoredTransaction[] = [];
   /** Of the producer that may write; a later one fences the earlier. */
   epoch = 0;
-  owner = 0;
+  /** Every process that has taken the tenant over, in order; one that does so again stands there again. */
+  readonly owners: number[] = [];
   readonly #at: Surroundings;
   readonly #records = new Map<TopicSuffix, StoredRecord[]>();
-  readonly #owners = new Set<number>();
   #undecided: { readonly by: number; readonly transaction: Transaction } | null = null;
 
   constructor(at: Surroundings) {
     this.#at = at;
+  }
+
+  get owner(): number {
+    return this.owners.at(-1) ?? 0;
   }
 
   recordsOf(topic: TopicSuffix): readonly StoredRecord[] {
@@ -55,7 +59,7 @@ export class SimulatedTopics {
 
   /** A process that owned the tenant and no longer does. */
   isSuperseded(process: number): boolean {
-    return this.#owners.has(process) && this.owner !== process;
+    return this.owners.includes(process) && this.owner !== process;
   }
 
   append(by: number, transaction: Transaction): Progress {
@@ -85,8 +89,7 @@ export class SimulatedTopics {
   }
 
   noteOwner(process: number): void {
-    this.owner = process;
-    this.#owners.add(process);
+    this.owners.push(process);
   }
 }
 
