@@ -54,8 +54,10 @@ export interface RejectValue {
 /** What a pass tells the writer to watch for it while it runs. */
 export interface ActivePass {
   readonly stats: PassStats;
-  /** Keys met since the pass began, by it or by others: no candidates for deletion. */
+  /** Keys that a full pass has met; null for a delta. */
   readonly seen: SeenKeys | null;
+  /** Keys that other passes met since it began: no candidates for deletion either. */
+  readonly seenByOthers: SeenKeys | null;
   readonly seenRejects: SeenKeys | null;
   /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
   stamp: number;
@@ -156,10 +158,9 @@ export class CollectionWriter {
 
   #removeSome(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
     return this.#run(async () => {
-      const seen = area === 'rows' ? pass.seen : pass.seenRejects;
       const hashes = await this.#lookUp(area, keys);
       for (const key of keys) {
-        if (seen?.has(key) === true || this.#knownHash(area, key, hashes) === null) continue;
+        if (hasMet(pass, area, key) || this.#knownHash(area, key, hashes) === null) continue;
         this.#note({ area, key, kind: 'deleted' });
         if (area === 'rows') pass.stats.rowsRemoved += 1;
       }
@@ -194,13 +195,13 @@ export class CollectionWriter {
   }
 
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
-  unseen(area: IndexArea, seen: SeenKeys): Promise<UnseenKeys> {
+  unseen(area: IndexArea, pass: ActivePass): Promise<UnseenKeys> {
     return this.#run(async () => {
       const found = new Set<string>();
       let beyond = 0;
       for await (const batch of this.#parts.index.keys(area)) {
         for (const key of batch) {
-          if (seen.has(key)) continue;
+          if (hasMet(pass, area, key)) continue;
           if (found.size < MAX_UNSEEN_KEYS) found.add(key);
           else if (!found.has(key)) beyond += 1;
         }
@@ -248,7 +249,7 @@ export class CollectionWriter {
           page.readings.map(({ rejectKey }) => rejectKey),
         )
       : null;
-    this.#markSeen(page.readings);
+    this.#markSeen(pass, page.readings);
     // A row that stands twice in a page is not older than itself.
     const before = this.#stamp;
     const isOvertakenBy = (publishedAt: number): boolean => publishedAt > page.stamp && publishedAt <= before;
@@ -371,12 +372,13 @@ export class CollectionWriter {
   }
 
   /** A row that any pass meets is present for all of them; so is an unreadable one (design, "Deletions"). */
-  #markSeen(readings: readonly KeyedReading[]): void {
-    for (const pass of this.#passes) {
-      if (pass.seen === null) continue;
+  #markSeen(pass: ActivePass, readings: readonly KeyedReading[]): void {
+    for (const active of this.#passes) {
+      const seen = active === pass ? active.seen : active.seenByOthers;
+      if (seen === null) continue;
       for (const { key, rejectKey, reading } of readings) {
-        if (key !== null) pass.seen.add(key);
-        if (reading.kind === 'reject') pass.seenRejects?.add(rejectKey);
+        if (key !== null) seen.add(key);
+        if (reading.kind === 'reject') active.seenRejects?.add(rejectKey);
       }
     }
   }
@@ -394,6 +396,12 @@ function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]): Readon
   if (seen === null) return met;
   for (const { key } of readings) if (key !== null && seen.has(key)) met.add(key);
   return met;
+}
+
+/** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */
+export function hasMet(pass: ActivePass, area: IndexArea, key: string): boolean {
+  if (area === 'rejects') return pass.seenRejects?.has(key) === true;
+  return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
 }
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {

@@ -2,7 +2,7 @@ import type { Completeness } from '../core/completeness.ts';
 import { triageCandidates } from '../core/deletion-guard.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { RollcallError, describeError } from '../errors.ts';
-import type { ActivePass, UnseenKeys } from './collection-writer.ts';
+import { hasMet, type ActivePass, type UnseenKeys } from './collection-writer.ts';
 import { countWithheld, holdBack, release, withhold, type DeletionParts } from './withholding.ts';
 
 /** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
@@ -36,13 +36,14 @@ export async function settleDeletions(
 ): Promise<DeletionResult> {
   const { collection, writer, memory } = parts;
   const { completeness, knownRowsBefore } = judged;
-  const { seen } = pass;
-  if (seen === null) return { withheld: 0, wantsSecondPass: false, remember: () => Promise.resolve() };
+  if (pass.seen === null) return { withheld: 0, wantsSecondPass: false, remember: () => Promise.resolve() };
   const waited = await memory.missing(collection);
   const emptiedKeys = new Set(judged.emptied.flatMap(({ key }) => key ?? []));
   // What this pass met was not missed by two passes in a row.
-  const missedBefore = new Map([...waited].filter(([key]) => !seen.has(key)));
-  const stillWaiting = new Map([...waited].filter(([key]) => !seen.has(key) || emptiedKeys.has(key)));
+  const missedBefore = new Map([...waited].filter(([key]) => !hasMet(pass, 'rows', key)));
+  const stillWaiting = new Map(
+    [...waited].filter(([key]) => !hasMet(pass, 'rows', key) || emptiedKeys.has(key)),
+  );
   const listed = await memory.withheld(collection);
   const withheldBefore = await countWithheld(memory, collection, writer.progress);
   if (completeness.kind === 'unproven') {
@@ -53,7 +54,7 @@ export async function settleDeletions(
       remember: () => memory.setMissing(collection, stillWaiting),
     };
   }
-  const unseen = writer.hasMetAll(pass) ? NONE_UNSEEN : await writer.unseen('rows', seen);
+  const unseen = writer.hasMetAll(pass) ? NONE_UNSEEN : await writer.unseen('rows', pass);
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const emptied = judged.emptied.filter(({ key }) => key !== null && waited.has(key));

@@ -66,6 +66,7 @@ export async function runPass(
   const pass: ActivePass = {
     stats,
     seen: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
+    seenByOthers: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     stamp: writer.stamp(),
   };
@@ -172,7 +173,7 @@ function whyDoubtful(ends: readonly WalkEnd[]): string | null {
 /** Rows that could not be read and have left the hub, or read again under another content. */
 async function clearRejects(writer: CollectionWriter, pass: ActivePass): Promise<void> {
   if (writer.knownRejects === 0 || pass.seenRejects === null) return;
-  const gone = await writer.unseen('rejects', pass.seenRejects);
+  const gone = await writer.unseen('rejects', pass);
   await writer.remove(pass, 'rejects', gone.keys);
 }
 

@@ -8,11 +8,12 @@ import { tellHistory, type HistoryKind, type Mistake, type World } from './suppo
  * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, both kinds together, beside the fixed ones.
  */
 
-const FIXED_SEEDS = [1, 2, 3, 4];
+/** The last two once showed a row that a full pass passed over and no delta read again. */
+const FIXED_SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 51_273, 51_471];
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
 /** A mistake need not show in every history. */
 const MISTAKE_SEEDS = 20;
-const TIMEOUT_MS = BUDGET_MS + 30_000;
+const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 30_000;
 
 interface Told {
   readonly problems: readonly string[];
@@ -46,6 +47,7 @@ async function expectNoProblem(seed: number, kind: HistoryKind): Promise<Told> {
 }
 
 async function expectNoProblemWithin(budgetMs: number, kind: HistoryKind): Promise<void> {
+  if (!Number.isFinite(budgetMs)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
   const startedAtMs = Date.now();
   for (let seed = startedAtMs % 1_000_000_000; Date.now() - startedAtMs < budgetMs; seed += 1) {
     await expectNoProblem(seed, kind);
@@ -71,7 +73,15 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
   },
   {
     kind: 'take-overs',
-    mustHappen: ['commit-failed', 'session-failed', 'index flushed', 'index restored', 'resumed', 'rebuilt', 'OWNERSHIP_LOST'],
+    mustHappen: [
+      'commit-failed',
+      'session-failed',
+      'index flushed',
+      'index restored',
+      'resumed',
+      'rebuilt',
+      'OWNERSHIP_LOST',
+    ],
   },
 ])('a history of $kind', ({ kind, mustHappen }) => {
   it(

@@ -43,6 +43,8 @@ const TROUBLES = [0.05, 0.3, 1];
 const TROUBLED_MS = 3_000;
 const NOTICED_WITHIN_MS = 10_000;
 const CATCH_UP_WITHIN_MS = 10_000;
+/** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
+const OVERLAP_MS = 1;
 /** In place of the real pauses, which would leave most of a history asleep. */
 const LONGEST_SLEEP_MS = 20;
 
@@ -198,8 +200,7 @@ class History implements World {
       afterschoolIds: [],
       encodeReject: () => Buffer.alloc(1),
       guard: { rows: 1_000, ratio: 1, perDay: false },
-      // What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time.
-      deltaOverlapMs: 1,
+      deltaOverlapMs: OVERLAP_MS,
       prepare: () => Promise.resolve(),
       now: time.now,
       random: () => random.next(),

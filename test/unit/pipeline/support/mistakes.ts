@@ -1,0 +1,239 @@
+import type { Hub, HubPage, WalkEnd } from '../../../../src/hub/hub.ts';
+import { splitCompositeKey } from '../../../../src/model/keys.ts';
+import type { TenantLog, Transaction } from '../../../../src/publisher/log.ts';
+import type { CollectionIndex, IndexPosition } from '../../../../src/state/index-store.ts';
+import type { HistoryKind, Mistake } from './session-history.ts';
+import type { SimulatedIndex } from './simulated-index.ts';
+import { SimulatedLog } from './simulated-log.ts';
+
+/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+export interface SeededMistake {
+  readonly name: string;
+  readonly kind: HistoryKind;
+  readonly finds: string;
+  readonly mistake: Mistake;
+}
+
+/** Longer than a history waits for it. */
+const TOO_LATE_MS = 15_000;
+
+export const MISTAKES: readonly SeededMistake[] = [
+  {
+    name: 'the index changes before the log has committed',
+    kind: 'restarts',
+    finds: 'not as at the hub',
+    mistake: {
+      log: (log, { index }) =>
+        withOther(log, {
+          commit: (transaction) => {
+            writeTooEarly(index, transaction);
+            return log.commit(transaction);
+          },
+        }),
+    },
+  },
+  {
+    name: 'the index keeps what was removed',
+    kind: 'restarts',
+    finds: 'removed twice',
+    mistake: {
+      index: (index) =>
+        withOther(index, {
+          apply: (previous, position, changes) =>
+            index.apply(
+              previous,
+              position,
+              changes.filter(({ hash }) => hash !== null),
+            ),
+        }),
+    },
+  },
+  {
+    name: 'an index that was flushed or restored passes for current',
+    kind: 'restarts',
+    finds: 'published twice',
+    mistake: { index: trustedBlindly },
+  },
+  {
+    name: 'an index that is elsewhere is read and written all the same',
+    kind: 'take-overs',
+    finds: 'published twice',
+    mistake: {
+      index: (index) => {
+        const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
+        return withOther(index, {
+          lookup: async (area, keys) => index.lookup(area, keys, await here()),
+          apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
+        });
+      },
+    },
+  },
+  {
+    name: 'the last transaction is overlooked at a taking over',
+    kind: 'restarts',
+    finds: 'sequence:',
+    mistake: {
+      log: (log, { topics }) =>
+        withOther(log, {
+          own: async (signal) => {
+            const ownership = await log.own(signal);
+            const before = topics.transactions.at(-2)?.progress;
+            return before === undefined
+              ? ownership
+              : { ...ownership, progress: new Map([['users', before]]) };
+          },
+        }),
+    },
+  },
+  {
+    name: 'a fenced process goes on writing',
+    kind: 'take-overs',
+    finds: 'committed after it was superseded',
+    mistake: {
+      log: (log, { at, topics }, process) =>
+        withOther(log, {
+          commit: async (transaction) => {
+            if (!topics.isSuperseded(process)) return log.commit(transaction);
+            return { progress: topics.append(process, transaction), committedAtMs: at.time.now() };
+          },
+        }),
+    },
+  },
+  {
+    name: 'a process forgets that it owned the tenant before',
+    kind: 'take-overs',
+    finds: 'owned again after it was superseded',
+    mistake: {
+      log: (_log, { at, topics }, process) => forgetful(() => new SimulatedLog(at, topics, process)),
+    },
+  },
+  {
+    name: 'a process hides from itself that it was fenced',
+    kind: 'take-overs',
+    finds: 'went on although it was superseded',
+    mistake: {
+      log: (log, { at, topics }, process) =>
+        withOther(log, {
+          commit: (transaction) =>
+            topics.isSuperseded(process)
+              ? at.time.sleep(TOO_LATE_MS).then(() => log.commit(transaction))
+              : log.commit(transaction),
+        }),
+    },
+  },
+  {
+    name: 'a page passes for newer than all that was published',
+    kind: 'restarts',
+    finds: 'older after newer',
+    mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, stamp: Number.POSITIVE_INFINITY })) },
+  },
+  {
+    name: 'the watermark runs ahead of the hub',
+    kind: 'restarts',
+    finds: 'the delta missed a change',
+    mistake: {
+      hub: (hub) =>
+        withPages(hub, (page) => ({
+          ...page,
+          hubTimeMs: page.hubTimeMs === null ? null : page.hubTimeMs + 30,
+        })),
+    },
+  },
+  {
+    name: 'a row that the hub has is taken for gone',
+    kind: 'restarts',
+    finds: 'removed, never left',
+    mistake: { hub: (hub) => hiding('k05', hub) },
+  },
+];
+
+/** The same but for some methods; those left keep their own `this`. */
+function withOther<T extends object>(target: T, other: Partial<T>): T {
+  return new Proxy(target, {
+    get(_target, name) {
+      if (Object.hasOwn(other, name)) return Reflect.get(other, name) as unknown;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** Each taking over is made by a log that knows of none before it. */
+function forgetful(open: () => TenantLog): TenantLog {
+  let log = open();
+  return {
+    own: (signal) => {
+      log = open();
+      return log.own(signal);
+    },
+    commit: (transaction) => log.commit(transaction),
+    ranges: (topics) => log.ranges(topics),
+    read: (options) => log.read(options),
+    close: () => log.close(),
+  };
+}
+
+function writeTooEarly(index: SimulatedIndex, { records }: Transaction): void {
+  for (const { topic, key, headers } of records) {
+    const hash = headers['content-hash'];
+    const area = topic === 'rejects' ? 'rejects' : 'rows';
+    const indexKey = area === 'rejects' ? (splitCompositeKey(key)?.[1] ?? key) : key;
+    if (hash === undefined) index.contents[area].delete(indexKey);
+    else index.contents[area].set(indexKey, Buffer.from(hash, 'hex'));
+  }
+}
+
+/** Says, wherever it is, that it is where it was left. */
+function trustedBlindly(index: CollectionIndex): CollectionIndex {
+  let last: IndexPosition | null = null;
+  const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
+  return withOther(index, {
+    position: async () => last ?? index.position(),
+    lookup: async (area, keys) => index.lookup(area, keys, await here()),
+    apply: async (_previous, position, changes) => {
+      await index.apply(await here(), position, changes);
+      last = position;
+    },
+  });
+}
+
+function withPages(hub: Hub, change: (page: HubPage) => HubPage): Hub {
+  return withOther(hub, {
+    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+      const pages = hub.readPages(options);
+      for (;;) {
+        const step = await pages.next();
+        if (step.done === true) return step.value;
+        yield change(step.value);
+      }
+    },
+  });
+}
+
+function hiding(id: string, hub: Hub): Hub {
+  const isOther = (row: unknown): boolean => (row as { sourcedId: string }).sourcedId !== id;
+  const fewer = (total: number | null): number | null => (total === null ? null : total - 1);
+  return withOther(hub, {
+    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+      const pages = hub.readPages(options);
+      // Hidden only later, or it would never have been published.
+      const isHidden = options.stamp() > 40;
+      for (;;) {
+        const step = await pages.next();
+        if (step.done === true) {
+          const { value: end } = step;
+          return isHidden
+            ? { ...end, totalAtStart: fewer(end.totalAtStart), totalAtEnd: fewer(end.totalAtEnd) }
+            : end;
+        }
+        const page = step.value;
+        yield isHidden ? { ...page, rows: page.rows.filter(isOther), total: fewer(page.total) } : page;
+      }
+    },
+    findExisting: async (options) => {
+      const existing = new Set(await hub.findExisting(options));
+      existing.delete(id);
+      return existing;
+    },
+  });
+}
