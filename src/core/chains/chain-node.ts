@@ -1,0 +1,183 @@
+import { clusterOf, rowsById, type ChainInput, type Cluster } from './cluster.ts';
+import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './knowledge.ts';
+
+/** A version, or an id that versions refer to, amid a resolution. */
+export interface ChainNode {
+  readonly id: string;
+  readonly state: VersionState;
+  readonly replaces: string | null;
+  readonly replacedBy: string | null;
+  isDeleted: boolean;
+  readonly student: number;
+  readonly before: VersionEntry | null;
+  /** It comes in this input: as a row, vanished, or to be looked at again. */
+  readonly isTouched: boolean;
+  /** Versions right after this one, each once. */
+  readonly later: ChainNode[];
+  /** Versions right before this one, each once. */
+  readonly earlier: ChainNode[];
+  /** Position of its component; -1 until known. */
+  component: number;
+}
+
+export interface ChainGraph {
+  readonly cluster: Cluster;
+  /** Of versions that are or were at the hub: one each. */
+  readonly known: ReadonlyMap<string, ChainNode>;
+  /** Of ids merely referred to: one for each student whose records do so. */
+  readonly ghosts: ReadonlyMap<string, ChainNode[]>;
+  /** Ids in the index that were referred to and are no longer. */
+  readonly unlinked: ReadonlyMap<string, VersionEntry>;
+  readonly components: readonly (readonly ChainNode[])[];
+  /** Links that are not followed, because they lead to the record itself or to another student's. */
+  readonly refused: readonly { kind: 'self-reference' | 'other-student'; from: ChainNode; to: string }[];
+}
+
+/** @throws Error if something has not been looked up that `missing` asks for */
+export function graphOf(input: ChainInput): ChainGraph {
+  const rows = rowsById(input.rows);
+  const cluster = clusterOf(input, rows);
+  const [unknown] = [...cluster.unknownVersions, ...cluster.unknownAbsences];
+  if (unknown !== undefined) throw new Error('resolve() needs all that missing() asks for to be looked up');
+  const known = knownNodes({ input, rows, cluster });
+  const ghosts = new Map<string, ChainNode[]>();
+  const refused = link({ input, known, ghosts });
+  retireTold({ input, cluster, ghosts });
+  const nodes = [...known.values(), ...[...ghosts.values()].flat()];
+  const unlinked = new Map<string, VersionEntry>();
+  for (const id of cluster.versions) {
+    const entry = input.knowledge.versions.get(id) ?? null;
+    if (entry !== null && !known.has(id) && !ghosts.has(id)) unlinked.set(id, entry);
+  }
+  return { cluster, known, ghosts, unlinked, components: componentsOf(nodes), refused };
+}
+
+function knownNodes(parts: {
+  input: ChainInput;
+  rows: ReadonlyMap<string, ChainRow>;
+  cluster: Cluster;
+}): Map<string, ChainNode> {
+  const { input, rows } = parts;
+  const vanished = new Set(input.vanished);
+  const revisit = new Set(input.revisit);
+  const known = new Map<string, ChainNode>();
+  for (const id of parts.cluster.versions) {
+    const before = input.knowledge.versions.get(id) ?? null;
+    const row = rows.get(id);
+    if (row !== undefined) {
+      known.set(id, {
+        ...newNode(id, 'present'),
+        replaces: row.replaces,
+        replacedBy: row.replacedBy,
+        isDeleted: row.isDeleted,
+        student: studentFingerprint(row.studentId),
+        before,
+        isTouched: true,
+      });
+    } else if (before !== null && (before.state === 'present' || before.state === 'vanished')) {
+      known.set(id, {
+        ...newNode(id, vanished.has(id) ? 'vanished' : before.state),
+        replaces: before.replaces,
+        replacedBy: before.replacedBy,
+        isDeleted: before.isDeleted,
+        student: before.student,
+        before,
+        isTouched: vanished.has(id) || revisit.has(id),
+      });
+    }
+  }
+  return known;
+}
+
+function newNode(id: string, state: VersionState): ChainNode {
+  return {
+    id,
+    state,
+    replaces: null,
+    replacedBy: null,
+    isDeleted: false,
+    student: 0,
+    before: null,
+    isTouched: false,
+    later: [],
+    earlier: [],
+    component: -1,
+  };
+}
+
+function link(parts: {
+  input: ChainInput;
+  known: ReadonlyMap<string, ChainNode>;
+  ghosts: Map<string, ChainNode[]>;
+}): ChainGraph['refused'] {
+  const { known, ghosts } = parts;
+  const gone = new Set(parts.input.gone);
+  const refused: ChainGraph['refused'][number][] = [];
+  const ghostOf = (id: string, student: number): ChainNode => {
+    const same = ghosts.get(id) ?? [];
+    const found = same.find((ghost) => ghost.student === student);
+    if (found !== undefined) return found;
+    const before = parts.input.knowledge.versions.get(id) ?? null;
+    const state = gone.has(id) || before?.state === 'gone' ? 'gone' : 'unresolved';
+    const ghost = { ...newNode(id, state), student, before, isDeleted: before?.isDeleted ?? false };
+    ghosts.set(id, [...same, ghost]);
+    return ghost;
+  };
+  const other = (from: ChainNode, id: string): ChainNode | null => {
+    if (id === from.id) {
+      refused.push({ kind: 'self-reference', from, to: id });
+      return null;
+    }
+    const to = known.get(id) ?? ghostOf(id, from.student);
+    if (to.student === from.student) return to;
+    refused.push({ kind: 'other-student', from, to: id });
+    return null;
+  };
+  for (const node of known.values()) {
+    const earlier = node.replaces === null ? null : other(node, node.replaces);
+    if (earlier !== null) connect(earlier, node);
+    const later = node.replacedBy === null ? null : other(node, node.replacedBy);
+    if (later !== null && later.replaces !== node.id) connect(node, later);
+  }
+  return refused;
+}
+
+function connect(earlier: ChainNode, later: ChainNode): void {
+  earlier.later.push(later);
+  later.earlier.push(earlier);
+}
+
+/** What was told as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
+function retireTold(parts: {
+  input: ChainInput;
+  cluster: Cluster;
+  ghosts: ReadonlyMap<string, readonly ChainNode[]>;
+}): void {
+  for (const id of parts.cluster.absences) {
+    const absence = parts.input.knowledge.absences.get(id) ?? null;
+    if (absence === null || !absence.isToldDeleted || absence.mergedInto !== null) continue;
+    for (const ghost of parts.ghosts.get(absence.toldVersionId) ?? []) ghost.isDeleted = true;
+  }
+}
+
+function componentsOf(nodes: readonly ChainNode[]): ChainNode[][] {
+  const components: ChainNode[][] = [];
+  for (const start of nodes) {
+    if (start.component >= 0) continue;
+    const members: ChainNode[] = [];
+    const todo = [start];
+    start.component = components.length;
+    for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+      members.push(node);
+      for (const neighbours of [node.later, node.earlier]) {
+        for (const neighbour of neighbours) {
+          if (neighbour.component >= 0) continue;
+          neighbour.component = components.length;
+          todo.push(neighbour);
+        }
+      }
+    }
+    components.push(members);
+  }
+  return components;
+}

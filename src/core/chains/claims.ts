@@ -1,0 +1,80 @@
+import type { ChainGraph, ChainNode } from './chain-node.ts';
+import type { AbsenceEntry, ChainKnowledge } from './knowledge.ts';
+
+/** A published absence with its id. */
+export interface NamedAbsence {
+  readonly id: string;
+  readonly entry: AbsenceEntry;
+}
+
+/** The absences that consumers were told of and that belong to a component, the one that stays first. */
+export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
+
+const GAVE_ITS_ID_AND_LEFT = 1;
+const MEMBER = 2;
+const TOLD = 3;
+const GAVE_ITS_ID = 4;
+const HAS_VERSIONS = 8;
+
+/**
+ * To which component each published absence belongs: where the version is that gave it its id, so that no other chain
+ * needs that id; else where the version last told is; else where one is that was published under it. A component of
+ * which the hub still has a version comes before all others; of equals, the one with the least id.
+ */
+export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
+  const best = new Map<string, { component: number; strength: number; leastId: string }>();
+  const hasVersions = graph.components.map((nodes) => nodes.some(({ state }) => state === 'present'));
+  const memberOf = ({ before }: ChainNode): string | null =>
+    before === null || before.absenceId === null || knowledge.absences.get(before.absenceId) === null
+      ? null
+      : before.absenceId;
+  const isPublished = graph.components.map((nodes) => nodes.some((node) => memberOf(node) !== null));
+  const claim = (node: ChainNode, absenceId: string, kind: number): void => {
+    const strength = kind + (hasVersions[node.component] === true ? HAS_VERSIONS : 0);
+    const other = best.get(absenceId);
+    if (other !== undefined && other.strength > strength) return;
+    if (other?.strength === strength && other.leastId <= node.id) return;
+    best.set(absenceId, { component: node.component, strength, leastId: node.id });
+  };
+  const claimAll = (node: ChainNode): void => {
+    const absenceId = memberOf(node);
+    if (absenceId !== null) claim(node, absenceId, MEMBER);
+    if (knowledge.absences.get(node.id) === null) return;
+    if (node.state === 'present') claim(node, node.id, GAVE_ITS_ID);
+    // Versions published under another id have left this one for good.
+    else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_LEFT);
+  };
+  for (const node of graph.known.values()) claimAll(node);
+  for (const ghosts of graph.ghosts.values()) for (const ghost of ghosts) claimAll(ghost);
+  for (const id of graph.cluster.absences) {
+    const told = knowledge.absences.get(id)?.toldVersionId;
+    if (told === undefined) continue;
+    const node = graph.known.get(told);
+    for (const teller of node === undefined ? (graph.ghosts.get(told) ?? []) : [node]) claim(teller, id, TOLD);
+  }
+  return ordered(best, knowledge);
+}
+
+function ordered(
+  owners: ReadonlyMap<string, { component: number }>,
+  knowledge: ChainKnowledge,
+): Map<number, NamedAbsence[]> {
+  const claims = new Map<number, NamedAbsence[]>();
+  for (const [id, { component }] of owners) {
+    const entry = knowledge.absences.get(id) ?? null;
+    if (entry === null) continue;
+    const same = claims.get(component);
+    if (same === undefined) claims.set(component, [{ id, entry }]);
+    else same.push({ id, entry });
+  }
+  for (const absences of claims.values()) absences.sort(byPrecedence);
+  return claims;
+}
+
+/** The older publication wins; what was merged into another lives again only where nothing else does. */
+function byPrecedence(one: NamedAbsence, other: NamedAbsence): number {
+  const merged = Number(one.entry.mergedInto !== null) - Number(other.entry.mergedInto !== null);
+  if (merged !== 0) return merged;
+  if (one.entry.since !== other.entry.since) return one.entry.since - other.entry.since;
+  return one.id < other.id ? -1 : 1;
+}

@@ -1,0 +1,190 @@
+import type { AbsenceEntry, VersionEntry, VersionState } from './knowledge.ts';
+
+/*
+ * Values of the chain index. Numbers are unsigned varints (7 bits a byte, low first) unless said otherwise.
+ *
+ * version := format(4 bits) flags(4 bits) · flags(8 bits) · [student: 4 bytes] · [replaces: id] · [replacedBy: id]
+ *            · [absenceId: id] · [count · id…]
+ * absence := format(4 bits) flags(4 bits) · step · since · [told version: id] · [mergedInto: id]
+ * id      := 0 · the 16 bytes of a UUID in lower case   |   1 + length in bytes · UTF-8
+ *
+ * A version alone takes 6 bytes. With UUIDs, a first version that was replaced takes 23, the second one 23, each further
+ * one 57 (40 as the tail); an absence 3 to 7, and 17 more once it was replaced. The key, and what the store needs for
+ * it, come on top.
+ */
+const FORMAT = 1;
+const STATES: readonly VersionState[] = ['present', 'vanished', 'gone', 'unresolved'];
+
+const HAS_STUDENT = 1;
+const HAS_LINKS = 2;
+
+const IS_DELETED = 4;
+const IS_SETTLED = 8;
+const HAS_REPLACES = 16;
+const HAS_REPLACED_BY = 32;
+/** Two bits: none · the version's own id · the id in `replaces` · written out. */
+const ABSENCE_SHIFT = 6;
+
+const IS_TOLD_DELETED = 1;
+const IS_MERGED = 2;
+const TOLD_IS_OWN_ID = 4;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function encodeVersionEntry(versionId: string, entry: VersionEntry): Buffer {
+  const parts: Buffer[] = [];
+  const hasStudent = entry.student !== 0;
+  const hasLinks = entry.linkedFrom.length > 0;
+  const absence = absenceKind(versionId, entry);
+  const flags =
+    STATES.indexOf(entry.state) |
+    (entry.isDeleted ? IS_DELETED : 0) |
+    (entry.isSettled ? IS_SETTLED : 0) |
+    (entry.replaces === null ? 0 : HAS_REPLACES) |
+    (entry.replacedBy === null ? 0 : HAS_REPLACED_BY) |
+    (absence << ABSENCE_SHIFT);
+  parts.push(
+    Buffer.from([(FORMAT << 4) | (hasStudent ? HAS_STUDENT : 0) | (hasLinks ? HAS_LINKS : 0), flags]),
+  );
+  if (hasStudent) {
+    const student = Buffer.alloc(4);
+    student.writeUInt32BE(entry.student);
+    parts.push(student);
+  }
+  if (entry.replaces !== null) parts.push(encodeId(entry.replaces));
+  if (entry.replacedBy !== null) parts.push(encodeId(entry.replacedBy));
+  if (absence === 3 && entry.absenceId !== null) parts.push(encodeId(entry.absenceId));
+  if (hasLinks) parts.push(encodeNumber(entry.linkedFrom.length), ...entry.linkedFrom.map(encodeId));
+  return Buffer.concat(parts);
+}
+
+/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+export function decodeVersionEntry(versionId: string, bytes: Buffer): VersionEntry {
+  const reader = new EntryReader(bytes);
+  const head = reader.head();
+  const flags = reader.byte();
+  const student = (head & HAS_STUDENT) === 0 ? 0 : reader.uint32();
+  const replaces = (flags & HAS_REPLACES) === 0 ? null : reader.id();
+  const replacedBy = (flags & HAS_REPLACED_BY) === 0 ? null : reader.id();
+  const kind = flags >> ABSENCE_SHIFT;
+  const absenceId = [null, versionId, replaces][kind] ?? (kind === 3 ? reader.id() : null);
+  const linkedFrom: string[] = [];
+  const count = (head & HAS_LINKS) === 0 ? 0 : reader.number();
+  for (let index = 0; index < count; index += 1) linkedFrom.push(reader.id());
+  reader.end();
+  return {
+    state: STATES[flags & 3] ?? 'unresolved',
+    replaces,
+    replacedBy,
+    linkedFrom,
+    isDeleted: (flags & IS_DELETED) !== 0,
+    student,
+    absenceId,
+    isSettled: (flags & IS_SETTLED) !== 0,
+  };
+}
+
+export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buffer {
+  const isOwn = entry.toldVersionId === absenceId;
+  const flags =
+    (entry.isToldDeleted ? IS_TOLD_DELETED : 0) |
+    (entry.mergedInto === null ? 0 : IS_MERGED) |
+    (isOwn ? TOLD_IS_OWN_ID : 0);
+  const parts = [
+    Buffer.from([(FORMAT << 4) | flags]),
+    encodeNumber(entry.step),
+    encodeNumber(entry.since),
+    ...(isOwn ? [] : [encodeId(entry.toldVersionId)]),
+    ...(entry.mergedInto === null ? [] : [encodeId(entry.mergedInto)]),
+  ];
+  return Buffer.concat(parts);
+}
+
+/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEntry {
+  const reader = new EntryReader(bytes);
+  const flags = reader.head();
+  const step = reader.number();
+  const since = reader.number();
+  const toldVersionId = (flags & TOLD_IS_OWN_ID) === 0 ? reader.id() : absenceId;
+  const mergedInto = (flags & IS_MERGED) === 0 ? null : reader.id();
+  reader.end();
+  return { step, toldVersionId, isToldDeleted: (flags & IS_TOLD_DELETED) !== 0, mergedInto, since };
+}
+
+function absenceKind(versionId: string, entry: VersionEntry): 0 | 1 | 2 | 3 {
+  if (entry.absenceId === null) return 0;
+  if (entry.absenceId === versionId) return 1;
+  return entry.absenceId === entry.replaces ? 2 : 3;
+}
+
+function encodeId(id: string): Buffer {
+  if (UUID.test(id)) return Buffer.from(`00${id.replaceAll('-', '')}`, 'hex');
+  const text = Buffer.from(id, 'utf8');
+  return Buffer.concat([encodeNumber(text.length + 1), text]);
+}
+
+function encodeNumber(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}
+
+class EntryReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  head(): number {
+    const byte = this.byte();
+    if (byte >> 4 !== FORMAT) throw new RangeError(`A chain entry is of format ${byte >> 4}, not ${FORMAT}.`);
+    return byte & 15;
+  }
+
+  byte(): number {
+    return this.#take(1)[0] ?? 0;
+  }
+
+  uint32(): number {
+    return this.#take(4).readUInt32BE();
+  }
+
+  number(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.byte();
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  }
+
+  id(): string {
+    const length = this.number();
+    if (length > 0) return this.#take(length - 1).toString('utf8');
+    const hex = this.#take(16).toString('hex');
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      hex.slice(12, 16),
+      hex.slice(16, 20),
+      hex.slice(20),
+    ].join('-');
+  }
+
+  end(): void {
+    if (this.#at !== this.#bytes.length) throw new RangeError('A chain entry is longer than it says.');
+  }
+
+  #take(length: number): Buffer {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new RangeError('A chain entry ends too early.');
+    const part = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return part;
+  }
+}

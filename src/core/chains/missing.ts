@@ -1,0 +1,44 @@
+import { clusterOf, rowsById, type ChainInput } from './cluster.ts';
+
+/** What must be looked up before the rows can be resolved. */
+export interface MissingKnowledge {
+  /** Version ids to look up in the index. */
+  readonly versions: readonly string[];
+  /** Absence ids to look up in the index. */
+  readonly absences: readonly string[];
+  /**
+   * Ids to ask the hub for; complete only when the other two are empty. What it has comes back as a row, what it does
+   * not have in `gone`. Asking may be put off (in a full pass the rest of the chain mostly comes by itself): a chain
+   * with such an id stays open.
+   */
+  readonly hub: readonly string[];
+}
+
+/**
+ * What to look up: to be called again with what was found until `versions` and `absences` are empty, and `hub` too where
+ * the hub is asked. Ends after as many rounds as the longest chain has versions; every id comes at most once.
+ */
+export function missing(input: ChainInput): MissingKnowledge {
+  const rows = rowsById(input.rows);
+  const cluster = clusterOf(input, rows);
+  const gone = new Set(input.gone);
+  const vanished = new Set(input.vanished);
+  const hub = new Set<string>();
+  const refer = (id: string | null): void => {
+    if (id === null || rows.has(id) || gone.has(id)) return;
+    const entry = input.knowledge.versions.get(id);
+    if (entry === null || entry?.state === 'unresolved') hub.add(id);
+  };
+  for (const id of cluster.versions) {
+    const row = rows.get(id);
+    const entry = input.knowledge.versions.get(id);
+    if (row !== undefined) {
+      refer(row.replaces);
+      refer(row.replacedBy);
+    } else if (entry?.state === 'present' && !vanished.has(id)) {
+      refer(entry.replaces);
+      refer(entry.replacedBy);
+    }
+  }
+  return { versions: cluster.unknownVersions, absences: cluster.unknownAbsences, hub: [...hub] };
+}

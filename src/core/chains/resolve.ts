@@ -1,0 +1,294 @@
+import { graphOf, type ChainGraph, type ChainNode } from './chain-node.ts';
+import { shapeOf, type ChainShape } from './chain-shape.ts';
+import { stepsOf, type ChainStep } from './chain-steps.ts';
+import { claimsOf, type NamedAbsence } from './claims.ts';
+import type { ChainInput } from './cluster.ts';
+import { contradictionsIn, type Contradiction } from './contradictions.ts';
+import type { AbsenceEntry, VersionEntry } from './knowledge.ts';
+import { changedVersions } from './version-entries.ts';
+
+/**
+ * # How versions become absences and their changes
+ *
+ * The hub's records (spec 2.2, 3) are versions, linked by `replaces` and `replacedBy`. Versions that hang together are
+ * one chain, and one absence. To consumers an absence is always in one of three states:
+ *
+ * ```
+ *              CREATED                 DELETED (HUB, VANISHED, MERGED)
+ *   (untold) ───────────▶ ┌─────────┐ ─────────────────────────────────▶ ┌─────────┐
+ *                         │ current │                                    │ deleted │ ──▶ forgotten
+ *               REPLACED  └─────────┘ ◀───────────────────────────────── └─────────┘     (key nulled)
+ *               ◀────────────┘                     RESTORED
+ * ```
+ *
+ * 1. *Links.* Either of `replaces` and `replacedBy` links two versions. A link to the record itself, or to a record of
+ *    another student, is not followed: a guardian is never told of another family's child.
+ * 2. *Closed.* A chain is published once each reference from it leads to a version known, or to an id that the hub was
+ *    asked for and does not have. Until then it is open: nothing of it is told. In `final` mode it is told as far as
+ *    it is known, and reported.
+ * 3. *Tail.* The version that no other follows. Ids that the hub does not have are passed over, so a chain with a hole
+ *    is one chain, and one whose end cannot be had ends with the last version that the hub has. Only a version that
+ *    was deleted when it left the hub remains the end: throwing a tombstone away revives nothing.
+ * 4. *Several tails* (a fork): the one not deleted; then the one that the hub's own `replacedBy` leads to; then the
+ *    greatest id. A record that the hub holds for current is rather shown than lost.
+ * 5. *No tail* (a loop): of the versions in it the one chosen as in 4.
+ * 6. *Path.* From the tail backwards by `replaces`, else by who names it in `replacedBy` (the greatest id of several).
+ *    Versions beside the path belong to the absence but are never told.
+ * 7. *Steps.* One event for each version of the path after the one told last, in order: `CREATED` for the first ever,
+ *    `RESTORED` after a deletion, else `REPLACED`; then `DELETED` if the tail is deleted. Created and deleted between
+ *    two polls is two events. A deleted version that was replaced after all is no deletion.
+ * 8. *Jumps.* If the version told last is not on the path (a fork was decided otherwise, the tail left the hub), the
+ *    path's versions that were never published are told, and the tail.
+ * 9. *Vanished.* An absence is deleted by it only when the hub has no version of it left (`DELETED`, `VANISHED`). If
+ *    only the tail vanished, the version before is told as `REPLACED`, `VANISHED`: a removal at the hub that leaves an
+ *    older version behind is more often a fault than a withdrawal, and the cause lets a consumer decide otherwise. Such
+ *    a step waits for `final` mode: in the middle of a pass the rest of the chain may be about to vanish too.
+ * 10. *Late ancestors* change nothing: an absence's id is frozen once published.
+ * 11. *Forgotten* absences (their events expired after a deletion) are not told again while they stay deleted. Alive
+ *    again, they begin with `CREATED`, step 1.
+ * 12. *Absence id.* The oldest id of the path, also of a version that the hub no longer has; if that is another
+ *    absence's already, the next one.
+ * 13. *Merged.* Two published absences in one chain: the one published first goes on (of the same transaction: the
+ *    lesser id), and is told first; the other is told `DELETED`, `MERGED`, unless it was deleted before.
+ * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version
+ *    is that gave it its id, else where the version told last is; the other chain is an absence of its own, told by its
+ *    tail.
+ *
+ * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
+ * chain that is not deleted. What may: ids and numbers of steps, where something was published before a fact came that
+ * would have changed them (10, 13, 14, 4).
+ */
+
+export type ResolveMode = 'page' | 'final';
+
+export interface ResolveInput extends ChainInput {
+  readonly mode: ResolveMode;
+  /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
+  readonly sequence: number;
+}
+
+export interface OpenChain {
+  /** Null if it was never published. */
+  readonly absenceId: string | null;
+  /** To be given as `revisit`, at the latest at the end of the pass. They are unsettled in the index, too. */
+  readonly versionIds: readonly string[];
+  /** Ids that neither the index nor the hub has told of. None: the chain is vanishing, and waits for the pass's end. */
+  readonly waitingFor: readonly string[];
+}
+
+export interface Resolution {
+  /** For the index; null removes an entry. Only what changes. */
+  readonly versions: ReadonlyMap<string, VersionEntry | null>;
+  /** For the index. Only what changes. */
+  readonly absences: ReadonlyMap<string, AbsenceEntry>;
+  /** In the order in which they are to be published. */
+  readonly steps: readonly ChainStep[];
+  /**
+   * For the topic `absences`: the current version of each absence where that, or the version's record, may have
+   * changed; null once the absence is no longer shown.
+   */
+  readonly currents: readonly { readonly absenceId: string; readonly versionId: string | null }[];
+  /** In `final` mode: what was published nevertheless. */
+  readonly open: readonly OpenChain[];
+  /** All contradictions of every chain touched: they replace what was reported of these chains before. */
+  readonly contradictions: readonly Contradiction[];
+  /** Absences of which the hub has no version any more. */
+  readonly left: readonly string[];
+}
+
+/** Which versions of a chain that has to wait are to be looked at again: those that came, or all. */
+type Held = 'touched' | 'all';
+
+interface Draft {
+  readonly absences: Map<string, AbsenceEntry>;
+  readonly steps: ChainStep[];
+  readonly currents: Resolution['currents'][number][];
+  readonly open: OpenChain[];
+  readonly contradictions: Contradiction[];
+  readonly left: string[];
+  /** By component; null while unpublished. */
+  readonly names: (string | null)[];
+  /** Components that must be resolved again, beginning from the versions that came or from any. */
+  readonly unsettled: Map<number, Held>;
+  readonly taken: Set<string>;
+}
+
+/**
+ * What new or changed versions lead to. Pure; linear in the rows and the chains that they belong to, unchanged rows need
+ * not come. The same rows again, on the knowledge that came of them, give no step.
+ *
+ * @throws Error if something was not looked up that `missing` asks for
+ */
+export function resolve(input: ResolveInput): Resolution {
+  const graph = graphOf(input);
+  const claims = claimsOf(graph, input.knowledge);
+  const draft: Draft = {
+    absences: new Map(),
+    steps: [],
+    currents: [],
+    open: [],
+    contradictions: [],
+    left: [],
+    names: [],
+    unsettled: new Map(),
+    taken: new Set(),
+  };
+  for (const owned of claims.values()) for (const { id } of owned) draft.taken.add(id);
+  const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
+  for (const [index, nodes] of graph.components.entries()) {
+    const shape = shapeOf(nodes);
+    const owned = claims.get(index) ?? [];
+    const waitingFor = nodes.filter((node) => isAwaited(node)).map(({ id }) => id);
+    const held = input.mode === 'final' ? null : whyHeld({ nodes, shape, owned, graph, waitingFor });
+    draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
+    const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
+    if (held !== null) draft.unsettled.set(index, held);
+    if (held !== null || waitingFor.length > 0) {
+      const versionIds = nodes.filter((node) => isToRevisit(node, held)).map(({ id }) => id);
+      draft.open.push({ absenceId, versionIds, waitingFor });
+    }
+    const found = contradictionsIn({ graph, nodes, shape, refused: refused.get(index) ?? [] });
+    for (const contradiction of found) draft.contradictions.push({ ...contradiction, absenceId });
+  }
+  const { absences, steps, currents, open, contradictions, left } = draft;
+  const versions = changedVersions(graph, { names: draft.names, unsettled: draft.unsettled });
+  return { versions, absences, steps, currents, open, contradictions, left };
+}
+
+/** Only what a version at the hub refers to is waited for. */
+function isAwaited(node: ChainNode): boolean {
+  if (node.state !== 'unresolved') return false;
+  return [...node.later, ...node.earlier].some((neighbour) => neighbour.state === 'present');
+}
+
+function isAlive({ entry }: NamedAbsence): boolean {
+  return entry.mergedInto === null;
+}
+
+function isToRevisit(node: ChainNode, held: Held | null): boolean {
+  if (node.state !== 'present' && node.state !== 'vanished') return false;
+  return held === 'all' || node.isTouched || node.before?.isSettled === false;
+}
+
+/**
+ * Whether a chain has to wait for the end of the pass, and which of its versions are to be looked at again then. A
+ * chain that begins to vanish often goes on to: only at the end is it known what remains (rule 9).
+ */
+function whyHeld(parts: {
+  nodes: readonly ChainNode[];
+  shape: ChainShape;
+  owned: readonly NamedAbsence[];
+  graph: ChainGraph;
+  waitingFor: readonly string[];
+}): Held | null {
+  if (parts.shape.tail === null) return null;
+  if (hasLostItsTail(parts)) return 'all';
+  return parts.waitingFor.length > 0 || parts.nodes.some(isVanishing) ? 'touched' : null;
+}
+
+function isVanishing(node: ChainNode): boolean {
+  return node.state === 'vanished' && (node.isTouched || node.before?.isSettled === false);
+}
+
+function hasLostItsTail(parts: Pick<Parameters<typeof whyHeld>[0], 'shape' | 'owned' | 'graph'>): boolean {
+  const told = parts.owned.find(isAlive)?.entry;
+  if (told === undefined || told.isToldDeleted) return false;
+  if (parts.graph.known.get(told.toldVersionId)?.state === 'present') return false;
+  return !parts.shape.path.some(({ id }) => id === told.toldVersionId);
+}
+
+/** Publishes one chain. Returns its absence's id, null if there is nothing to publish. */
+function settle(parts: {
+  input: ResolveInput;
+  graph: ChainGraph;
+  nodes: readonly ChainNode[];
+  shape: ChainShape;
+  owned: readonly NamedAbsence[];
+  draft: Draft;
+}): string | null {
+  const { shape, draft } = parts;
+  const [stays, ...others] = parts.owned;
+  if (stays === undefined && shape.tail === null) return null;
+  const id = stays?.id ?? nameOf(parts);
+  const before = stays?.entry ?? null;
+  const isAtHub = (versionId: string): boolean => parts.graph.known.get(versionId)?.state === 'present';
+  const steps = stepsOf({ absenceId: id, before, shape, nodes: parts.nodes, isAtHub });
+  const last = steps.at(-1);
+  // Forgotten, and still deleted (rule 11).
+  if (before === null && last === undefined) return null;
+  draft.steps.push(...steps);
+  draft.taken.add(id);
+  if (last !== undefined) {
+    draft.absences.set(id, {
+      step: last.step,
+      toldVersionId: last.versionId,
+      isToldDeleted: last.operation === 'DELETED',
+      mergedInto: null,
+      since: before?.since ?? parts.input.sequence,
+    });
+  }
+  showCurrent({ id, before, shape, hasSteps: last !== undefined, draft });
+  for (const other of others) merge({ other, into: id, draft });
+  if (shape.tail !== null) return id;
+  draft.left.push(id);
+  // Nothing new is published under it, so nothing needs to belong to it.
+  return last === undefined ? null : id;
+}
+
+function showCurrent(parts: {
+  id: string;
+  before: AbsenceEntry | null;
+  shape: ChainShape;
+  hasSteps: boolean;
+  draft: Draft;
+}): void {
+  const { id: absenceId, before, draft } = parts;
+  const { tail } = parts.shape;
+  if (tail !== null && !tail.isDeleted) {
+    if (parts.hasSteps || tail.isTouched) draft.currents.push({ absenceId, versionId: tail.id });
+  } else if (before !== null && !before.isToldDeleted) {
+    draft.currents.push({ absenceId, versionId: null });
+  }
+}
+
+function merge(parts: { other: NamedAbsence; into: string; draft: Draft }): void {
+  const { draft, into } = parts;
+  const { id: absenceId, entry } = parts.other;
+  if (entry.mergedInto !== null) return;
+  const isNews = !entry.isToldDeleted;
+  const step = isNews ? entry.step + 1 : entry.step;
+  draft.absences.set(absenceId, { ...entry, step, isToldDeleted: true, mergedInto: into });
+  if (!isNews) return;
+  draft.steps.push({
+    absenceId,
+    step,
+    operation: 'DELETED',
+    versionId: entry.toldVersionId,
+    previousVersionId: null,
+    cause: 'MERGED',
+    mergedInto: into,
+  });
+  draft.currents.push({ absenceId, versionId: null });
+}
+
+/** Rule 12. An id under which its versions were published before, and that nobody has now, comes first. */
+function nameOf(parts: {
+  input: ResolveInput;
+  graph: ChainGraph;
+  nodes: readonly ChainNode[];
+  shape: ChainShape;
+  draft: Draft;
+}): string {
+  const { path, tail } = parts.shape;
+  const isFree = (id: string): boolean => {
+    if (parts.draft.taken.has(id) || (parts.input.knowledge.absences.get(id) ?? null) !== null) return false;
+    // The other chain may need it.
+    const owner = parts.graph.known.get(id);
+    return owner === undefined || owner.component === tail?.component;
+  };
+  const earlier = path.map(({ before }) => before?.absenceId ?? null).filter((id) => id !== null);
+  const names = [...earlier, ...path.map(({ id }) => id)];
+  const name = names.find((id) => isFree(id)) ?? parts.nodes.find(({ id }) => isFree(id))?.id;
+  if (name === undefined) throw new Error('the id of a version can only be taken by its own chain');
+  return name;
+}

@@ -1,0 +1,86 @@
+import type { ChainGraph, ChainNode } from './chain-node.ts';
+import type { VersionEntry } from './knowledge.ts';
+
+/** What the index must be told of the versions of a resolution; null for an id that nothing refers to any more. */
+export function changedVersions(
+  graph: ChainGraph,
+  outcome: {
+    /** Absence id by component; null where nothing was published. */
+    names: readonly (string | null)[];
+    /** Components that must be resolved again, beginning from the versions that came or from any. */
+    unsettled: ReadonlyMap<number, 'touched' | 'all'>;
+  },
+): Map<string, VersionEntry | null> {
+  const changes = new Map<string, VersionEntry | null>();
+  const linkedFrom = backLinks(graph);
+  const note = (id: string, before: VersionEntry | null, after: VersionEntry | null): void => {
+    if (!isSame(before, after)) changes.set(id, after);
+  };
+  for (const node of graph.known.values()) {
+    const name = outcome.names[node.component] ?? null;
+    const held = outcome.unsettled.get(node.component);
+    const isKept = held === 'touched' && !node.isTouched && node.before?.isSettled === true;
+    note(node.id, node.before, {
+      state: node.state,
+      replaces: node.replaces,
+      replacedBy: node.replacedBy,
+      linkedFrom: linkedFrom.get(node.id)?.sort() ?? [],
+      isDeleted: node.isDeleted,
+      student: node.student,
+      absenceId: name ?? node.before?.absenceId ?? null,
+      isSettled: held === undefined || isKept,
+    });
+  }
+  for (const [id, ghosts] of graph.ghosts) {
+    const [ghost] = ghosts;
+    if (ghost !== undefined) note(id, ghost.before, ghostEntry(ghost, linkedFrom.get(id) ?? []));
+  }
+  for (const id of graph.unlinked.keys()) changes.set(id, null);
+  return changes;
+}
+
+function ghostEntry(ghost: ChainNode, linkedFrom: string[]): VersionEntry {
+  return {
+    state: ghost.state,
+    replaces: null,
+    replacedBy: null,
+    linkedFrom: linkedFrom.sort(),
+    isDeleted: ghost.isDeleted,
+    student: 0,
+    absenceId: ghost.before?.absenceId ?? null,
+    isSettled: true,
+  };
+}
+
+/** For each id the versions that name it and that it does not name. */
+function backLinks(graph: ChainGraph): Map<string, string[]> {
+  const links = new Map<string, string[]>();
+  const refer = (from: ChainNode, to: string | null): void => {
+    if (to === null || to === from.id) return;
+    const target = graph.known.get(to);
+    if (target !== undefined && (target.replaces === from.id || target.replacedBy === from.id)) return;
+    const same = links.get(to);
+    if (same === undefined) links.set(to, [from.id]);
+    else same.push(from.id);
+  };
+  for (const node of graph.known.values()) {
+    refer(node, node.replaces);
+    if (node.replacedBy !== node.replaces) refer(node, node.replacedBy);
+  }
+  return links;
+}
+
+function isSame(before: VersionEntry | null, after: VersionEntry | null): boolean {
+  if (before === null || after === null) return before === after;
+  return (
+    before.state === after.state &&
+    before.replaces === after.replaces &&
+    before.replacedBy === after.replacedBy &&
+    before.isDeleted === after.isDeleted &&
+    before.student === after.student &&
+    before.absenceId === after.absenceId &&
+    before.isSettled === after.isSettled &&
+    before.linkedFrom.length === after.linkedFrom.length &&
+    before.linkedFrom.every((id, index) => id === after.linkedFrom[index])
+  );
+}

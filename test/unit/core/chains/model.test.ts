@@ -1,0 +1,38 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { check, histories } from './support/history.ts';
+
+/** How long to search, shared by the worlds; a run on demand may take hours. */
+const BUDGET_MS = Number(process.env['ROLLCALL_MODEL_BUDGET_MS'] ?? 3_000);
+/** To repeat a run. */
+const SEED = Number(process.env['ROLLCALL_MODEL_SEED'] ?? Date.now() % 2 ** 31);
+
+describe('random histories of a hub', () => {
+  it.each(['orderly', 'contradictory'] as const)(
+    '%s: a wrong, missing or repeated event, or a wrong current version',
+    (world) => {
+      let commands = 0;
+      const details = fc.check(
+        fc.property(histories(world, 60), (history) => {
+          commands += history.length;
+          check(world, history, resolve);
+        }),
+        {
+          seed: SEED,
+          numRuns: 1_000_000_000,
+          interruptAfterTimeLimit: BUDGET_MS / 2,
+          markInterruptAsFailure: false,
+        },
+      );
+      process.stdout.write(
+        `chains, ${world}: seed ${SEED}, ${details.numRuns} histories, ${commands} commands\n`,
+      );
+      const why = `${String(details.errorInstance)}\n${fc.defaultReportMessage(details) ?? ''}`;
+      expect(details.failed ? why : null).toBeNull();
+      expect(details.numRuns).toBeGreaterThan(10);
+    },
+    BUDGET_MS + 60_000,
+  );
+});

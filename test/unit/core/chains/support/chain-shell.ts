@@ -1,0 +1,121 @@
+import {
+  decodeAbsenceEntry,
+  decodeVersionEntry,
+  encodeAbsenceEntry,
+  encodeVersionEntry,
+} from '../../../../../src/core/chains/entry-codec.ts';
+import type { AbsenceEntry, ChainRow, VersionEntry } from '../../../../../src/core/chains/knowledge.ts';
+import { missing } from '../../../../../src/core/chains/missing.ts';
+import type { Resolution, ResolveInput, ResolveMode } from '../../../../../src/core/chains/resolve.ts';
+import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
+
+export type Resolve = (input: ResolveInput) => Resolution;
+
+/** Asked for an id: its row, null if the hub has none, undefined if it cannot be told. */
+export type Ask = (id: string) => ChainRow | null | undefined;
+
+export interface Delivery {
+  readonly rows?: readonly ChainRow[] | undefined;
+  readonly vanished?: readonly string[] | undefined;
+  readonly revisit?: readonly string[] | undefined;
+  readonly mode?: ResolveMode | undefined;
+  /** Left out: nobody is asked. */
+  readonly ask?: Ask | undefined;
+  /** The outcome is worked out and lost. */
+  readonly crash?: boolean | undefined;
+}
+
+/** What a worker would do around the resolver: an index of encoded entries, and topics, committed together. */
+export class ChainShell {
+  readonly steps: ChainStep[] = [];
+  /** The topic `absences`, compacted. */
+  readonly currents = new Map<string, string>();
+  /** Rows as last committed. */
+  readonly committed = new Map<string, ChainRow>();
+  readonly #resolve: Resolve;
+  readonly #versions = new Map<string, Buffer>();
+  readonly #absences = new Map<string, Buffer>();
+  #sequence = 0;
+
+  constructor(resolve: Resolve) {
+    this.#resolve = resolve;
+  }
+
+  deliver(delivery: Delivery): Resolution {
+    const input = this.#lookUp(delivery);
+    const outcome = this.#resolve(input);
+    if (delivery.crash === true) return outcome;
+    this.#sequence += 1;
+    for (const row of input.rows) this.committed.set(row.id, row);
+    for (const [id, entry] of outcome.versions) {
+      if (entry === null) this.#versions.delete(id);
+      else this.#versions.set(id, encodeVersionEntry(id, entry));
+    }
+    for (const [id, entry] of outcome.absences) this.#absences.set(id, encodeAbsenceEntry(id, entry));
+    this.steps.push(...outcome.steps);
+    for (const { absenceId, versionId } of outcome.currents) {
+      if (versionId === null) this.currents.delete(absenceId);
+      else this.currents.set(absenceId, versionId);
+    }
+    return outcome;
+  }
+
+  version(id: string): VersionEntry | null {
+    const bytes = this.#versions.get(id);
+    return bytes === undefined ? null : decodeVersionEntry(id, bytes);
+  }
+
+  absence(id: string): AbsenceEntry | null {
+    const bytes = this.#absences.get(id);
+    return bytes === undefined ? null : decodeAbsenceEntry(id, bytes);
+  }
+
+  absenceIds(): string[] {
+    return [...this.#absences.keys()];
+  }
+
+  /** As a worker forgets an absence whose events expired. */
+  forget(absenceId: string): void {
+    this.#absences.delete(absenceId);
+  }
+
+  /** Ids of versions at the hub, as far as is known. */
+  present(): string[] {
+    return [...this.#versions.keys()].filter((id) => this.version(id)?.state === 'present');
+  }
+
+  unsettled(): string[] {
+    return [...this.#versions.keys()].filter((id) => this.version(id)?.isSettled === false);
+  }
+
+  #lookUp(delivery: Delivery): ResolveInput {
+    const rows = new Map((delivery.rows ?? []).map((row) => [row.id, row]));
+    const gone = new Set<string>();
+    const versions = new Map<string, VersionEntry | null>();
+    const absences = new Map<string, AbsenceEntry | null>();
+    const mute = new Set<string>();
+    for (;;) {
+      const input: ResolveInput = {
+        rows: [...rows.values()],
+        gone: [...gone],
+        vanished: delivery.vanished,
+        revisit: delivery.revisit,
+        knowledge: { versions, absences },
+        mode: delivery.mode ?? 'page',
+        sequence: this.#sequence,
+      };
+      const wanted = missing(input);
+      for (const id of wanted.versions) versions.set(id, this.version(id));
+      for (const id of wanted.absences) absences.set(id, this.absence(id));
+      if (wanted.versions.length > 0 || wanted.absences.length > 0) continue;
+      const askFor = wanted.hub.filter((id) => !mute.has(id));
+      if (delivery.ask === undefined || askFor.length === 0) return input;
+      for (const id of askFor) {
+        const answer = delivery.ask(id);
+        if (answer === null) gone.add(id);
+        else if (answer === undefined) mute.add(id);
+        else rows.set(id, answer);
+      }
+    }
+  }
+}

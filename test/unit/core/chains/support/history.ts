@@ -1,0 +1,201 @@
+import * as fc from 'fast-check';
+
+import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import { ChainShell, type Ask, type Resolve } from './chain-shell.ts';
+import { LivingHub } from './living-hub.ts';
+import { currentVersions } from './oracle.ts';
+import { replay } from './replay.ts';
+import { isSameRow } from './rows.ts';
+
+const TAMPER = ['replaces', 'replacedBy', 'isDeleted', 'studentId', 'gone', 'back'] as const;
+const ORDERLY = [
+  'create',
+  'create',
+  'replace',
+  'replace',
+  'replace',
+  'remove',
+  'purgeOldest',
+  'purgeChain',
+  'stamp',
+  'delta',
+  'delta',
+  'delta',
+  'restart',
+  'full',
+] as const;
+
+export interface Command {
+  readonly kind: (typeof ORDERLY)[number] | 'tamper' | 'replaceOneSided';
+  readonly choice: number;
+  readonly crash: boolean;
+}
+
+/** Chains as spec 3 has them, or with anything in them. */
+export function histories(world: 'orderly' | 'contradictory', maxLength: number): fc.Arbitrary<Command[]> {
+  const kinds: readonly Command['kind'][] =
+    world === 'orderly' ? ORDERLY : [...ORDERLY, 'tamper', 'tamper', 'tamper', 'replaceOneSided'];
+  return fc.array(
+    fc.record({
+      kind: fc.constantFrom(...kinds),
+      choice: fc.nat({ max: 100_000 }),
+      crash: fc.boolean(),
+    }),
+    { maxLength, size: 'max' },
+  );
+}
+
+/** Runs a history and checks at every full pass, and at the end. @throws Error for what must not be */
+export function check(world: 'orderly' | 'contradictory', commands: readonly Command[], resolve: Resolve): void {
+  const hub = new LivingHub();
+  const shell = new ChainShell(resolve);
+  for (const command of commands) {
+    if (command.kind === 'delta') delta(hub, shell, command);
+    else if (command.kind === 'restart') fullPass(hub, shell, command);
+    else if (command.kind === 'full') settleAndCheck({ world, hub, shell, choice: command.choice });
+    else change(hub, command, (id) => shell.committed.has(id));
+  }
+  settleAndCheck({ world, hub, shell, choice: commands.length });
+}
+
+function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: string) => boolean): void {
+  if (kind === 'create') hub.create(choice);
+  else if (kind === 'replace') hub.replace(choice, choice % 3 === 0 ? 'replaces' : 'both');
+  else if (kind === 'replaceOneSided') hub.replace(choice, 'replacedBy');
+  else if (kind === 'remove') hub.remove(choice);
+  else if (kind === 'purgeOldest') hub.purgeOldest(choice, isSeen);
+  else if (kind === 'purgeChain') hub.purgeChain(choice);
+  else if (kind === 'stamp') hub.stamp(choice);
+  else if (kind === 'tamper') hub.tamper(Math.floor(choice / 6), TAMPER[choice % 6] ?? 'replaces');
+}
+
+/** Some of what changed, in some order, in some pages; the hub may be asked, fail, or not be asked at all. */
+function delta(hub: LivingHub, shell: ChainShell, { choice, crash }: Command): void {
+  const ask = [askOf(hub), failing(hub, choice), undefined][choice % 3];
+  const some = shuffled([...hub.dirty], choice).filter((_, index) => (index * 31 + choice) % 4 > 0);
+  for (const [page, ids] of pagesOf(some, 1 + (choice % 4)).entries()) {
+    const rows = ids.flatMap((id) => hub.rows.get(id) ?? []);
+    const changed = rows.filter((one) => !isSameRow(shell.committed.get(one.id), one));
+    const isLost = crash && page === choice % 2;
+    // A re-stamp that slips through changes nothing either.
+    shell.deliver({ rows: choice % 5 === 0 ? rows : changed, ask, crash: isLost });
+    if (isLost) return;
+    for (const id of ids) hub.dirty.delete(id);
+  }
+}
+
+/** All rows, in some order; then what is left open; then what vanished. Any of it may be cut short by a crash. */
+function fullPass(hub: LivingHub, shell: ChainShell, options: { choice: number; crash: boolean }): void {
+  const { choice } = options;
+  const ask = askOf(hub);
+  const before = shell.present();
+  const changed = shuffled([...hub.rows.values()], choice).filter(
+    (one) => !isSameRow(shell.committed.get(one.id), one) || shell.version(one.id)?.state !== 'present',
+  );
+  for (const [page, rows] of pagesOf(changed, 1 + (choice % 5)).entries()) {
+    const crash = options.crash && page === choice % 3;
+    shell.deliver({ rows, ask: choice % 2 === 0 ? ask : undefined, crash });
+    if (crash) return;
+  }
+  const vanished = before.filter((id) => !hub.rows.has(id));
+  const final = { mode: 'final', ask } as const;
+  if (choice % 3 === 0) shell.deliver({ vanished, revisit: shell.unsettled(), ...final });
+  else {
+    for (const ids of pagesOf(shuffled(vanished, choice), 2)) shell.deliver({ vanished: ids, ask });
+    shell.deliver({ revisit: shell.unsettled(), ...final });
+  }
+  hub.dirty.clear();
+}
+
+function settleAndCheck(parts: {
+  world: 'orderly' | 'contradictory';
+  hub: LivingHub;
+  shell: ChainShell;
+  choice: number;
+}): void {
+  const { hub, shell } = parts;
+  fullPass(hub, shell, { choice: parts.choice, crash: false });
+  const rows = [...hub.rows.values()];
+  const left = [...shell.committed.values()].filter(({ id }) => !hub.rows.has(id));
+  const oracle = currentVersions(rows, left);
+  same('versions at the hub', shell.present().sort(), rows.map(({ id }) => id).sort());
+  same('current versions', [...shell.currents.values()].sort(), [...oracle.current].sort());
+  same('open chains', shell.unsettled(), []);
+  const believed = replay(shell.steps);
+  const live = [...believed].filter(([, { isDeleted }]) => !isDeleted).map(([id, one]) => [id, one.versionId]);
+  same('absences as replayed', live.sort(), [...shell.currents].sort());
+  for (const [id, one] of believed) {
+    const entry = shell.absence(id);
+    same(`what was told of ${id}`, [entry?.step, entry?.toldVersionId, entry?.isToldDeleted], [
+      one.step,
+      one.versionId,
+      one.isDeleted,
+    ]);
+  }
+  if (parts.world === 'orderly') checkTold(hub, shell, believed);
+  checkQuiet(rows, shell, askOf(hub));
+}
+
+/** Each version of a chain that was never tampered with is told once, in order, under the id of the first. */
+function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeof replay>): void {
+  for (const { versions } of hub.chains) {
+    const owners = [...believed].filter(([, { told }]) => told.some((id) => versions.includes(id)));
+    const present = versions.filter((id) => hub.rows.has(id));
+    if (present.length === 0 && owners.length === 0) continue;
+    same(`absences of the chain ${versions.join(' ')}`, owners.length, 1);
+    const [absenceId, one] = owners[0] ?? ['', undefined];
+    const told = one?.told ?? [];
+    same('the order of what was told', told, versions.filter((id) => told.includes(id)));
+    const untold = present.filter((id) => !told.includes(id));
+    same('versions at the hub that were never told', untold, []);
+    const [first] = told;
+    const oldest = versions.indexOf(absenceId);
+    same('the absence has the id of a version', oldest >= 0, true);
+    const isEarliest = oldest <= versions.indexOf(first ?? '') && versions.slice(oldest).length > 0;
+    same('the absence has the id of its oldest version', isEarliest, true);
+    const tail = hub.rows.get(versions.at(-1) ?? '');
+    same('deleted if the tail is', one?.isDeleted, tail === undefined || tail.isDeleted);
+  }
+  const causes = new Set(shell.steps.map(({ cause }) => cause));
+  same('merges', causes.has('MERGED'), false);
+  const restored = shell.steps.filter(({ operation }) => operation === 'RESTORED');
+  same('restored', restored, []);
+}
+
+/** Nothing that comes again, alone or all together, is told or stored again. */
+function checkQuiet(rows: readonly ChainRow[], shell: ChainShell, ask: Ask): void {
+  for (const again of [rows, ...rows.slice(0, 3).map((one) => [one])]) {
+    const outcome = shell.deliver({ rows: again, ask, crash: true });
+    same('steps of unchanged rows', outcome.steps, []);
+    same('index changes of unchanged rows', [...outcome.versions], []);
+    same('absence changes of unchanged rows', [...outcome.absences], []);
+  }
+}
+
+function same(what: string, actual: unknown, expected: unknown): void {
+  const [one, other] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (one !== other) throw new Error(`${what}: ${one}, not ${other}`);
+}
+
+function askOf(hub: LivingHub): Ask {
+  return (id) => hub.rows.get(id) ?? null;
+}
+
+function failing(hub: LivingHub, choice: number): Ask {
+  return (id) => ((id.length + choice) % 2 === 0 ? undefined : (hub.rows.get(id) ?? null));
+}
+
+function pagesOf<Item>(items: readonly Item[], length: number): Item[][] {
+  const pages: Item[][] = [];
+  for (let at = 0; at < items.length; at += length) pages.push(items.slice(at, at + length));
+  return pages;
+}
+
+/** Some order, the same for the same choice. */
+export function shuffled<Item>(items: readonly Item[], choice: number): Item[] {
+  const weight = (index: number): number => Math.imul(index + 1, 2654435761 ^ (choice * 40503)) >>> 0;
+  return items
+    .map((item, index) => ({ item, weight: weight(index) }))
+    .sort((one, other) => one.weight - other.weight)
+    .map(({ item }) => item);
+}

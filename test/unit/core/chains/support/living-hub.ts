@@ -1,0 +1,116 @@
+import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import { row } from './rows.ts';
+
+/** A version's life in a chain that was never tampered with. */
+export interface TrueChain {
+  /** In order, also what has left the hub. */
+  readonly versions: string[];
+}
+
+/**
+ * A hub's records and how they come to be. Numbers choose among what there is, so that any sequence of commands is
+ * possible. Ids sort in no order of time.
+ */
+export class LivingHub {
+  readonly rows = new Map<string, ChainRow>();
+  readonly chains: TrueChain[] = [];
+  /** Changed or stamped since a delta last brought it. */
+  readonly dirty = new Set<string>();
+  #count = 0;
+
+  create(choice: number): void {
+    const id = this.#newId(choice);
+    this.chains.push({ versions: [id] });
+    this.#put(row(id, { studentId: `student ${choice % 3}` }));
+  }
+
+  /** The older record learns of it at once, or never, or (spec 3 says both happen) the newer says nothing. */
+  replace(choice: number, links: 'both' | 'replaces' | 'replacedBy'): void {
+    const old = this.#pick(choice, (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id));
+    if (old === undefined) return;
+    const id = this.#newId(choice);
+    this.chains.find(({ versions }) => versions.at(-1) === old.id)?.versions.push(id);
+    this.#put(row(id, { studentId: old.studentId, replaces: links === 'replacedBy' ? null : old.id }));
+    if (links !== 'replaces') this.#put({ ...old, replacedBy: id });
+  }
+
+  remove(choice: number): void {
+    const old = this.#pick(choice, (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id));
+    if (old !== undefined) this.#put({ ...old, isDeleted: true });
+  }
+
+  /**
+   * The oldest version of a chain leaves the hub, but not before anyone could see what came after it: nothing would
+   * tell that the two ends belong together.
+   */
+  purgeOldest(choice: number, isSeen: (id: string) => boolean): void {
+    const chain = this.#among(
+      this.chains.filter(({ versions }) => {
+        const [, second] = versions.filter((id) => this.rows.has(id));
+        return second !== undefined && (isSeen(second) || !versions.some(isSeen));
+      }),
+      choice,
+    );
+    const oldest = chain?.versions.find((id) => this.rows.has(id));
+    if (oldest !== undefined) this.rows.delete(oldest);
+  }
+
+  purgeChain(choice: number): void {
+    const chain = this.#among(
+      this.chains.filter(({ versions }) => versions.some((id) => this.rows.has(id))),
+      choice,
+    );
+    for (const id of chain?.versions ?? []) this.rows.delete(id);
+  }
+
+  stamp(choice: number): void {
+    const one = this.#pick(choice, () => true);
+    if (one !== undefined) this.dirty.add(one.id);
+  }
+
+  /** What spec 3 forbids: any field of any record, to anything. */
+  tamper(choice: number, field: 'replaces' | 'replacedBy' | 'isDeleted' | 'studentId' | 'gone' | 'back'): void {
+    const one = this.#pick(choice, () => true);
+    const other = this.#pick(Math.floor(choice / 7), () => true);
+    if (one === undefined || other === undefined) return;
+    if (field === 'gone') this.rows.delete(one.id);
+    else if (field === 'back') this.#put(row(this.#oldId(choice), { studentId: one.studentId }));
+    else if (field === 'isDeleted') this.#put({ ...one, isDeleted: !one.isDeleted });
+    else if (field === 'studentId') this.#put({ ...one, studentId: `student ${choice % 3}` });
+    else {
+      const targets = [null, this.#oldId(choice), other.id, other.id];
+      this.#put({ ...one, [field]: targets[choice % targets.length] ?? null });
+    }
+  }
+
+  #put(one: ChainRow): void {
+    this.rows.set(one.id, one);
+    this.dirty.add(one.id);
+  }
+
+  #isTail(id: string): boolean {
+    return this.chains.some(({ versions }) => versions.at(-1) === id);
+  }
+
+  #newId(choice: number): string {
+    this.#count += 1;
+    return `${((choice * 7919) % 97).toString().padStart(2, '0')}-${this.#count}`;
+  }
+
+  /** An id that was given to some record at some time. */
+  #oldId(choice: number): string {
+    const ids = this.chains.flatMap(({ versions }) => versions);
+    return this.#among(ids, Math.floor(choice / 3)) ?? 'never';
+  }
+
+  #pick(choice: number, fits: (one: ChainRow) => boolean): ChainRow | undefined {
+    return this.#among(
+      [...this.rows.values()].filter((one) => fits(one)),
+      choice,
+    );
+  }
+
+  #among<Item>(items: readonly Item[], choice: number): Item | undefined {
+    return items[choice % Math.max(1, items.length)];
+  }
+}

@@ -1,0 +1,10 @@
+import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+
+/** A row of student `s`, unless told otherwise. */
+export function row(id: string, fields: Partial<ChainRow> = {}): ChainRow {
+  return { id, replaces: null, replacedBy: null, isDeleted: false, studentId: 's', ...fields };
+}
+
+export function isSameRow(one: ChainRow | undefined, other: ChainRow | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
