@@ -25,13 +25,16 @@ export interface ChainGraph {
   /** Of versions that are or were at the hub: one each. */
   readonly known: ReadonlyMap<string, ChainNode>;
   /** Of ids merely referred to: one for each student whose records do so. */
-  readonly ghosts: ReadonlyMap<string, ChainNode[]>;
+  readonly ghosts: ReadonlyMap<string, ReadonlyMap<number, ChainNode>>;
   /** Ids in the index that were referred to and are no longer. */
   readonly unlinked: ReadonlyMap<string, VersionEntry>;
   readonly components: readonly (readonly ChainNode[])[];
   /** Links that are not followed, because they lead to the record itself or to another student's. */
   readonly refused: readonly { kind: 'self-reference' | 'other-student'; from: ChainNode; to: string }[];
 }
+
+/** By id and student. */
+type GhostMap = Map<string, Map<number, ChainNode>>;
 
 /** @throws Error if something has not been looked up that `missing` asks for */
 export function graphOf(input: ChainInput): ChainGraph {
@@ -40,10 +43,11 @@ export function graphOf(input: ChainInput): ChainGraph {
   const [unknown] = [...cluster.unknownVersions, ...cluster.unknownAbsences];
   if (unknown !== undefined) throw new Error('resolve() needs all that missing() asks for to be looked up');
   const known = knownNodes({ input, rows, cluster });
-  const ghosts = new Map<string, ChainNode[]>();
+  const ghosts: GhostMap = new Map();
   const refused = link({ input, known, ghosts });
   retireTold({ input, cluster, ghosts });
-  const nodes = [...known.values(), ...[...ghosts.values()].flat()];
+  const nodes = [...known.values()];
+  for (const same of ghosts.values()) for (const ghost of same.values()) nodes.push(ghost);
   const unlinked = new Map<string, VersionEntry>();
   for (const id of cluster.versions) {
     const entry = input.knowledge.versions.get(id) ?? null;
@@ -108,19 +112,19 @@ function newNode(id: string, state: VersionState): ChainNode {
 function link(parts: {
   input: ChainInput;
   known: ReadonlyMap<string, ChainNode>;
-  ghosts: Map<string, ChainNode[]>;
+  ghosts: GhostMap;
 }): ChainGraph['refused'] {
   const { known, ghosts } = parts;
   const gone = new Set(parts.input.gone);
   const refused: ChainGraph['refused'][number][] = [];
   const ghostOf = (id: string, student: number): ChainNode => {
-    const same = ghosts.get(id) ?? [];
-    const found = same.find((ghost) => ghost.student === student);
+    const same = ghosts.get(id) ?? new Map<number, ChainNode>();
+    const found = same.get(student);
     if (found !== undefined) return found;
     const before = parts.input.knowledge.versions.get(id) ?? null;
     const state = gone.has(id) || before?.state === 'gone' ? 'gone' : 'unresolved';
     const ghost = { ...newNode(id, state), student, before, isDeleted: before?.isDeleted ?? false };
-    ghosts.set(id, [...same, ghost]);
+    ghosts.set(id, same.set(student, ghost));
     return ghost;
   };
   const other = (from: ChainNode, id: string): ChainNode | null => {
@@ -148,15 +152,11 @@ function connect(earlier: ChainNode, later: ChainNode): void {
 }
 
 /** What was told as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
-function retireTold(parts: {
-  input: ChainInput;
-  cluster: Cluster;
-  ghosts: ReadonlyMap<string, readonly ChainNode[]>;
-}): void {
+function retireTold(parts: { input: ChainInput; cluster: Cluster; ghosts: GhostMap }): void {
   for (const id of parts.cluster.absences) {
     const absence = parts.input.knowledge.absences.get(id) ?? null;
     if (absence === null || !absence.isToldDeleted || absence.mergedInto !== null) continue;
-    for (const ghost of parts.ghosts.get(absence.toldVersionId) ?? []) ghost.isDeleted = true;
+    for (const ghost of parts.ghosts.get(absence.toldVersionId)?.values() ?? []) ghost.isDeleted = true;
   }
 }
 

@@ -7,6 +7,11 @@ export interface NamedAbsence {
   readonly entry: AbsenceEntry;
 }
 
+/** Not found to be another absence. */
+export function isAlive({ entry }: NamedAbsence): boolean {
+  return entry.mergedInto === null;
+}
+
 /** The absences that consumers were told of and that belong to a component, the one that stays first. */
 export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
 
@@ -45,12 +50,13 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
     else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_LEFT);
   };
   for (const node of graph.known.values()) claimAll(node);
-  for (const ghosts of graph.ghosts.values()) for (const ghost of ghosts) claimAll(ghost);
+  for (const ghosts of graph.ghosts.values()) for (const ghost of ghosts.values()) claimAll(ghost);
   for (const id of graph.cluster.absences) {
     const told = knowledge.absences.get(id)?.toldVersionId;
     if (told === undefined) continue;
     const node = graph.known.get(told);
-    for (const teller of node === undefined ? (graph.ghosts.get(told) ?? []) : [node]) claim(teller, id, TOLD);
+    if (node !== undefined) claim(node, id, TOLD);
+    for (const ghost of graph.ghosts.get(told)?.values() ?? []) claim(ghost, id, TOLD);
   }
   return ordered(best, knowledge);
 }

@@ -38,7 +38,7 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
     todo.push(id);
   };
   const addAbsence = (id: string): void => {
-    for (let next: string | null = id; next !== null && !absences.has(next); ) {
+    for (let next: string | null = id; next !== null && !absences.has(next);) {
       absences.add(next);
       const entry = knowledge.absences.get(next);
       if (entry === undefined) unknownAbsences.push(next);

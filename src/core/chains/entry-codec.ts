@@ -167,13 +167,7 @@ class EntryReader {
     const length = this.number();
     if (length > 0) return this.#take(length - 1).toString('utf8');
     const hex = this.#take(16).toString('hex');
-    return [
-      hex.slice(0, 8),
-      hex.slice(8, 12),
-      hex.slice(12, 16),
-      hex.slice(16, 20),
-      hex.slice(20),
-    ].join('-');
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
   }
 
   end(): void {

@@ -1,10 +1,12 @@
 import { graphOf, type ChainGraph, type ChainNode } from './chain-node.ts';
 import { shapeOf, type ChainShape } from './chain-shape.ts';
 import { stepsOf, type ChainStep } from './chain-steps.ts';
-import { claimsOf, type NamedAbsence } from './claims.ts';
+import { nameOf } from './absence-name.ts';
+import { claimsOf, isAlive, type NamedAbsence } from './claims.ts';
 import type { ChainInput } from './cluster.ts';
 import { contradictionsIn, type Contradiction } from './contradictions.ts';
 import type { AbsenceEntry, VersionEntry } from './knowledge.ts';
+import { awaitedBy, isToRevisit, whyHeld, type Held } from './open-chain.ts';
 import { changedVersions } from './version-entries.ts';
 
 /**
@@ -96,9 +98,6 @@ export interface Resolution {
   readonly left: readonly string[];
 }
 
-/** Which versions of a chain that has to wait are to be looked at again: those that came, or all. */
-type Held = 'touched' | 'all';
-
 interface Draft {
   readonly absences: Map<string, AbsenceEntry>;
   readonly steps: ChainStep[];
@@ -138,7 +137,7 @@ export function resolve(input: ResolveInput): Resolution {
   for (const [index, nodes] of graph.components.entries()) {
     const shape = shapeOf(nodes);
     const owned = claims.get(index) ?? [];
-    const waitingFor = nodes.filter((node) => isAwaited(node)).map(({ id }) => id);
+    const waitingFor = awaitedBy(nodes);
     const held = input.mode === 'final' ? null : whyHeld({ nodes, shape, owned, graph, waitingFor });
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
@@ -155,48 +154,6 @@ export function resolve(input: ResolveInput): Resolution {
   return { versions, absences, steps, currents, open, contradictions, left };
 }
 
-/** Only what a version at the hub refers to is waited for. */
-function isAwaited(node: ChainNode): boolean {
-  if (node.state !== 'unresolved') return false;
-  return [...node.later, ...node.earlier].some((neighbour) => neighbour.state === 'present');
-}
-
-function isAlive({ entry }: NamedAbsence): boolean {
-  return entry.mergedInto === null;
-}
-
-function isToRevisit(node: ChainNode, held: Held | null): boolean {
-  if (node.state !== 'present' && node.state !== 'vanished') return false;
-  return held === 'all' || node.isTouched || node.before?.isSettled === false;
-}
-
-/**
- * Whether a chain has to wait for the end of the pass, and which of its versions are to be looked at again then. A
- * chain that begins to vanish often goes on to: only at the end is it known what remains (rule 9).
- */
-function whyHeld(parts: {
-  nodes: readonly ChainNode[];
-  shape: ChainShape;
-  owned: readonly NamedAbsence[];
-  graph: ChainGraph;
-  waitingFor: readonly string[];
-}): Held | null {
-  if (parts.shape.tail === null) return null;
-  if (hasLostItsTail(parts)) return 'all';
-  return parts.waitingFor.length > 0 || parts.nodes.some(isVanishing) ? 'touched' : null;
-}
-
-function isVanishing(node: ChainNode): boolean {
-  return node.state === 'vanished' && (node.isTouched || node.before?.isSettled === false);
-}
-
-function hasLostItsTail(parts: Pick<Parameters<typeof whyHeld>[0], 'shape' | 'owned' | 'graph'>): boolean {
-  const told = parts.owned.find(isAlive)?.entry;
-  if (told === undefined || told.isToldDeleted) return false;
-  if (parts.graph.known.get(told.toldVersionId)?.state === 'present') return false;
-  return !parts.shape.path.some(({ id }) => id === told.toldVersionId);
-}
-
 /** Publishes one chain. Returns its absence's id, null if there is nothing to publish. */
 function settle(parts: {
   input: ResolveInput;
@@ -209,7 +166,8 @@ function settle(parts: {
   const { shape, draft } = parts;
   const [stays, ...others] = parts.owned;
   if (stays === undefined && shape.tail === null) return null;
-  const id = stays?.id ?? nameOf(parts);
+  const { input, graph, nodes } = parts;
+  const id = stays?.id ?? nameOf({ knowledge: input.knowledge, graph, nodes, shape, taken: draft.taken });
   const before = stays?.entry ?? null;
   const isAtHub = (versionId: string): boolean => parts.graph.known.get(versionId)?.state === 'present';
   const steps = stepsOf({ absenceId: id, before, shape, nodes: parts.nodes, isAtHub });
@@ -269,26 +227,4 @@ function merge(parts: { other: NamedAbsence; into: string; draft: Draft }): void
     mergedInto: into,
   });
   draft.currents.push({ absenceId, versionId: null });
-}
-
-/** Rule 12. An id under which its versions were published before, and that nobody has now, comes first. */
-function nameOf(parts: {
-  input: ResolveInput;
-  graph: ChainGraph;
-  nodes: readonly ChainNode[];
-  shape: ChainShape;
-  draft: Draft;
-}): string {
-  const { path, tail } = parts.shape;
-  const isFree = (id: string): boolean => {
-    if (parts.draft.taken.has(id) || (parts.input.knowledge.absences.get(id) ?? null) !== null) return false;
-    // The other chain may need it.
-    const owner = parts.graph.known.get(id);
-    return owner === undefined || owner.component === tail?.component;
-  };
-  const earlier = path.map(({ before }) => before?.absenceId ?? null).filter((id) => id !== null);
-  const names = [...earlier, ...path.map(({ id }) => id)];
-  const name = names.find((id) => isFree(id)) ?? parts.nodes.find(({ id }) => isFree(id))?.id;
-  if (name === undefined) throw new Error('the id of a version can only be taken by its own chain');
-  return name;
 }

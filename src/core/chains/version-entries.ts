@@ -32,7 +32,7 @@ export function changedVersions(
     });
   }
   for (const [id, ghosts] of graph.ghosts) {
-    const [ghost] = ghosts;
+    const [ghost] = ghosts.values();
     if (ghost !== undefined) note(id, ghost.before, ghostEntry(ghost, linkedFrom.get(id) ?? []));
   }
   for (const id of graph.unlinked.keys()) changes.set(id, null);

@@ -46,7 +46,11 @@ export function histories(world: 'orderly' | 'contradictory', maxLength: number)
 }
 
 /** Runs a history and checks at every full pass, and at the end. @throws Error for what must not be */
-export function check(world: 'orderly' | 'contradictory', commands: readonly Command[], resolve: Resolve): void {
+export function check(
+  world: 'orderly' | 'contradictory',
+  commands: readonly Command[],
+  resolve: Resolve,
+): void {
   const hub = new LivingHub();
   const shell = new ChainShell(resolve);
   for (const command of commands) {
@@ -58,7 +62,8 @@ export function check(world: 'orderly' | 'contradictory', commands: readonly Com
   settleAndCheck({ world, hub, shell, choice: commands.length });
 }
 
-function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: string) => boolean): void {
+/** What happens at the hub, unseen. */
+export function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: string) => boolean): void {
   if (kind === 'create') hub.create(choice);
   else if (kind === 'replace') hub.replace(choice, choice % 3 === 0 ? 'replaces' : 'both');
   else if (kind === 'replaceOneSided') hub.replace(choice, 'replacedBy');
@@ -122,15 +127,17 @@ function settleAndCheck(parts: {
   same('current versions', [...shell.currents.values()].sort(), [...oracle.current].sort());
   same('open chains', shell.unsettled(), []);
   const believed = replay(shell.steps);
-  const live = [...believed].filter(([, { isDeleted }]) => !isDeleted).map(([id, one]) => [id, one.versionId]);
-  same('absences as replayed', live.sort(), [...shell.currents].sort());
+  const live = [...believed]
+    .filter(([, { isDeleted }]) => !isDeleted)
+    .map(([id, one]): [string, string] => [id, one.versionId]);
+  same('absences as replayed', live.sort(byId), [...shell.currents].sort(byId));
   for (const [id, one] of believed) {
     const entry = shell.absence(id);
-    same(`what was told of ${id}`, [entry?.step, entry?.toldVersionId, entry?.isToldDeleted], [
-      one.step,
-      one.versionId,
-      one.isDeleted,
-    ]);
+    same(
+      `what was told of ${id}`,
+      [entry?.step, entry?.toldVersionId, entry?.isToldDeleted],
+      [one.step, one.versionId, one.isDeleted],
+    );
   }
   if (parts.world === 'orderly') checkTold(hub, shell, believed);
   checkQuiet(rows, shell, askOf(hub));
@@ -145,7 +152,11 @@ function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeo
     same(`absences of the chain ${versions.join(' ')}`, owners.length, 1);
     const [absenceId, one] = owners[0] ?? ['', undefined];
     const told = one?.told ?? [];
-    same('the order of what was told', told, versions.filter((id) => told.includes(id)));
+    same(
+      'the order of what was told',
+      told,
+      versions.filter((id) => told.includes(id)),
+    );
     const untold = present.filter((id) => !told.includes(id));
     same('versions at the hub that were never told', untold, []);
     const [first] = told;
@@ -172,6 +183,10 @@ function checkQuiet(rows: readonly ChainRow[], shell: ChainShell, ask: Ask): voi
   }
 }
 
+function byId([one]: readonly [string, string], [other]: readonly [string, string]): number {
+  return one < other ? -1 : 1;
+}
+
 function same(what: string, actual: unknown, expected: unknown): void {
   const [one, other] = [JSON.stringify(actual), JSON.stringify(expected)];
   if (one !== other) throw new Error(`${what}: ${one}, not ${other}`);
@@ -185,7 +200,7 @@ function failing(hub: LivingHub, choice: number): Ask {
   return (id) => ((id.length + choice) % 2 === 0 ? undefined : (hub.rows.get(id) ?? null));
 }
 
-function pagesOf<Item>(items: readonly Item[], length: number): Item[][] {
+export function pagesOf<Item>(items: readonly Item[], length: number): Item[][] {
   const pages: Item[][] = [];
   for (let at = 0; at < items.length; at += length) pages.push(items.slice(at, at + length));
   return pages;

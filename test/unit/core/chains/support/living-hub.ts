@@ -26,7 +26,10 @@ export class LivingHub {
 
   /** The older record learns of it at once, or never, or (spec 3 says both happen) the newer says nothing. */
   replace(choice: number, links: 'both' | 'replaces' | 'replacedBy'): void {
-    const old = this.#pick(choice, (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id));
+    const old = this.#pick(
+      choice,
+      (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id),
+    );
     if (old === undefined) return;
     const id = this.#newId(choice);
     this.chains.find(({ versions }) => versions.at(-1) === old.id)?.versions.push(id);
@@ -35,7 +38,10 @@ export class LivingHub {
   }
 
   remove(choice: number): void {
-    const old = this.#pick(choice, (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id));
+    const old = this.#pick(
+      choice,
+      (one) => one.replacedBy === null && !one.isDeleted && this.#isTail(one.id),
+    );
     if (old !== undefined) this.#put({ ...old, isDeleted: true });
   }
 
@@ -69,7 +75,10 @@ export class LivingHub {
   }
 
   /** What spec 3 forbids: any field of any record, to anything. */
-  tamper(choice: number, field: 'replaces' | 'replacedBy' | 'isDeleted' | 'studentId' | 'gone' | 'back'): void {
+  tamper(
+    choice: number,
+    field: 'replaces' | 'replacedBy' | 'isDeleted' | 'studentId' | 'gone' | 'back',
+  ): void {
     const one = this.#pick(choice, () => true);
     const other = this.#pick(Math.floor(choice / 7), () => true);
     if (one === undefined || other === undefined) return;

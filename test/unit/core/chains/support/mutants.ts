@@ -13,7 +13,9 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   outcome('tells only the last of several steps', (result) => ({
     ...result,
-    steps: [...Map.groupBy(result.steps, ({ absenceId }) => absenceId).values()].flatMap((all) => all.slice(-1)),
+    steps: [...Map.groupBy(result.steps, ({ absenceId }) => absenceId).values()].flatMap((all) =>
+      all.slice(-1),
+    ),
   })),
   outcome('tells a replacement twice', (result) => ({
     ...result,
@@ -64,9 +66,17 @@ export const MUTANTS: readonly Mutant[] = [
     ...given,
     vanished: given.vanished?.slice(1),
   })),
-  input('follows only `replaces`', (given) => rows(given, (row) => ({ ...row, replacedBy: null })), 'contradictory'),
+  input(
+    'follows only `replaces`',
+    (given) => rows(given, (row) => ({ ...row, replacedBy: null })),
+    'contradictory',
+  ),
   input('follows only `replacedBy`', (given) => rows(given, (row) => ({ ...row, replaces: null }))),
-  input('follows links to other students', (given) => rows(given, (row) => ({ ...row, studentId: null })), 'contradictory'),
+  input(
+    'follows links to other students',
+    (given) => rows(given, (row) => ({ ...row, studentId: null })),
+    'contradictory',
+  ),
   input('overlooks deletions', (given) => rows(given, (row) => ({ ...row, isDeleted: false }))),
   outcome(
     'keeps both of two merged absences',
@@ -88,7 +98,10 @@ export const MUTANTS: readonly Mutant[] = [
     world: 'orderly',
     resolve: (given) => {
       const result = resolve(given);
-      return renamed(result, (step) => step.operation === 'CREATED' && step.absenceId !== lastOf(result, step));
+      return renamed(
+        result,
+        (step) => step.operation === 'CREATED' && step.absenceId !== lastOf(result, step),
+      );
     },
   },
 ];
@@ -114,7 +127,9 @@ function without(result: Resolution, isDropped: (step: ChainStep) => boolean): R
   return {
     ...result,
     steps: result.steps.filter((step) => !isDropped(step)),
-    currents: result.currents.filter(({ absenceId, versionId }) => versionId !== null || !dropped.has(absenceId)),
+    currents: result.currents.filter(
+      ({ absenceId, versionId }) => versionId !== null || !dropped.has(absenceId),
+    ),
   };
 }
 
@@ -133,7 +148,9 @@ function repeated(result: Resolution, current: Resolution['currents'][number]): 
   const { absenceId, versionId } = current;
   if (versionId === null || result.steps.some((step) => step.absenceId === absenceId)) return [];
   const operation = 'REPLACED';
-  return [{ absenceId, step: 2, operation, versionId, previousVersionId: null, cause: 'HUB', mergedInto: null }];
+  return [
+    { absenceId, step: 2, operation, versionId, previousVersionId: null, cause: 'HUB', mergedInto: null },
+  ];
 }
 
 function lastOf(result: Resolution, { absenceId }: ChainStep): string {

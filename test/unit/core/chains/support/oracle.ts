@@ -102,7 +102,7 @@ function isDisowned(view: Parameters<typeof tailOf>[0], id: string): boolean {
     const stated = befores.find((other) => other === own || other.startsWith(`?${String(own)}?`));
     return stated ?? befores.map(bare).sort().map(fromBare(befores)).at(-1);
   };
-  for (let at: string | undefined = id; at !== undefined && !met.has(at); ) {
+  for (let at: string | undefined = id; at !== undefined && !met.has(at);) {
     met.add(at);
     const before: string | undefined = previous(at);
     if (before === undefined) return false;

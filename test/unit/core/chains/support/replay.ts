@@ -19,7 +19,8 @@ export function replay(steps: readonly ChainStep[]): Map<string, Believed> {
     };
     if (step.step !== (before?.step ?? 0) + 1) fail('a step is missing or told twice');
     if ((step.operation === 'CREATED') !== (before === undefined)) fail('CREATED is not the first step');
-    if ((step.operation === 'RESTORED') !== (before?.isDeleted ?? false)) fail('only the deleted is restored');
+    if ((step.operation === 'RESTORED') !== (before?.isDeleted ?? false))
+      fail('only the deleted is restored');
     if (step.operation === 'REPLACED' && step.versionId === before?.versionId) fail('replaced by itself');
     if ((step.cause === 'MERGED') !== (step.mergedInto !== null)) fail('MERGED into what');
     const previous = before === undefined || before.versionId === step.versionId ? null : before.versionId;

@@ -1,0 +1,283 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
+import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { ChainShell } from './support/chain-shell.ts';
+import { row } from './support/rows.ts';
+
+const a = row('a');
+const aReplaced = row('a', { replacedBy: 'b' });
+const b = row('b', { replaces: 'a' });
+const bReplaced = row('b', { replaces: 'a', replacedBy: 'c' });
+const c = row('c', { replaces: 'b' });
+const noHub = (): null => null;
+
+function shellWith(...pages: ChainRow[][]): ChainShell {
+  const shell = new ChainShell(resolve);
+  for (const rows of pages) shell.deliver({ rows, ask: noHub });
+  return shell;
+}
+
+/** Events since the last look, in short: `absence#step OPERATION before>version CAUSE`. */
+function told(shell: ChainShell, from = 0): string[] {
+  return shell.steps
+    .slice(from)
+    .map(
+      ({ absenceId, step, operation, previousVersionId, versionId, cause, mergedInto }) =>
+        `${absenceId}#${step} ${operation} ${previousVersionId ?? '-'}>${versionId} ${cause}${mergedInto === null ? '' : ` into ${mergedInto}`}`,
+    );
+}
+
+function kinds(rows: ChainRow[], shell = new ChainShell(resolve)): string[] {
+  const { contradictions } = shell.deliver({ rows, ask: noHub, mode: 'final' });
+  return contradictions.map(({ kind, versionIds }) => `${kind} ${versionIds.join(' ')}`);
+}
+
+const FULL = ['a#1 CREATED ->a HUB', 'a#2 REPLACED a>b HUB'];
+
+describe('a chain', () => {
+  it('whose tail comes before its root is told out of order, or by its tail', () => {
+    const shell = new ChainShell(resolve);
+    const first = shell.deliver({ rows: [b] });
+    expect(first.steps).toEqual([]);
+    expect(first.open).toEqual([{ absenceId: null, versionIds: ['b'], waitingFor: ['a'] }]);
+    shell.deliver({ rows: [aReplaced] });
+    expect(told(shell)).toEqual(FULL);
+    expect(shell.currents).toEqual(new Map([['a', 'b']]));
+  });
+
+  it('whose replacement is named but not seen yet is told too early', () => {
+    const shell = shellWith([a]);
+    expect(shell.deliver({ rows: [aReplaced] }).steps).toEqual([]);
+    expect(shell.unsettled()).toEqual(['a']);
+    shell.deliver({ rows: [b] });
+    expect(told(shell)).toEqual(FULL);
+    expect(shell.unsettled()).toEqual([]);
+  });
+
+  it('of which a delta brings only the replacement is not told as a replacement', () => {
+    const shell = shellWith([a]);
+    shell.deliver({ rows: [b], ask: noHub });
+    expect(told(shell)).toEqual(FULL);
+  });
+
+  it('of which a delta brings only the last version begins anywhere but at its oldest version', () => {
+    const shell = new ChainShell(resolve);
+    const hub = new Map([aReplaced, bReplaced].map((one) => [one.id, one]));
+    shell.deliver({ rows: [c], ask: (id) => hub.get(id) ?? null });
+    expect(told(shell)).toEqual([...FULL, 'a#3 REPLACED b>c HUB']);
+  });
+
+  it('replaced twice between two polls skips a step', () => {
+    const shell = shellWith([a], [c, bReplaced, aReplaced]);
+    expect(told(shell)).toEqual([...FULL, 'a#3 REPLACED b>c HUB']);
+  });
+
+  it('created and deleted between two polls goes untold', () => {
+    const shell = shellWith([row('a', { isDeleted: true })]);
+    expect(told(shell)).toEqual(['a#1 CREATED ->a HUB', 'a#2 DELETED ->a HUB']);
+    expect(shell.currents.size).toBe(0);
+  });
+
+  it('replaced and then deleted is told only as deleted', () => {
+    const shell = shellWith([a], [aReplaced, { ...b, isDeleted: true }]);
+    expect(told(shell)).toEqual([...FULL, 'a#3 DELETED ->b HUB']);
+    expect(shell.currents.size).toBe(0);
+  });
+
+  it('with a deleted version in the middle is told as deleted', () => {
+    const shell = shellWith([{ ...aReplaced, isDeleted: true }, b]);
+    expect(told(shell)).toEqual(FULL);
+    expect(kinds([{ ...aReplaced, isDeleted: true }, b])).toEqual(['deleted-and-replaced a']);
+  });
+
+  it('that lives again after its deletion stays deleted', () => {
+    const shell = shellWith([{ ...a, isDeleted: true }], [b], [{ ...b, isDeleted: true }], [b]);
+    expect(told(shell, 2)).toEqual(['a#3 RESTORED a>b HUB', 'a#4 DELETED ->b HUB', 'a#5 RESTORED ->b HUB']);
+  });
+
+  it('whose ancestors left the hub is not named after the oldest id referred to', () => {
+    const shell = shellWith([c, bReplaced]);
+    expect(told(shell)).toEqual(['a#1 CREATED ->b HUB', 'a#2 REPLACED b>c HUB']);
+  });
+
+  it('gets another id, or a step, when an older ancestor turns up late', () => {
+    const shell = shellWith([bReplaced, c]);
+    shell.deliver({ rows: [row('a', { replaces: '0', replacedBy: 'b' }), row('0')], ask: noHub });
+    expect(told(shell)).toHaveLength(2);
+    expect(shell.currents).toEqual(new Map([['a', 'c']]));
+    expect(shell.version('0')?.absenceId).toBe('a');
+  });
+
+  it('that cannot be closed is not published at the end of the pass', () => {
+    const shell = new ChainShell(resolve);
+    const { open } = shell.deliver({ rows: [aReplaced], ask: () => undefined, mode: 'final' });
+    expect(told(shell)).toEqual(['a#1 CREATED ->a HUB']);
+    expect(open).toEqual([{ absenceId: 'a', versionIds: ['a'], waitingFor: ['b'] }]);
+    expect(shell.unsettled()).toEqual([]);
+  });
+});
+
+describe('a removal from the hub', () => {
+  it('of a whole chain goes untold, or is told before all of it is gone', () => {
+    const shell = shellWith([aReplaced, b]);
+    shell.deliver({ vanished: ['b'] });
+    const { left } = shell.deliver({ vanished: ['a'] });
+    shell.deliver({ revisit: shell.unsettled(), mode: 'final' });
+    expect(told(shell, 2)).toEqual(['a#3 DELETED ->b VANISHED']);
+    expect(left).toEqual(['a']);
+    expect(shell.currents.size).toBe(0);
+  });
+
+  it('of the tail deletes the absence though the hub still has an older version', () => {
+    const shell = shellWith([aReplaced, b]);
+    shell.deliver({ vanished: ['b'], mode: 'final' });
+    expect(told(shell, 2)).toEqual(['a#3 REPLACED b>a VANISHED']);
+    expect(kinds([aReplaced], shell)).toEqual(['replacement-gone a b']);
+  });
+
+  it('of a tombstone brings back what was deleted', () => {
+    const shell = shellWith([aReplaced, { ...b, isDeleted: true }]);
+    shell.deliver({ vanished: ['b'], mode: 'final' });
+    expect(told(shell, 3)).toEqual([]);
+    expect(shell.currents.size).toBe(0);
+  });
+
+  it('of an old version changes the absence', () => {
+    const shell = shellWith([aReplaced, bReplaced, c]);
+    shell.deliver({ vanished: ['a'], mode: 'final' });
+    shell.deliver({ vanished: ['b'], mode: 'final' });
+    shell.deliver({ rows: [row('c', { replaces: 'b', replacedBy: 'd' }), row('d', { replaces: 'c' })] });
+    expect(told(shell, 3)).toEqual(['a#4 REPLACED c>d HUB']);
+  });
+
+  it('taken back leaves the absence deleted, or creates another one', () => {
+    const shell = shellWith([aReplaced, b]);
+    shell.deliver({ vanished: ['a', 'b'], mode: 'final' });
+    shell.deliver({ rows: [aReplaced, b] });
+    expect(told(shell, 2)).toEqual(['a#3 DELETED ->b VANISHED', 'a#4 RESTORED ->b HUB']);
+  });
+
+  it('follows from an answer to a question about an ancestor', () => {
+    const shell = shellWith([a]);
+    const input = { rows: [b], gone: ['a'], mode: 'page', sequence: 9 } as const;
+    const versions = new Map([
+      ['a', shell.version('a')],
+      ['b', null],
+    ]);
+    const absences = new Map([
+      ['a', shell.absence('a')],
+      ['b', null],
+    ]);
+    const { steps } = resolve({ ...input, knowledge: { versions, absences } });
+    expect(steps.map(({ operation }) => operation)).toEqual(['REPLACED']);
+  });
+});
+
+describe('contradictory records', () => {
+  it('in a fork make two absences of one, or the wrong branch current', () => {
+    const fork = [aReplaced, b, row('x', { replaces: 'a' })];
+    const shell = shellWith(fork);
+    expect(shell.currents).toEqual(new Map([['a', 'b']]));
+    expect(kinds(fork)).toEqual(['fork a b x']);
+    shell.deliver({ rows: [{ ...b, isDeleted: true }] });
+    expect(told(shell).at(-1)).toBe('a#3 REPLACED b>x HUB');
+  });
+
+  it('in a fork that is decided otherwise later lose a version', () => {
+    const shell = shellWith([a], [row('x', { replaces: 'a' })], [aReplaced, bReplaced, c]);
+    expect(told(shell, 1)).toEqual(['a#2 REPLACED a>x HUB', 'a#3 REPLACED x>b HUB', 'a#4 REPLACED b>c HUB']);
+  });
+
+  it('that refer to themselves are never published', () => {
+    const selfish = [row('a', { replaces: 'a', replacedBy: 'a' })];
+    expect(told(shellWith(selfish))).toEqual(['a#1 CREATED ->a HUB']);
+    expect(kinds(selfish)).toEqual(['self-reference a', 'self-reference a']);
+  });
+
+  it('in a loop are never published, or for ever', () => {
+    const loop = [
+      row('a', { replaces: 'c', replacedBy: 'b' }),
+      bReplaced,
+      row('c', { replaces: 'b', replacedBy: 'a' }),
+    ];
+    const shell = shellWith(loop);
+    expect(told(shell)).toEqual([...FULL, 'a#3 REPLACED b>c HUB']);
+    expect(kinds(loop)).toEqual(['loop a b c']);
+    shell.deliver({ rows: loop, ask: noHub });
+    expect(shell.steps).toHaveLength(3);
+  });
+
+  it("follow a link to another student's record", () => {
+    const rows = [aReplaced, { ...b, studentId: 'another' }];
+    expect(shellWith(rows).currents).toEqual(
+      new Map([
+        ['a', 'a'],
+        ['b', 'b'],
+      ]),
+    );
+    expect(kinds(rows)).toEqual(['other-student a b', 'other-student a b']);
+  });
+
+  it('of two students that refer to the same lost record share an absence', () => {
+    const shell = shellWith([
+      row('x', { replaces: 'lost' }),
+      row('y', { replaces: 'lost', studentId: 'another' }),
+    ]);
+    expect([...shell.currents.values()].sort()).toEqual(['x', 'y']);
+  });
+
+  it('linked by only one of the two are two absences', () => {
+    expect(told(shellWith([a, b]))).toEqual(FULL);
+    expect(told(shellWith([aReplaced, row('b')]))).toEqual(FULL);
+    expect(kinds([a, b])).toEqual(['replaces-only a b']);
+    expect(kinds([aReplaced, row('b')])).toEqual(['replaced-by-only a b']);
+  });
+});
+
+describe('two published absences that turn out to be one', () => {
+  it('both stay, or the younger one wins', () => {
+    const shell = shellWith([a], [row('b')], [aReplaced, row('b')]);
+    expect(told(shell, 2)).toEqual(['a#2 REPLACED a>b HUB', 'b#2 DELETED ->b MERGED into a']);
+    expect(shell.currents).toEqual(new Map([['a', 'b']]));
+    shell.deliver({ rows: [bReplaced, c], ask: noHub });
+    expect(told(shell, 4)).toEqual(['a#3 REPLACED b>c HUB']);
+  });
+
+  it('change the absence that was first when it is the later part', () => {
+    const shell = shellWith([row('b')], [a], [aReplaced]);
+    expect(told(shell, 2)).toEqual(['a#2 DELETED ->a MERGED into b']);
+    expect(shell.currents).toEqual(new Map([['b', 'b']]));
+  });
+
+  it('and fall apart again stay deleted', () => {
+    const shell = shellWith([a], [row('b')], [aReplaced], [a]);
+    expect(told(shell, 4)).toContain('b#3 RESTORED ->b HUB');
+    expect(shell.currents).toEqual(
+      new Map([
+        ['a', 'a'],
+        ['b', 'b'],
+      ]),
+    );
+  });
+});
+
+describe('an absence whose events expired', () => {
+  it('is told again while it stays deleted', () => {
+    const shell = shellWith([
+      { ...aReplaced, isDeleted: false },
+      { ...b, isDeleted: true },
+    ]);
+    shell.forget('a');
+    shell.deliver({ rows: [aReplaced, { ...b, isDeleted: true }] });
+    shell.deliver({ vanished: ['a'], mode: 'final' });
+    expect(told(shell, 3)).toEqual([]);
+  });
+
+  it('is told with its whole past when it lives again', () => {
+    const shell = shellWith([aReplaced, { ...b, isDeleted: true }]);
+    shell.forget('a');
+    shell.deliver({ rows: [row('b', { replaces: 'a', replacedBy: 'c', isDeleted: true }), c] });
+    expect(told(shell, 3)).toEqual(['a#1 CREATED ->c HUB']);
+  });
+});

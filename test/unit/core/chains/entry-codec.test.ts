@@ -1,0 +1,95 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  decodeAbsenceEntry,
+  decodeVersionEntry,
+  encodeAbsenceEntry,
+  encodeVersionEntry,
+} from '../../../../src/core/chains/entry-codec.ts';
+import type { VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+
+const anyId = fc.oneof(
+  fc.uuid(),
+  fc.uuid().map((id) => id.toUpperCase()),
+  fc.string({ unit: 'grapheme' }),
+);
+const idOrNull = fc.option(anyId);
+const entry = fc.record({
+  state: fc.constantFrom('present' as const, 'vanished' as const, 'gone' as const, 'unresolved' as const),
+  replaces: idOrNull,
+  replacedBy: idOrNull,
+  linkedFrom: fc.array(anyId),
+  isDeleted: fc.boolean(),
+  student: fc.nat({ max: 0xffffffff }),
+  absenceId: idOrNull,
+  isSettled: fc.boolean(),
+});
+const [A, B, C] = [1, 2, 3].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`) as [
+  string,
+  string,
+  string,
+];
+const plain: VersionEntry = {
+  state: 'present',
+  replaces: null,
+  replacedBy: null,
+  linkedFrom: [],
+  isDeleted: false,
+  student: 1,
+  absenceId: A,
+  isSettled: true,
+};
+
+describe('entries of the chain index', () => {
+  it('of a version come back changed', () => {
+    fc.assert(
+      fc.property(anyId, entry, fc.constantFrom('other', 'own', 'replaces'), (id, any, absence) => {
+        const absenceId = absence === 'own' ? id : absence === 'replaces' ? any.replaces : any.absenceId;
+        const given = { ...any, absenceId };
+        expect(decodeVersionEntry(id, encodeVersionEntry(id, given))).toEqual(given);
+      }),
+    );
+  });
+
+  it('of an absence come back changed', () => {
+    const absence = fc.record({
+      step: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+      toldVersionId: anyId,
+      isToldDeleted: fc.boolean(),
+      mergedInto: idOrNull,
+      since: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+    });
+    fc.assert(
+      fc.property(anyId, absence, fc.boolean(), (id, any, isOwn) => {
+        const given = isOwn ? { ...any, toldVersionId: id } : any;
+        expect(decodeAbsenceEntry(id, encodeAbsenceEntry(id, given))).toEqual(given);
+      }),
+    );
+  });
+
+  it('take more bytes than promised', () => {
+    const bytes = (id: string, fields: Partial<VersionEntry>): number =>
+      encodeVersionEntry(id, { ...plain, ...fields }).length;
+    expect(bytes(A, {})).toBe(6);
+    expect(bytes(A, { replacedBy: B })).toBe(23);
+    expect(bytes(B, { replaces: A })).toBe(23);
+    expect(bytes(B, { replaces: A, replacedBy: C })).toBe(40);
+    expect(bytes(C, { replaces: B })).toBe(40);
+    expect(bytes(C, { replaces: B, replacedBy: A, absenceId: B.replace('2', '4') })).toBe(57);
+    const told = { step: 1, toldVersionId: A, isToldDeleted: false, mergedInto: null, since: 1_000_000 };
+    expect(encodeAbsenceEntry(A, told)).toHaveLength(5);
+    expect(encodeAbsenceEntry(B, told)).toHaveLength(22);
+  });
+
+  it.each([
+    ['cut short', (bytes: Buffer) => bytes.subarray(0, -1)],
+    ['with more behind', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from([0])])],
+    ['of another format', (bytes: Buffer) => Buffer.concat([Buffer.from([0xf0]), bytes.subarray(1)])],
+    ['of nothing', () => Buffer.alloc(0)],
+  ])('%s are taken for what they are not', (_, spoil) => {
+    expect(() => decodeVersionEntry(B, spoil(encodeVersionEntry(B, { ...plain, replaces: A })))).toThrow(
+      RangeError,
+    );
+  });
+});
