@@ -82,7 +82,8 @@ function versionsToTell(parts: {
     const versions = wasTold ? present.filter(isNew) : present;
     return { versions: withTail(versions, tail), isBackwards: false };
   }
-  const index = path.findIndex(({ id }) => id === before.toldVersionId);
+  // What was merged and lives again tells nothing twice that was told of the other one.
+  const index = before.mergedInto === null ? path.findIndex(({ id }) => id === before.toldVersionId) : -1;
   if (index >= 0) {
     const versions = path.slice(index + 1).filter((node) => node.state === 'present');
     const isSame = versions.length === 0 && before.toldVersionId === tail.id && !before.isToldDeleted;

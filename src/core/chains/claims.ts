@@ -52,8 +52,10 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   for (const node of graph.known.values()) claimAll(node);
   for (const ghosts of graph.ghosts.values()) for (const ghost of ghosts.values()) claimAll(ghost);
   for (const id of graph.cluster.absences) {
-    const told = knowledge.absences.get(id)?.toldVersionId;
-    if (told === undefined) continue;
+    const entry = knowledge.absences.get(id) ?? null;
+    // What was merged comes back by its own id only: nothing else leads from a version to it.
+    if (entry === null || entry.mergedInto !== null) continue;
+    const told = entry.toldVersionId;
     const node = graph.known.get(told);
     if (node !== undefined) claim(node, id, TOLD);
     for (const ghost of graph.ghosts.get(told)?.values() ?? []) claim(ghost, id, TOLD);

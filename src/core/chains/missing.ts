@@ -16,7 +16,8 @@ export interface MissingKnowledge {
 
 /**
  * What to look up: to be called again with what was found until `versions` and `absences` are empty, and `hub` too where
- * the hub is asked. Ends after as many rounds as the longest chain has versions; every id comes at most once.
+ * the hub is asked. Takes at most some more rounds than the longest chain has versions, each for all
+ * chains at once; every id comes at most once.
  */
 export function missing(input: ChainInput): MissingKnowledge {
   const rows = rowsById(input.rows);

@@ -55,6 +55,9 @@ import { changedVersions } from './version-entries.ts';
  * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version
  *    is that gave it its id, else where the version told last is; the other chain is an absence of its own, told by its
  *    tail.
+ * 15. *A lost index* is made again from the records of the versions at the hub and the last event of each absence:
+ *    every version settled, those named by a last event (but for `MERGED`) in its absence, the others in none yet. Ids
+ *    and steps of sound chains go on from there, also if their older versions have left the hub.
  *
  * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
  * chain that is not deleted. What may: ids and numbers of steps, where something was published before a fact came that

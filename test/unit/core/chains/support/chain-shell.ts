@@ -4,7 +4,12 @@ import {
   encodeAbsenceEntry,
   encodeVersionEntry,
 } from '../../../../../src/core/chains/entry-codec.ts';
-import type { AbsenceEntry, ChainRow, VersionEntry } from '../../../../../src/core/chains/knowledge.ts';
+import {
+  studentFingerprint,
+  type AbsenceEntry,
+  type ChainRow,
+  type VersionEntry,
+} from '../../../../../src/core/chains/knowledge.ts';
 import { missing } from '../../../../../src/core/chains/missing.ts';
 import type { Resolution, ResolveInput, ResolveMode } from '../../../../../src/core/chains/resolve.ts';
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
@@ -36,6 +41,7 @@ export class ChainShell {
   readonly #versions = new Map<string, Buffer>();
   readonly #absences = new Map<string, Buffer>();
   #sequence = 0;
+  #isRebuilt = false;
 
   constructor(resolve: Resolve) {
     this.#resolve = resolve;
@@ -77,6 +83,54 @@ export class ChainShell {
   /** As a worker forgets an absence whose events expired. */
   forget(absenceId: string): void {
     this.#absences.delete(absenceId);
+  }
+
+  /**
+   * As a worker whose index was lost: all that the topics still tell after compaction, which are the records of the
+   * versions at the hub and the last event of each absence.
+   */
+  rebuilt(): ChainShell {
+    const shell = new ChainShell(this.#resolve);
+    const rows = this.present().map((id) => this.committed.get(id) as ChainRow);
+    const told = new Map<string, string>();
+    for (const absenceId of this.absenceIds()) {
+      const entry = this.absence(absenceId) as AbsenceEntry;
+      shell.#absences.set(absenceId, encodeAbsenceEntry(absenceId, entry));
+      if (entry.mergedInto === null) told.set(entry.toldVersionId, absenceId);
+    }
+    const known = new Map(rows.map((row) => [row.id, row]));
+    const references = rows.flatMap(({ id, replaces, replacedBy }) =>
+      [replaces, replacedBy].filter((to) => to !== null && to !== id).map((to) => ({ from: id, to })),
+    );
+    const linkedFrom = Map.groupBy(references, ({ to }) => to);
+    for (const id of new Set([...known.keys(), ...references.map(({ to }) => to as string)])) {
+      const row = known.get(id);
+      const others = (linkedFrom.get(id) ?? []).map(({ from }) => from);
+      const entry: VersionEntry = {
+        state: row === undefined ? 'gone' : 'present',
+        replaces: row?.replaces ?? null,
+        replacedBy: row?.replacedBy ?? null,
+        linkedFrom: [...new Set(others)]
+          .filter((other) => other !== row?.replaces && other !== row?.replacedBy)
+          .sort(),
+        isDeleted: row?.isDeleted ?? false,
+        student: row === undefined ? 0 : studentFingerprint(row.studentId),
+        absenceId: row === undefined ? null : (told.get(id) ?? null),
+        isSettled: true,
+      };
+      shell.#versions.set(id, encodeVersionEntry(id, entry));
+    }
+    for (const row of rows) shell.committed.set(row.id, row);
+    for (const [absenceId, versionId] of this.currents) shell.currents.set(absenceId, versionId);
+    shell.steps.push(...this.steps);
+    shell.#sequence = this.#sequence;
+    shell.#isRebuilt = true;
+    return shell;
+  }
+
+  /** The index may still learn from unchanged rows to which absence they belong. */
+  get isRebuilt(): boolean {
+    return this.#isRebuilt;
   }
 
   /** Ids of versions at the hub, as far as is known. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/knowledge.ts';
 import { ChainShell, type Ask, type Resolve } from './chain-shell.ts';
 import { LivingHub } from './living-hub.ts';
 import { currentVersions } from './oracle.ts';
@@ -23,7 +23,10 @@ const ORDERLY = [
   'delta',
   'restart',
   'full',
+  'rebuild',
 ] as const;
+
+export type World = 'orderly' | 'contradictory';
 
 export interface Command {
   readonly kind: (typeof ORDERLY)[number] | 'tamper' | 'replaceOneSided';
@@ -32,7 +35,7 @@ export interface Command {
 }
 
 /** Chains as spec 3 has them, or with anything in them. */
-export function histories(world: 'orderly' | 'contradictory', maxLength: number): fc.Arbitrary<Command[]> {
+export function histories(world: World, maxLength: number): fc.Arbitrary<Command[]> {
   const kinds: readonly Command['kind'][] =
     world === 'orderly' ? ORDERLY : [...ORDERLY, 'tamper', 'tamper', 'tamper', 'replaceOneSided'];
   return fc.array(
@@ -46,15 +49,15 @@ export function histories(world: 'orderly' | 'contradictory', maxLength: number)
 }
 
 /** Runs a history and checks at every full pass, and at the end. @throws Error for what must not be */
-export function check(
-  world: 'orderly' | 'contradictory',
-  commands: readonly Command[],
-  resolve: Resolve,
-): void {
+export function check(world: World, commands: readonly Command[], resolve: Resolve): void {
   const hub = new LivingHub();
-  const shell = new ChainShell(resolve);
+  let shell = new ChainShell(resolve);
   for (const command of commands) {
-    if (command.kind === 'delta') delta(hub, shell, command);
+    if (command.kind === 'rebuild') {
+      // Of the whole of a chain, and of contradictions, the topics tell less than the index.
+      settleAndCheck({ world, hub, shell, choice: command.choice });
+      if (world === 'orderly') shell = shell.rebuilt();
+    } else if (command.kind === 'delta') delta(hub, shell, command);
     else if (command.kind === 'restart') fullPass(hub, shell, command);
     else if (command.kind === 'full') settleAndCheck({ world, hub, shell, choice: command.choice });
     else change(hub, command, (id) => shell.committed.has(id));
@@ -112,12 +115,7 @@ function fullPass(hub: LivingHub, shell: ChainShell, options: { choice: number; 
   hub.dirty.clear();
 }
 
-function settleAndCheck(parts: {
-  world: 'orderly' | 'contradictory';
-  hub: LivingHub;
-  shell: ChainShell;
-  choice: number;
-}): void {
+function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell; choice: number }): void {
   const { hub, shell } = parts;
   fullPass(hub, shell, { choice: parts.choice, crash: false });
   const rows = [...hub.rows.values()];
@@ -140,7 +138,7 @@ function settleAndCheck(parts: {
     );
   }
   if (parts.world === 'orderly') checkTold(hub, shell, believed);
-  checkQuiet(rows, shell, askOf(hub));
+  checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
 }
 
 /** Each version of a chain that was never tampered with is told once, in order, under the id of the first. */
@@ -174,13 +172,30 @@ function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeo
 }
 
 /** Nothing that comes again, alone or all together, is told or stored again. */
-function checkQuiet(rows: readonly ChainRow[], shell: ChainShell, ask: Ask): void {
+function checkQuiet(parts: { world: World; rows: readonly ChainRow[]; shell: ChainShell; ask: Ask }): void {
+  const { rows, shell } = parts;
   for (const again of [rows, ...rows.slice(0, 3).map((one) => [one])]) {
-    const outcome = shell.deliver({ rows: again, ask, crash: true });
+    const outcome = shell.deliver({ rows: again, ask: parts.ask, crash: true });
     same('steps of unchanged rows', outcome.steps, []);
-    same('index changes of unchanged rows', [...outcome.versions], []);
-    same('absence changes of unchanged rows', [...outcome.absences], []);
+    // To which absence versions belong that were never told, or whose absence fell apart while deleted, and that a
+    // deleted absence is part of another one, may be found out later than from the rows that made it so: nobody is
+    // told of that.
+    const isLoose = parts.world === 'contradictory' || shell.isRebuilt;
+    const absences = [...outcome.absences].filter(([id, after]) => {
+      const before = shell.absence(id);
+      return !isLoose || before?.step !== after.step || !before.isToldDeleted || !after.isToldDeleted;
+    });
+    same('absence changes of unchanged rows', absences, []);
+    const stored = [...outcome.versions].filter(([id, after]) => {
+      const before = shell.version(id);
+      return !isLoose || after === null || !isSameEntry({ ...after, absenceId: null }, before);
+    });
+    same('index changes of unchanged rows', stored, []);
   }
+}
+
+function isSameEntry(one: VersionEntry, other: VersionEntry | null): boolean {
+  return other !== null && JSON.stringify(one) === JSON.stringify({ ...one, ...other, absenceId: null });
 }
 
 function byId([one]: readonly [string, string], [other]: readonly [string, string]): number {
