@@ -13,7 +13,7 @@ function invalid(where: string, what: string): HubError {
 
 /**
  * The list in a collection's body: under `envelope`, else the only array there is, else the body itself.
- * Null when the body has no list, which says nothing about what the hub holds (facts: the collection
+ * Null when the body has no list, which says nothing about what the hub holds (OneRoster 1.2: the collection
  * property is optional in the standard's schema). Throws HUB_BODY_INVALID when it is no collection at all.
  */
 export function listIn(

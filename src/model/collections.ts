@@ -42,7 +42,7 @@ export interface Collection {
   readonly name: CollectionName;
   /** Path below the base URL; `{id}` stands for the parent's id in nested collections. */
   readonly path: string;
-  /** Property of the response body that holds the list (facts: OneRoster 1.2 envelopes). */
+  /** Property of the response body that holds the list (OneRoster 1.2 envelopes). */
   readonly envelope: string;
   /** False where the hub takes only `limit` and `offset` (spec 4.1): then no delta either. */
   readonly keyset: boolean;

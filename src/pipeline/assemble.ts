@@ -33,7 +33,7 @@ import {
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
-import type { RejectValue } from './collection-writer.ts';
+import type { RejectValue } from './pending-transaction.ts';
 import type { PipelineEvent } from './events.ts';
 import { sleep, type TenantCollection, type TenantParts } from './tenant.ts';
 

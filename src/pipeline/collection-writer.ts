@@ -1,16 +1,13 @@
-import { changeHeaders } from '../core/cloud-events.ts';
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
-import type { RowReader } from '../core/reading.ts';
-import type { SeenKeys } from '../core/seen-keys.ts';
-import type { CollectionName } from '../model/collections.ts';
-import { compositeKey } from '../model/keys.ts';
 import type { LastCompleteFull, Offsets, Progress } from '../model/progress.ts';
-import type { Committed, OutgoingRecord, Transaction } from '../publisher/log.ts';
-import type { CollectionIndex, IndexArea, IndexChange } from '../state/index-store.ts';
+import type { Committed, Transaction } from '../publisher/log.ts';
+import type { CollectionIndex, IndexArea } from '../state/index-store.ts';
+import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
 import { Mutex } from './mutex.ts';
 import type { PassStats } from './pass-stats.ts';
+import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 
-/** Enough to make a transaction's fixed cost small (facts: 55–70k rows/s at 5,000), little enough to hold in memory. */
+/** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
 const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
@@ -18,16 +15,10 @@ const MAX_UNSEEN_KEYS = 100_000;
 /** When the list of what was published lately is swept. */
 const SWEEP_AT_KEYS = 20_000;
 
-export interface WriterParts {
-  readonly tenantId: string;
-  readonly collection: CollectionName;
-  readonly reader: Pick<RowReader, 'encode'>;
-  readonly encodeReject: (value: RejectValue) => Buffer;
+export interface WriterParts extends RenderParts {
   readonly index: CollectionIndex;
   /** One transaction at a time for the whole tenant. */
   readonly commit: (transaction: Transaction) => Promise<Committed>;
-  readonly now: () => number;
-  readonly randomId: () => string;
 }
 
 /** Where the log and the index stand when the writer begins. */
@@ -39,28 +30,6 @@ export interface WriterStart {
   readonly offsets: Offsets;
   readonly knownRows: number;
   readonly knownRejects: number;
-}
-
-/** Value of a record in `rejects` (avro/rejects.avsc). */
-export interface RejectValue {
-  readonly collection: string;
-  readonly sourcedId: string | null;
-  readonly reason: string;
-  readonly row: string | null;
-  /** ms since the epoch */
-  readonly firstSeenAt: number;
-}
-
-/** What a pass tells the writer to watch for it while it runs. */
-export interface ActivePass {
-  readonly stats: PassStats;
-  /** Keys that a full pass has met; null for a delta. */
-  readonly seen: SeenKeys | null;
-  /** Keys that other passes met since it began: no candidates for deletion either. */
-  readonly seenByOthers: SeenKeys | null;
-  readonly seenRejects: SeenKeys | null;
-  /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
-  stamp: number;
 }
 
 export interface UnseenKeys {
@@ -85,26 +54,22 @@ export class CollectionWriter {
   readonly #mutex = new Mutex();
   readonly #passes = new Set<ActivePass>();
   readonly #publishedAt = new Map<string, number>();
-  readonly #overlay: Record<IndexArea, Map<string, Buffer | null>> = { rows: new Map(), rejects: new Map() };
   #stamp = 0;
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
   #progress: Progress | null;
   #indexed: string;
-  #records: OutgoingRecord[] = [];
-  #changes: IndexChange[] = [];
-  #pendingBytes = 0;
-  #transactionId: string;
   #known: Record<IndexArea, number>;
+  #pending: PendingTransaction;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
     this.#progress = start.progress;
     this.#offsetsAtStart = start.offsets;
     this.#indexed = start.indexed;
+    this.#pending = new PendingTransaction(parts);
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
-    this.#transactionId = parts.randomId();
   }
 
   get progress(): Progress | null {
@@ -120,11 +85,11 @@ export class CollectionWriter {
   }
 
   get hasPending(): boolean {
-    return this.#records.length > 0;
+    return this.#pending.size > 0;
   }
 
   get isFull(): boolean {
-    return this.#records.length >= MAX_PENDING_RECORDS || this.#pendingBytes >= MAX_PENDING_BYTES;
+    return this.#pending.size >= MAX_PENDING_RECORDS || this.#pending.bytes >= MAX_PENDING_BYTES;
   }
 
   /** To be taken when a page's request is sent; comes back with the page. */
@@ -148,6 +113,7 @@ export class CollectionWriter {
   publish(pass: ActivePass, readings: readonly KeyedReading[]): Promise<PageTally> {
     return this.#run(() => this.#decide(pass, { readings, stamp: this.#stamp }, new Set()));
   }
+
   /** Removals that a pass has settled on, but for keys met since (invariant 3). */
   async remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_PENDING_RECORDS) {
@@ -213,10 +179,10 @@ export class CollectionWriter {
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
   flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
-      if (this.#records.length === 0 && completion === null) return;
-      const changes = this.#changes;
+      if (this.#pending.size === 0 && completion === null) return;
+      const { records, changes } = this.#pending;
       const { progress, committedAtMs } = await this.#parts.commit({
-        records: this.#records,
+        records,
         progress: this.#nextProgress(pass, completion),
       });
       await this.#parts.index.apply(
@@ -231,7 +197,7 @@ export class CollectionWriter {
       );
       this.#indexed = progress.transactionId;
       this.#progress = progress;
-      this.#startTransaction();
+      this.#pending = new PendingTransaction(this.#parts);
     });
   }
 
@@ -249,7 +215,7 @@ export class CollectionWriter {
           page.readings.map(({ rejectKey }) => rejectKey),
         )
       : null;
-    this.#markSeen(pass, page.readings);
+    markSeen(this.#passes, pass, page.readings);
     // A row that stands twice in a page is not older than itself.
     const before = this.#stamp;
     const isOvertakenBy = (publishedAt: number): boolean => publishedAt > page.stamp && publishedAt <= before;
@@ -279,15 +245,6 @@ export class CollectionWriter {
     });
   }
 
-  #startTransaction(): void {
-    this.#records = [];
-    this.#changes = [];
-    this.#pendingBytes = 0;
-    this.#overlay.rows.clear();
-    this.#overlay.rejects.clear();
-    this.#transactionId = this.#parts.randomId();
-  }
-
   #nextProgress(pass: ActivePass, completion: PassCompletion | 'incomplete' | null): Progress {
     const { stats } = pass;
     const before = this.#progress;
@@ -296,7 +253,7 @@ export class CollectionWriter {
     return {
       collection: this.#parts.collection,
       sequence: (before?.sequence ?? 0) + 1,
-      transactionId: this.#transactionId,
+      transactionId: this.#pending.transactionId,
       passId: stats.passId,
       mode: stats.mode,
       complete: done !== null,
@@ -319,45 +276,11 @@ export class CollectionWriter {
   }
 
   #note(change: Change): void {
-    const { topic, body, hash, modifiedAtMs } = this.#render(change);
-    this.#records.push({
-      topic,
-      key: change.area === 'rows' ? change.key : compositeKey(this.#parts.collection, change.key),
-      body,
-      headers: changeHeaders({
-        tenantId: this.#parts.tenantId,
-        topic,
-        id: `${this.#transactionId}-${this.#records.length}`,
-        kind: change.kind,
-        modifiedAtMs,
-        hash,
-      }),
-    });
-    this.#pendingBytes += body?.length ?? 0;
-    this.#changes.push({ area: change.area, key: change.key, hash });
-    this.#overlay[change.area].set(change.key, hash);
+    this.#pending.note(change);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
     this.#stamp += 1;
     this.#publishedAt.set(change.key, this.#stamp);
-  }
-
-  #render(change: Change): {
-    topic: OutgoingRecord['topic'];
-    body: Buffer | null;
-    hash: Buffer | null;
-    modifiedAtMs: number | null;
-  } {
-    const { collection, reader, encodeReject, now } = this.#parts;
-    const topic = change.area === 'rows' ? collection : 'rejects';
-    if (change.kind === 'deleted') return { topic, body: null, hash: null, modifiedAtMs: null };
-    if (change.area === 'rows') {
-      const { row } = change;
-      return { topic, body: reader.encode(row.value), hash: row.hash, modifiedAtMs: row.modifiedAtMs };
-    }
-    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
-    const body = encodeReject({ collection, sourcedId, reason, row: text, firstSeenAt: now() });
-    return { topic, body, hash, modifiedAtMs };
   }
 
   async #lookUp(area: IndexArea, keys: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>> {
@@ -367,20 +290,8 @@ export class CollectionWriter {
   }
 
   #knownHash(area: IndexArea, key: string, indexed: ReadonlyMap<string, Buffer | null>): Buffer | null {
-    const pending = this.#overlay[area].get(key);
+    const pending = this.#pending.hashOf(area, key);
     return pending === undefined ? (indexed.get(key) ?? null) : pending;
-  }
-
-  /** A row that any pass meets is present for all of them; so is an unreadable one (design, "Deletions"). */
-  #markSeen(pass: ActivePass, readings: readonly KeyedReading[]): void {
-    for (const active of this.#passes) {
-      const seen = active === pass ? active.seen : active.seenByOthers;
-      if (seen === null) continue;
-      for (const { key, rejectKey, reading } of readings) {
-        if (key !== null) seen.add(key);
-        if (reading.kind === 'reject') active.seenRejects?.add(rejectKey);
-      }
-    }
   }
 
   #sweepPublished(): void {
@@ -388,20 +299,6 @@ export class CollectionWriter {
     const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
     for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
   }
-}
-
-/** Keys that a full pass met on an earlier page: what a hub lists twice is decided by its first place. */
-function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]): ReadonlySet<string> {
-  const met = new Set<string>();
-  if (seen === null) return met;
-  for (const { key } of readings) if (key !== null && seen.has(key)) met.add(key);
-  return met;
-}
-
-/** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */
-export function hasMet(pass: ActivePass, area: IndexArea, key: string): boolean {
-  if (area === 'rejects') return pass.seenRejects?.has(key) === true;
-  return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
 }
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {

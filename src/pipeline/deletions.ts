@@ -2,7 +2,8 @@ import type { Completeness } from '../core/completeness.ts';
 import { triageCandidates } from '../core/deletion-guard.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { RollcallError, describeError } from '../errors.ts';
-import { hasMet, type ActivePass, type UnseenKeys } from './collection-writer.ts';
+import type { UnseenKeys } from './collection-writer.ts';
+import { hasMet, type ActivePass } from './active-pass.ts';
 import { countWithheld, holdBack, release, withhold, type DeletionParts } from './withholding.ts';
 
 /** More candidates than this are not asked for one by one; they must be missing from two passes (design). */

@@ -3,7 +3,7 @@ import type { KeyedReading } from '../core/page-decision.ts';
 import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
 import type { WalkEnd } from '../hub/hub.ts';
-import type { ActivePass } from './collection-writer.ts';
+import type { ActivePass } from './active-pass.ts';
 import type { PassParts, SourcePage, SourceWalk } from './pass.ts';
 
 /** What reading all of a collection, or all that changed, came to; the rows are with the writer. */

@@ -63,7 +63,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
   });
 }
 
-/** What any failure inside a transaction means: nothing is known of its outcome (facts: ambiguous commits). */
+/** What any failure inside a transaction means: nothing is known of its outcome. */
 export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const failure = innermost(error);
   const detail = failure.type ?? failure.message;

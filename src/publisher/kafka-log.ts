@@ -1,4 +1,4 @@
-import type { Admin, Kafka, KafkaMessage, Producer, RecordMetadata } from 'kafkajs';
+import type { Admin, Kafka, KafkaMessage, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { withOffsets, type Offsets, type Progress } from '../model/progress.ts';
@@ -6,6 +6,7 @@ import { partitionName, topicName } from '../model/topics.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
+import { LostRecords, withLastOffsets } from './written-offsets.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type {
   Committed,
@@ -315,7 +316,10 @@ class KafkaLog implements TenantLog {
     this.#adminConnected = false;
   }
 
-  /** A producer whose send or commit was rejected must never be used again (facts: acknowledged and lost). */
+  /**
+   * A producer whose send or commit was rejected must never be used again: kafkajs rolls its sequence back, and if the
+   * broker had taken the batch after all, the next one of that size passes for a repetition and is lost.
+   */
   async #discardProducer(): Promise<void> {
     const producer = this.#producer;
     this.#producer = null;
@@ -348,46 +352,6 @@ class KafkaLog implements TenantLog {
     if (id === undefined) throw new Error(`no schema was registered for ${suffix}`);
     return id;
   }
-}
-
-/** A partition that begins anew: its topic was deleted and created again under us. */
-class LostRecords extends Error {
-  readonly topic: string;
-
-  constructor(topic: string) {
-    super(`${topic} has lost what was written to it`);
-    this.topic = topic;
-  }
-}
-
-/**
- * Adds the last offsets of a send. Each partition must have been written exactly once: kafkajs, meeting a change of
- * leader amid a send, may write a partition's batch to both brokers.
- */
-function withLastOffsets(
-  offsets: Offsets,
-  sent: readonly { topic: string; messages: readonly { partition?: number }[] }[],
-  written: readonly RecordMetadata[],
-): Offsets {
-  const counts = new Map<string, number>();
-  for (const { topic, messages } of sent) {
-    for (const { partition = 0 } of messages) {
-      const name = partitionName(topic, partition);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-  }
-  const result: Record<string, number> = { ...offsets };
-  for (const { topicName: topic, partition, baseOffset } of written) {
-    const name = partitionName(topic, partition);
-    const count = counts.get(name);
-    if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
-    counts.delete(name);
-    // A topic that was recreated counts from 0 again; committed, that would pass for a continuation.
-    if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
-    result[name] = Number(baseOffset) + count - 1;
-  }
-  if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);
-  return result;
 }
 
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {

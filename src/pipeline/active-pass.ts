@@ -1,0 +1,46 @@
+import type { KeyedReading } from '../core/page-decision.ts';
+import type { SeenKeys } from '../core/seen-keys.ts';
+import type { IndexArea } from '../state/index-store.ts';
+import type { PassStats } from './pass-stats.ts';
+
+/** What a pass tells the writer to watch for it while it runs. */
+export interface ActivePass {
+  readonly stats: PassStats;
+  /** Keys that a full pass has met; null for a delta. */
+  readonly seen: SeenKeys | null;
+  /** Keys that other passes met since it began: no candidates for deletion either. */
+  readonly seenByOthers: SeenKeys | null;
+  readonly seenRejects: SeenKeys | null;
+  /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
+  stamp: number;
+}
+
+/** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */
+export function hasMet(pass: ActivePass, area: IndexArea, key: string): boolean {
+  if (area === 'rejects') return pass.seenRejects?.has(key) === true;
+  return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
+}
+
+/** Keys that a full pass met on an earlier page: what a hub lists twice is decided by its first place. */
+export function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]): ReadonlySet<string> {
+  const met = new Set<string>();
+  if (seen === null) return met;
+  for (const { key } of readings) if (key !== null && seen.has(key)) met.add(key);
+  return met;
+}
+
+/** A row that any pass meets is present for all of them; so is an unreadable one (design, "Deletions"). */
+export function markSeen(
+  passes: Iterable<ActivePass>,
+  pass: ActivePass,
+  readings: readonly KeyedReading[],
+): void {
+  for (const active of passes) {
+    const seen = active === pass ? active.seen : active.seenByOthers;
+    if (seen === null) continue;
+    for (const { key, rejectKey, reading } of readings) {
+      if (key !== null) seen.add(key);
+      if (reading.kind === 'reject') active.seenRejects?.add(rejectKey);
+    }
+  }
+}

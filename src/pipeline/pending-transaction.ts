@@ -1,0 +1,93 @@
+import { changeHeaders } from '../core/cloud-events.ts';
+import type { Change } from '../core/page-decision.ts';
+import type { RowReader } from '../core/reading.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { compositeKey } from '../model/keys.ts';
+import type { OutgoingRecord } from '../publisher/log.ts';
+import type { IndexArea, IndexChange } from '../state/index-store.ts';
+
+/** Value of a record in `rejects` (avro/rejects.avsc). */
+export interface RejectValue {
+  readonly collection: string;
+  readonly sourcedId: string | null;
+  readonly reason: string;
+  readonly row: string | null;
+  /** ms since the epoch */
+  readonly firstSeenAt: number;
+}
+
+export interface RenderParts {
+  readonly tenantId: string;
+  readonly collection: CollectionName;
+  readonly reader: Pick<RowReader, 'encode'>;
+  readonly encodeReject: (value: RejectValue) => Buffer;
+  readonly now: () => number;
+  readonly randomId: () => string;
+}
+
+/** What is about to be committed together: the records, and what they will mean to the index. */
+export class PendingTransaction {
+  readonly transactionId: string;
+  readonly records: OutgoingRecord[] = [];
+  readonly changes: IndexChange[] = [];
+  readonly #parts: RenderParts;
+  readonly #hashes: Record<IndexArea, Map<string, Buffer | null>> = { rows: new Map(), rejects: new Map() };
+  #bytes = 0;
+
+  constructor(parts: RenderParts) {
+    this.#parts = parts;
+    this.transactionId = parts.randomId();
+  }
+
+  get size(): number {
+    return this.records.length;
+  }
+
+  /** Of the values, without keys and headers. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The hash that a key will have; null: removed; undefined: nothing of it is about to be committed. */
+  hashOf(area: IndexArea, key: string): Buffer | null | undefined {
+    return this.#hashes[area].get(key);
+  }
+
+  note(change: Change): void {
+    const { topic, body, hash, modifiedAtMs } = this.#render(change);
+    this.records.push({
+      topic,
+      key: change.area === 'rows' ? change.key : compositeKey(this.#parts.collection, change.key),
+      body,
+      headers: changeHeaders({
+        tenantId: this.#parts.tenantId,
+        topic,
+        id: `${this.transactionId}-${this.records.length}`,
+        kind: change.kind,
+        modifiedAtMs,
+        hash,
+      }),
+    });
+    this.#bytes += body?.length ?? 0;
+    this.changes.push({ area: change.area, key: change.key, hash });
+    this.#hashes[change.area].set(change.key, hash);
+  }
+
+  #render(change: Change): {
+    topic: OutgoingRecord['topic'];
+    body: Buffer | null;
+    hash: Buffer | null;
+    modifiedAtMs: number | null;
+  } {
+    const { collection, reader, encodeReject, now } = this.#parts;
+    const topic = change.area === 'rows' ? collection : 'rejects';
+    if (change.kind === 'deleted') return { topic, body: null, hash: null, modifiedAtMs: null };
+    if (change.area === 'rows') {
+      const { row } = change;
+      return { topic, body: reader.encode(row.value), hash: row.hash, modifiedAtMs: row.modifiedAtMs };
+    }
+    const { sourcedId, reason, text, hash, modifiedAtMs } = change.reject;
+    const body = encodeReject({ collection, sourcedId, reason, row: text, firstSeenAt: now() });
+    return { topic, body, hash, modifiedAtMs };
+  }
+}

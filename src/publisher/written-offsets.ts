@@ -1,0 +1,43 @@
+import type { RecordMetadata } from 'kafkajs';
+import type { Offsets } from '../model/progress.ts';
+import { partitionName } from '../model/topics.ts';
+
+/** A partition that begins anew: its topic was deleted and created again under us. */
+export class LostRecords extends Error {
+  readonly topic: string;
+
+  constructor(topic: string) {
+    super(`${topic} has lost what was written to it`);
+    this.topic = topic;
+  }
+}
+
+/**
+ * Adds the last offsets of a send. Each partition must have been written exactly once: kafkajs, meeting a change of
+ * leader amid a send, may write a partition's batch to both brokers.
+ */
+export function withLastOffsets(
+  offsets: Offsets,
+  sent: readonly { topic: string; messages: readonly { partition?: number }[] }[],
+  written: readonly RecordMetadata[],
+): Offsets {
+  const counts = new Map<string, number>();
+  for (const { topic, messages } of sent) {
+    for (const { partition = 0 } of messages) {
+      const name = partitionName(topic, partition);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  const result: Record<string, number> = { ...offsets };
+  for (const { topicName: topic, partition, baseOffset } of written) {
+    const name = partitionName(topic, partition);
+    const count = counts.get(name);
+    if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
+    counts.delete(name);
+    // A topic that was recreated counts from 0 again; committed, that would pass for a continuation.
+    if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
+    result[name] = Number(baseOffset) + count - 1;
+  }
+  if (counts.size > 0) throw new Error(`no answer for ${[...counts.keys()].join(', ')}`);
+  return result;
+}
