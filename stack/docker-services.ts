@@ -47,7 +47,7 @@ export async function startComposeServices({
   };
   const args = [...compose, 'up', '--detach', '--wait', ...wanted];
   try {
-    const { code, output } = await runCommand('docker', args, { env, signal });
+    const { code, output } = await runCommand('docker', args, { env, signal, onOutput: sayPulls(say) });
     if (code !== 0)
       throw new StackError(
         `docker compose could not start ${wanted.join(', ')} (exit ${code}):\n${output.trim()}`,
@@ -57,6 +57,14 @@ export async function startComposeServices({
     throw error;
   }
   return { addresses, processes: {}, stop };
+}
+
+/** The first time, images come from the network, which takes minutes: says which. */
+function sayPulls(say: (line: string) => void): (chunk: string) => void {
+  return (chunk) => {
+    for (const [, what, state] of chunk.matchAll(/^ *(?:Image )?(\S+) (Pulling|Pulled) *$/gm))
+      say(state === 'Pulling' ? `downloading the image of ${what}` : `has the image of ${what}`);
+  };
 }
 
 /** Starts services of docker-compose.yml through testcontainers, whose own container cleans up after this process. */

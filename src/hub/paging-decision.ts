@@ -92,7 +92,9 @@ function repeatsItself(state: WalkState, page: PageFacts): boolean {
 function saysMore(state: WalkState, page: PageFacts): boolean {
   const afterCursor = state.mode === 'sourced-id-filter' && state.cursor !== null;
   const soFar = afterCursor ? page.rowCount : state.rowsInMode + page.rowCount;
-  if (page.rowCount >= page.limit) return page.total !== soFar;
+  // A total that moves may be one of rows left, and agree by chance.
+  const isSteady = afterCursor || state.pagesInMode === 0 || page.total === state.firstTotal;
+  if (page.rowCount >= page.limit) return !isSteady || page.total !== soFar;
   return page.total !== null && page.total > soFar;
 }
 

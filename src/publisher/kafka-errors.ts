@@ -1,5 +1,7 @@
 import { RollcallError } from '../errors.ts';
 
+const MAX_CAUSES = 5;
+
 interface KafkaFailure {
   readonly name: string;
   readonly message: string;
@@ -10,12 +12,22 @@ interface KafkaFailure {
 /** The innermost failure: kafkajs wraps what it retried in KafkaJSNumberOfRetriesExceeded. */
 export function innermost(error: unknown): KafkaFailure {
   let current = error as KafkaFailure;
-  for (let depth = 0; depth < 5; depth += 1) {
+  for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
     const cause = current?.cause as KafkaFailure | undefined;
     if (cause === undefined || cause === null || typeof cause !== 'object') break;
     current = cause;
   }
   return current ?? { name: 'Error', message: String(error) };
+}
+
+/** One of our own errors, thrown while kafkajs handed over what it had read; null when there is none. */
+function ownErrorIn(error: unknown): RollcallError | null {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    if (current instanceof RollcallError) return current;
+    current = current.cause;
+  }
+  return null;
 }
 
 const AUTHORISATION_TYPES = new Set([
@@ -30,7 +42,8 @@ const AUTHORISATION_TYPES = new Set([
  * Decided by kafkajs' error names and protocol types, never by message text.
  */
 export function kafkaError(error: unknown, doing: string): RollcallError {
-  if (error instanceof RollcallError) return error;
+  const own = ownErrorIn(error);
+  if (own !== null) return own;
   const failure = innermost(error);
   if (failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED') {
     return new RollcallError('KAFKA_REFUSED', `Kafka refused the credentials while ${doing}`, {

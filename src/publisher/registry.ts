@@ -21,7 +21,7 @@ export interface Registry {
   register(subject: string, schema: object): Promise<number>;
   /** Throws like {@link Registry.register} where registering would fail; registers nothing. */
   ping(): Promise<void>;
-  /** Decodes a framed value with the schema it names. */
+  /** Decodes a framed value with the schema it names. Throws `REGISTRY_…`. */
   decode(framed: Buffer): Promise<unknown>;
 }
 
@@ -96,7 +96,13 @@ export function createRegistry(connection: RegistryConnection): Registry {
         throw registryError(error, { url, subject: 'the list of subjects' });
       }
     },
-    decode: (framed) => client.decode(framed),
+    async decode(framed) {
+      try {
+        return (await client.decode(framed)) as unknown;
+      } catch (error) {
+        throw decodingError(error, url);
+      }
+    },
   };
 }
 
@@ -135,6 +141,37 @@ function statusError(status: number, { url, subject }: { url: string; subject: s
       remedy: 'If it goes on, look at the registry.',
     },
   );
+}
+
+const LOST_SCHEMAS =
+  'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.';
+
+/** Without a cause: a decoder's message may quote what it read. */
+function decodingError(error: unknown, url: string): RollcallError {
+  const { status } = error as { status?: unknown };
+  if (status === 404) {
+    return new RollcallError(
+      'REGISTRY_REFUSED',
+      `The registry at ${url} knows no schema of the id that a record names`,
+      {
+        remedy: LOST_SCHEMAS,
+      },
+    );
+  }
+  const isDecoder = error instanceof Error && typeof status !== 'number' && !isNetworkError(error);
+  if (!isDecoder) return registryError(error, { url, subject: 'a schema by its id' });
+  return new RollcallError(
+    'REGISTRY_REFUSED',
+    `The schema that the registry at ${url} gives for a record does not fit it`,
+    {
+      remedy:
+        'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.',
+    },
+  );
+}
+
+function isNetworkError(error: Error): boolean {
+  return 'code' in error || error.message.includes('connect');
 }
 
 /** The registry client's errors carry an HTTP status where the registry answered at all. */
