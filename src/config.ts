@@ -80,6 +80,11 @@ export function enabledCollections(tenant: TenantConfig): Collection[] {
   return COLLECTIONS.filter((name) => tenant.collections[name].enabled).map((name) => collectionNamed(name));
 }
 
+/** Those of them that have passes of their own: the others follow from their rows. */
+export function passCollections(tenant: TenantConfig): Collection[] {
+  return enabledCollections(tenant).filter(({ derivedFrom }) => derivedFrom === null);
+}
+
 /** Partitions that a topic is created with. */
 export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { enabledCollections, type TenantConfig } from '../config.ts';
-import { planCatchUp } from '../core/catch-up-plan.ts';
+import { passCollections, type TenantConfig } from '../config.ts';
+import { hasLostRecords, planCatchUp } from '../core/catch-up-plan.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import type { CollectionName } from '../model/collections.ts';
+import { isChainCollection, type CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
@@ -70,7 +70,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   await withAssembly(config, async (assembly) => {
     const indexes: IndexFacts[] = [];
     for (const tenant of tenants) {
-      for (const { name } of enabledCollections(tenant)) {
+      for (const { name } of passCollections(tenant)) {
         if (only === null || only === name) indexes.push(await readIndex(assembly, tenant.id, name));
       }
     }
@@ -83,7 +83,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
 
 function refuseIfNotMirrored(tenants: readonly TenantConfig[], only: CollectionName | null): void {
   if (only === null) return;
-  if (tenants.some((tenant) => enabledCollections(tenant).some(({ name }) => name === only))) return;
+  if (tenants.some((tenant) => passCollections(tenant).some(({ name }) => name === only))) return;
   throw new RollcallError('USAGE_INVALID', `${only} is not mirrored`, {
     remedy: 'Enable it under tenants.collections, or name another collection.',
   });
@@ -119,7 +119,12 @@ async function readLog(
       const nextOffsets: Record<string, number> = {};
       const firstOffsets: Record<string, number> = {};
       for (const topic of tenants.flatMap(({ id }) => assembly.tenant(id).topics)) {
-        const isWanted = only === null || topic.suffix === only || topic.suffix === 'rejects';
+        // Chains are indexed with the versions that they follow from.
+        const isWanted =
+          only === null ||
+          topic.suffix === only ||
+          topic.suffix === 'rejects' ||
+          isChainCollection(topic.suffix);
         if (!isWanted || !existing.has(topic.name)) continue;
         for (const { partition, low, high } of await fetchOffsets(admin, topic.name)) {
           firstOffsets[partitionName(topic.name, partition)] = low;
@@ -156,14 +161,15 @@ function besideTheLog(index: IndexFacts, log: LogFacts): CollectionState {
   const { position } = index;
   const known = log.progress.get(index.tenant) ?? null;
   const progress = known?.progress.get(index.collection) ?? null;
-  const plan = planCatchUp({
-    progress,
-    index: position,
-    transactionIds: known?.transactionIds ?? new Set(),
-    nextOffsets: log.nextOffsets,
-    firstOffsets: log.firstOffsets,
-    nowMs: Date.now(),
-  });
+  const hasLost = progress !== null && hasLostRecords({ ...log, offsets: progress.offsets });
+  const plan = hasLost
+    ? ({ kind: 'rebuild', why: 'a topic was deleted, recreated or truncated' } as const)
+    : planCatchUp({
+        progress,
+        index: position,
+        transactionIds: known?.transactionIds ?? new Set(),
+        nowMs: Date.now(),
+      });
   return {
     ...index,
     besideLog: besideLog({ progress, position, plan, isLogKnown: log.trouble === null }),

@@ -1,6 +1,6 @@
 import type { KeyPath } from './problem.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
-import { isCollectionName } from '../model/collections.ts';
+import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 
 interface Finding {
   readonly path: KeyPath;
@@ -18,6 +18,7 @@ export function crossCheck(value: unknown): Finding[] {
   return [
     ...repeatedIds(tenants),
     ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
+    ...tenants.flatMap((tenant, index) => chainFindings(tenant, index)),
     ...credentialFindings(root),
   ];
 }
@@ -53,6 +54,20 @@ function settingsFindings(
     }
     return findings;
   });
+}
+
+/** Absences and their changes are told together, out of the versions. */
+function chainFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const written = tenant['collections'];
+  const isMirrored = (name: string): boolean =>
+    Array.isArray(written) ? written.includes(name) : mapOf(mapOf(written)[name])['enabled'] !== false;
+  const mirrored = CHAIN_COLLECTIONS.filter(isMirrored);
+  if (mirrored.length === 0) return [];
+  const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(name));
+  return lacking.map((name) => ({
+    path: ['tenants', index, 'collections'],
+    message: `names ${mirrored.join(' and ')}, which cannot be had without ${name}: mirror both, or neither`,
+  }));
 }
 
 function isProtected(collection: string, field: unknown): boolean {

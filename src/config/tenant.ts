@@ -126,7 +126,7 @@ export const tenant = z
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
-      .describe('How absence changes are kept (not yet).'),
+      .describe('How absence changes are kept.'),
   })
   .transform(({ collections, deltaEvery, deltaOverlap, ...rest }) => ({
     ...rest,

@@ -2,6 +2,16 @@ import type { TopicSuffix } from '../model/collections.ts';
 
 export type ChangeKind = 'created' | 'updated' | 'deleted';
 
+/** What an event of `absence-changes` tells. */
+export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
+
+/**
+ * An attribute of Rollcall's own on events of `absence-changes`: the number of the transaction in which the absence was
+ * first published. Only with it can the order of first publications, which decides what is merged into what, be had
+ * again from a compacted topic.
+ */
+export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**
@@ -25,5 +35,22 @@ export function changeHeaders(change: {
   };
   if (change.modifiedAtMs !== null) headers['ce_time'] = new Date(change.modifiedAtMs).toISOString();
   if (change.hash !== null) headers['content-hash'] = change.hash.toString('hex');
+  return headers;
+}
+
+/** The headers of a record in `absence-changes`; `change.hash` null for the removal of its key. */
+export function absenceChangeHeaders(change: {
+  tenantId: string;
+  id: string;
+  operation: AbsenceOperation;
+  modifiedAtMs: number | null;
+  /** 16 bytes; null for a removal. */
+  hash: Buffer | null;
+  /** Null for a removal. */
+  firstSequence: number | null;
+}): Record<string, string> {
+  const headers = changeHeaders({ ...change, topic: 'absence-changes', kind: 'updated' });
+  headers['ce_type'] = `rollcall.absence.${change.operation}`;
+  if (change.firstSequence !== null) headers[FIRST_SEQUENCE_HEADER] = String(change.firstSequence);
   return headers;
 }

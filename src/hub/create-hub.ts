@@ -3,6 +3,7 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './backoff.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
 import type { HubEvent } from './events.ts';
 import { findExisting } from './find-existing.ts';
+import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub, PagingMode } from './hub.ts';
 import { PagingMemory } from './paging-memory.ts';
@@ -89,9 +90,11 @@ export function createHub(options: HubOptions): Hub & AsyncDisposable {
     onEvent,
   });
   const memory = new PagingMemory({ now, pageSize });
+  const finding = { baseUrl, requests, concurrency: maxConcurrentRequests };
   return {
     readPages: (read) => walkPages({ baseUrl, requests, memory, paging, onEvent }, read),
-    findExisting: (find) => findExisting({ baseUrl, requests, concurrency: maxConcurrentRequests }, find),
+    findExisting: (find) => findExisting(finding, find),
+    findRows: (find) => findRows(finding, find),
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();
     },

@@ -57,6 +57,26 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
+/** A single row, as it came. */
+export interface FoundRow {
+  readonly row: unknown;
+  /** As {@link HubPage.isUtf8}. */
+  readonly isUtf8: boolean;
+  /** What `stamp` returned when the request was sent. */
+  readonly stamp: number;
+}
+
+/** What became of the ids asked for. Ids that are in neither list could not be told: they may be there or not. */
+export interface FoundRows {
+  /** Rows that the hub has, in any order, each of one of the ids. */
+  readonly rows: readonly FoundRow[];
+  /**
+   * Ids that the hub does not have, proven by a control question: a row that it lists is found by the very filter.
+   * Never an id with a quote, as hubs differ in how they want it written, nor one with U+FFFD.
+   */
+  readonly gone: readonly string[];
+}
+
 /**
  * Where the data comes from. Reads are idempotent; retries, token, rate limits and paging are the
  * implementation's business. Errors are `RollcallError`s with a `HUB_…` code.
@@ -79,4 +99,17 @@ export interface Hub {
     ids: readonly string[];
     signal: AbortSignal;
   }): Promise<ReadonlySet<string>>;
+
+  /**
+   * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`). Where the hub ignores
+   * or refuses the filter, the ids are left untold, and those not asked for by then are not asked for any more.
+   * Throws only what concerns the hub as a whole (not reached, 5xx after retries, circuit open, token, no JSON even
+   * where the rows are listed), so that one may wait, and the signal's reason.
+   */
+  findRows(options: {
+    collection: Collection;
+    ids: readonly string[];
+    stamp: () => number;
+    signal: AbortSignal;
+  }): Promise<FoundRows>;
 }

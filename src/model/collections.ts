@@ -30,7 +30,14 @@ export const ROW_COLLECTIONS = [
 /** Collections whose records Rollcall puts together from several rows. */
 export const COMPOSED_COLLECTIONS = ['class-students'] as const;
 
-export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS] as const;
+/**
+ * Topics that follow from the rows of `absence-versions` (spec 3) and are published in the same transactions: they have
+ * no passes and no index of their own.
+ */
+export const CHAIN_COLLECTIONS = ['absences', 'absence-changes'] as const;
+export type ChainCollection = (typeof CHAIN_COLLECTIONS)[number];
+
+export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS, ...CHAIN_COLLECTIONS] as const;
 
 export type CollectionName = (typeof COLLECTIONS)[number];
 
@@ -48,16 +55,18 @@ export interface Collection {
   readonly keyset: boolean;
   /** Mirrored when the configuration says `collections: all`. */
   readonly byDefault: boolean;
+  /** The collection whose passes bring this one's records; null where it has passes of its own. */
+  readonly derivedFrom: CollectionName | null;
 }
 
 function collection(
   name: CollectionName,
   path: string,
   envelope: string,
-  options: { keyset?: boolean; byDefault?: boolean } = {},
+  options: { keyset?: boolean; byDefault?: boolean; derivedFrom?: CollectionName } = {},
 ): Collection {
-  const { keyset = true, byDefault = true } = options;
-  return { name, path, envelope, keyset, byDefault };
+  const { keyset = true, byDefault = true, derivedFrom = null } = options;
+  return { name, path, envelope, keyset, byDefault, derivedFrom };
 }
 
 const DESCRIPTIONS: readonly Collection[] = [
@@ -81,6 +90,10 @@ const DESCRIPTIONS: readonly Collection[] = [
     keyset: false,
     byDefault: false,
   }),
+  collection('absences', `${ABSENCES}/absences/detail`, 'absences', { derivedFrom: 'absence-versions' }),
+  collection('absence-changes', `${ABSENCES}/absences/detail`, 'absences', {
+    derivedFrom: 'absence-versions',
+  }),
 ];
 
 const BY_NAME = new Map(DESCRIPTIONS.map((description) => [description.name, description]));
@@ -94,4 +107,8 @@ export function collectionNamed(name: CollectionName): Collection {
 
 export function isCollectionName(name: string): name is CollectionName {
   return (COLLECTIONS as readonly string[]).includes(name);
+}
+
+export function isChainCollection(name: string): name is ChainCollection {
+  return (CHAIN_COLLECTIONS as readonly string[]).includes(name);
 }

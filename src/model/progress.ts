@@ -48,3 +48,19 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const completesFull = progress.complete && full !== null && full.passId === progress.passId;
   return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
 }
+
+/** Those of one topic. */
+export function offsetsOf(offsets: Offsets, topic: string): Offsets {
+  return Object.fromEntries(
+    Object.entries(offsets).filter(([partition]) => partition.startsWith(`${topic}/`)),
+  );
+}
+
+/** Those of all topics but some. */
+export function withoutTopics(offsets: Offsets, topics: readonly string[]): Offsets {
+  return Object.fromEntries(
+    Object.entries(offsets).filter(
+      ([partition]) => !topics.some((topic) => partition.startsWith(`${topic}/`)),
+    ),
+  );
+}

@@ -1,6 +1,5 @@
-import type { KeyedReading } from '../core/page-decision.ts';
+import type { Change, KeyedReading } from '../core/page-decision.ts';
 import type { SeenKeys } from '../core/seen-keys.ts';
-import type { IndexArea } from '../state/index-store.ts';
 import type { PassStats } from './pass-stats.ts';
 
 /** What a pass tells the writer to watch for it while it runs. */
@@ -16,7 +15,7 @@ export interface ActivePass {
 }
 
 /** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */
-export function hasMet(pass: ActivePass, area: IndexArea, key: string): boolean {
+export function hasMet(pass: ActivePass, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return pass.seenRejects?.has(key) === true;
   return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
 }

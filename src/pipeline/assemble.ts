@@ -5,16 +5,19 @@ import type { Logger } from 'pino';
 import {
   collectionSettings,
   enabledCollections,
+  passCollections,
   partitionsOf,
   type Config,
   type TenantConfig,
 } from '../config.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
+import type { AbsenceChangeValue } from '../core/absence-change.ts';
+import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { createValueCodec } from '../core/value-codec.ts';
 import { createHub } from '../hub/create-hub.ts';
 import type { Hub } from '../hub/hub.ts';
-import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import { OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topics.ts';
 import { createKafkaClient } from '../publisher/kafka-client.ts';
 import { kafkaError } from '../publisher/kafka-errors.ts';
@@ -35,7 +38,9 @@ import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { PipelineEvent } from './events.ts';
-import { sleep, type TenantCollection, type TenantParts } from './tenant.ts';
+import { sleep, type TenantChains, type TenantCollection, type TenantParts } from './tenant.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 export interface AssemblyOptions {
   readonly logger: Logger;
@@ -180,8 +185,11 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const { config, tenantConfig, schemas, registry, kafka, emit } = inputs;
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
-  const collections = enabledCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
-  const suffixes: TopicSuffix[] = [...collections.map(({ name }) => name), 'rejects', 'progress'];
+  const collections = passCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const suffixes: TopicSuffix[] = [
+    ...enabledCollections(tenantConfig).map(({ name }) => name),
+    ...OWN_TOPICS,
+  ];
   const topics = wantedTopics({
     topicPrefix,
     tenantId,
@@ -216,6 +224,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     state: inputs.store.tenant(tenantId),
     collections,
     afterschoolIds: tenantConfig.afterschools,
+    chains: tenantChains(inputs, now),
     encodeReject: (value) => rejectValues.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
@@ -231,6 +240,28 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     emit,
   };
   return { config: tenantConfig, parts, topics };
+}
+
+/** Days of absences that are known by student even where schedules look less far back. */
+const ABSENT_DAYS_AT_LEAST = 31;
+
+function tenantChains(
+  { tenantConfig, schemas, registry }: TenantInputs,
+  now: () => number,
+): TenantChains | undefined {
+  if (!tenantConfig.collections['absence-changes'].enabled) return undefined;
+  const versions = createValueCodec<AbsenceVersionValue>(schemaOf(schemas, 'absence-versions'));
+  const changes = createValueCodec<AbsenceChangeValue>(schemaOf(schemas, 'absence-changes'));
+  // A day more than asked for, as the tenant's zone counts days otherwise.
+  const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
+  return {
+    encodeChange: (value) => changes.toBuffer(value),
+    decodeVersion: (body) => versions.fromBuffer(body),
+    decode: (framed) => registry.decode(framed),
+    absentSinceMs: () => now() - days * DAY_MS,
+    forgetAfterMs: tenantConfig.absences.forgetAfterMs,
+    onStudents: () => undefined,
+  };
 }
 
 function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCollection {

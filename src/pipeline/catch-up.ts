@@ -1,10 +1,16 @@
-import { planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
-import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import { hasLostRecords, planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
+import {
+  CHAIN_COLLECTIONS,
+  type ChainCollection,
+  type CollectionName,
+  type TopicSuffix,
+} from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import type { Offsets, Progress } from '../model/progress.ts';
+import { offsetsOf, withoutTopics, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { LoggedRecord, Ownership, TenantLog } from '../publisher/log.ts';
 import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
+import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './collection-writer.ts';
 import type { Emit } from './events.ts';
 
@@ -19,11 +25,19 @@ export interface CatchUpParts {
   readonly now: () => number;
   readonly randomId: () => string;
   readonly emit: Emit;
+  /** Undefined where absences and their changes are not mirrored. */
+  readonly chains?: Pick<ChainReplayParts, 'decode' | 'absentSinceMs'> | undefined;
 }
+
+type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;
 
 interface Behind {
   readonly collection: CollectionName;
-  readonly plan: Exclude<CatchUpPlan, { kind: 'current' }>;
+  readonly derived: DerivedProgress;
+  /** Beside the rows: what follows from them. */
+  readonly chains: ChainReplay | null;
+  readonly how: 'resumed' | 'rebuilt';
+  readonly why: string;
   /** What the log says, less what it has lost. */
   readonly progress: Progress | null;
   readonly after: Offsets;
@@ -40,64 +54,122 @@ export async function catchUp(
   const starts = new Map<CollectionName, WriterStart>();
   const behind: Behind[] = [];
   for (const collection of parts.collections) {
-    const progress = ownership.progress.get(collection) ?? null;
+    const logged = ownership.progress.get(collection) ?? null;
+    const derivedLogged = derivedOf(parts, collection, ownership);
     const index = parts.state.collection(collection);
     const position = await index.position();
-    const plan = planCatchUp({
-      progress,
-      index: position,
-      transactionIds: ownership.transactionIds,
+    const { progress, derived, hasLost } = await tellLosses(parts, {
+      progress: logged,
+      derived: derivedLogged,
       nextOffsets,
       firstOffsets,
-      nowMs: parts.now(),
     });
+    const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
+    const plan = hasLost
+      ? rebuildBecause('a topic was deleted, recreated or truncated')
+      : isApart
+        ? rebuildBecause('absences were not mirrored for some time')
+        : planCatchUp({
+            progress,
+            index: position,
+            transactionIds: ownership.transactionIds,
+            nowMs: parts.now(),
+          });
     if (plan.kind === 'current' && position !== null) {
-      starts.set(collection, await writerStart(parts, collection, { progress, position }));
+      starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
       report(parts, { collection, how: 'current', why: '' }, starts);
-    } else if (plan.kind === 'resume' && position !== null) {
-      behind.push({
-        collection,
-        plan,
-        progress,
-        after: position.offsets,
-        replay: await index.resume(position),
-      });
-    } else if (plan.kind === 'rebuild') {
-      const kept = plan.dataLost && progress !== null ? await tellLoss(parts, progress) : progress;
-      behind.push({ collection, plan, progress: kept, after: {}, replay: await index.rebuild() });
+      continue;
     }
+    const isResumed = plan.kind === 'resume' && position !== null;
+    const replay = isResumed ? await index.resume(position) : await index.rebuild();
+    behind.push({
+      collection,
+      derived,
+      progress,
+      how: isResumed ? 'resumed' : 'rebuilt',
+      why: plan.kind === 'rebuild' ? plan.why : '',
+      after: isResumed ? position.offsets : {},
+      replay,
+      chains: chainReplay(parts, { derived, replay, isResumed }),
+    });
   }
   const readUpTo = await replayLog(parts, behind, signal);
-  for (const { collection, plan, progress, replay } of behind) {
+  for (const { collection, progress, derived, replay, how, why, chains } of behind) {
+    await chains?.finish();
     // A log whose progress was lost still tells how far its data goes.
     const offsets = progress?.offsets ?? readUpTo.get(collection) ?? {};
     const position = positionOf(parts, progress, offsets);
     await replay.finish(position);
-    starts.set(collection, await writerStart(parts, collection, { progress, position }));
-    const how = plan.kind === 'resume' ? 'resumed' : 'rebuilt';
-    report(parts, { collection, how, why: plan.kind === 'rebuild' ? plan.why : '' }, starts);
+    starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
+    report(parts, { collection, how, why }, starts);
   }
   return starts;
 }
 
+function rebuildBecause(why: string): Extract<CatchUpPlan, { kind: 'rebuild' }> {
+  return { kind: 'rebuild', why };
+}
+
+/** Where the collections derived from one stand; none for most. */
+function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: Ownership): DerivedProgress {
+  if (parts.chains === undefined || collection !== 'absence-versions') return new Map();
+  return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
+}
+
+function chainReplay(
+  parts: CatchUpParts,
+  options: { derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
+): ChainReplay | null {
+  const { derived, replay, isResumed } = options;
+  if (parts.chains === undefined || derived.size === 0) return null;
+  const wasWhole = (derived.get('absence-changes')?.lastCompleteFull ?? null) !== null;
+  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole });
+}
+
 /**
- * A topic that lost records: what was said of completeness and of how far it is no longer holds. Committed before
- * anything else is written there, which would make the topic look whole again.
+ * Topics that lost records: what was said of their completeness and of how far they are no longer holds. Committed
+ * before anything else is written there, which would make a topic look whole again.
  */
-async function tellLoss(parts: CatchUpParts, progress: Progress): Promise<Progress> {
-  const { progress: told } = await parts.log.commit({
+async function tellLosses(
+  parts: CatchUpParts,
+  options: {
+    progress: Progress | null;
+    derived: DerivedProgress;
+    nextOffsets: Offsets;
+    firstOffsets: Offsets;
+  },
+): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
+  const { progress, derived } = options;
+  if (progress === null) return { progress, derived, hasLost: false };
+  const isLost = (suffix: TopicSuffix): boolean =>
+    hasLostRecords({ ...options, offsets: offsetsOf(progress.offsets, topicName(parts, suffix)) });
+  const lost = [progress.collection, 'rejects' as const, ...derived.keys()].filter(isLost);
+  if (lost.length === 0) return { progress, derived, hasLost: false };
+  const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
+  const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
+  const told = await parts.log.commit({
     records: [],
+    tellsLossOf: lost,
     progress: {
       ...progress,
-      sequence: progress.sequence + 1,
-      transactionId: parts.randomId(),
-      complete: false,
-      offsets: {},
-      watermarkMs: null,
-      lastCompleteFull: null,
+      ...transaction,
+      offsets: withoutTopics(
+        progress.offsets,
+        lost.map((suffix) => topicName(parts, suffix)),
+      ),
+      ...(isOwnLost ? { watermarkMs: null, lastCompleteFull: null } : {}),
     },
+    derived: [...derived].map(([name, each]) => {
+      const isWhole = each !== null && !lost.includes(name);
+      return Object.assign({}, each ?? progress, transaction, {
+        collection: name,
+        offsets: isWhole ? each.offsets : {},
+        lastCompleteFull: isWhole ? each.lastCompleteFull : null,
+      });
+    }),
   });
-  return told;
+  const derivedTold = new Map(told.derived.map((each) => [each.collection as ChainCollection, each]));
+  return { progress: told.progress, derived: derivedTold, hasLost: true };
 }
 
 function positionOf(parts: CatchUpParts, progress: Progress | null, offsets: Offsets): IndexPosition {
@@ -113,11 +185,12 @@ function positionOf(parts: CatchUpParts, progress: Progress | null, offsets: Off
 async function writerStart(
   parts: CatchUpParts,
   collection: CollectionName,
-  at: { progress: Progress | null; position: IndexPosition },
+  at: { progress: Progress | null; derived: DerivedProgress; position: IndexPosition },
 ): Promise<WriterStart> {
   const index = parts.state.collection(collection);
   return {
     progress: at.progress,
+    derived: at.derived,
     indexed: at.position.transactionId,
     offsets: at.position.offsets,
     knownRows: await index.count('rows'),
@@ -141,7 +214,7 @@ function report(
 }
 
 async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; firstOffsets: Offsets }> {
-  const topics: TopicSuffix[] = [...parts.collections, 'rejects'];
+  const topics: TopicSuffix[] = [...parts.collections, 'rejects', ...chainTopics(parts)];
   const nextOffsets: Record<string, number> = {};
   const firstOffsets: Record<string, number> = {};
   for (const { topic, partitions } of await parts.log.ranges(topics)) {
@@ -154,6 +227,10 @@ async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; fi
   return { nextOffsets, firstOffsets };
 }
 
+function chainTopics({ chains, collections }: CatchUpParts): readonly ChainCollection[] {
+  return chains !== undefined && collections.includes('absence-versions') ? CHAIN_COLLECTIONS : [];
+}
+
 /** One reading for all: joining a consumer group costs more than the records of most collections. */
 async function replayLog(
   parts: CatchUpParts,
@@ -163,10 +240,12 @@ async function replayLog(
   const readUpTo = new Map<CollectionName, Record<string, number>>();
   if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
-  const replays = new Map(behind.map(({ collection, replay }) => [collection, replay]));
+  const replays = new Map(behind.map((each) => [each.collection, each]));
   await parts.log.read({
     from: [
-      ...behind.map(({ collection, after }) => ({ topic: collection, after })),
+      ...behind.flatMap(({ collection, after, chains }) =>
+        [collection, ...(chains === null ? [] : CHAIN_COLLECTIONS)].map((topic) => ({ topic, after })),
+      ),
       // Shared by all collections, and small: read whole; replaying it again changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
@@ -225,24 +304,31 @@ class TodaysRemovals {
 
 async function writeToReplays(
   records: readonly LoggedRecord[],
-  replays: ReadonlyMap<CollectionName, IndexReplay>,
+  replays: ReadonlyMap<CollectionName, Behind>,
   removals: TodaysRemovals,
 ): Promise<void> {
   const first = records[0];
   if (first === undefined) return;
+  if (first.topic === 'absences' || first.topic === 'absence-changes') {
+    const chains = replays.get('absence-versions')?.chains;
+    await (first.topic === 'absences' ? chains?.currents(records) : chains?.steps(records));
+    return;
+  }
   if (first.topic !== 'rejects') {
     const collection = first.topic as CollectionName;
     removals.note(collection, records);
-    await replays
-      .get(collection)
-      ?.write(records.map(({ key, value, hash }) => ({ area: 'rows', key, hash: hashOf(value, hash) })));
+    const behind = replays.get(collection);
+    await behind?.replay.write(
+      records.map(({ key, value, hash }) => ({ area: 'rows', key, value: hashOf(value, hash) })),
+    );
+    await behind?.chains?.versions(records);
     return;
   }
-  for (const [collection, replay] of replays) {
+  for (const [collection, { replay }] of replays) {
     const changes = records.flatMap(({ key, value, hash }) => {
       const parts = splitCompositeKey(key);
       if (parts === null || parts[0] !== collection) return [];
-      return [{ area: 'rejects' as const, key: parts[1], hash: hashOf(value, hash) }];
+      return [{ area: 'rejects' as const, key: parts[1], value: hashOf(value, hash) }];
     });
     if (changes.length > 0) await replay.write(changes);
   }

@@ -61,7 +61,7 @@ export class CollectionRunner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#lastFullAtMs = parts.pass.writer.progress?.lastCompleteFull?.startedAtMs ?? null;
+    this.#lastFullAtMs = parts.pass.writer.wholeSinceMs;
   }
 
   get collection(): CollectionName {

@@ -1,9 +1,15 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
+import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
+import type { ChainCollection } from '../model/collections.ts';
 import type { LastCompleteFull, Offsets, Progress } from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
-import type { CollectionIndex, IndexArea } from '../state/index-store.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
+import type { ChainBook } from './chains/chain-book.ts';
+import type { LookUp } from './chains/chain-lookup.ts';
+import type { ChainOutcome, ChainTask, FetchedVersions } from './chains/chain-task.ts';
 import { Mutex } from './mutex.ts';
+import { derivedProgress, nextProgress } from './next-progress.ts';
 import type { PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 
@@ -12,6 +18,10 @@ const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
 const MAX_UNSEEN_KEYS = 100_000;
+/** Versions that a chain refers to and that the page did not bring: more of them wait for the pass's end. */
+const ASK_AT_ONCE_AT_MOST = 50;
+const ASK_AT_END_AT_MOST = 1_000;
+const NO_ROWS = { absences: 0, 'absence-changes': 0 };
 /** When the list of what was published lately is swept. */
 const SWEEP_AT_KEYS = 20_000;
 
@@ -19,11 +29,29 @@ export interface WriterParts extends RenderParts {
   readonly index: CollectionIndex;
   /** One transaction at a time for the whole tenant. */
   readonly commit: (transaction: Transaction) => Promise<Committed>;
+  /** Only of `absence-versions`: what follows from its rows. */
+  readonly chains?: ChainParts | undefined;
+}
+
+export interface ChainParts {
+  readonly book: ChainBook;
+  /** Asks the hub for single rows; none where it cannot be asked. */
+  readonly fetch: (
+    ids: readonly string[],
+    stamp: () => number,
+  ) => Promise<{
+    pages: readonly { readonly readings: readonly KeyedReading[]; readonly stamp: number }[];
+    gone: readonly string[];
+  }>;
+  /** Called after the commit. */
+  readonly told: (outcome: ChainOutcome) => void;
 }
 
 /** Where the log and the index stand when the writer begins. */
 export interface WriterStart {
   readonly progress: Progress | null;
+  /** Of the collections derived from this one: null where none was ever committed. */
+  readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
   /** Last data offsets so far; the progress has them too, unless it was lost. */
@@ -40,6 +68,8 @@ export interface UnseenKeys {
 
 export interface PassCompletion {
   readonly watermarkMs: number;
+  /** The pass has proven that it met every row: what it did not meet is gone. */
+  readonly isProven?: boolean | undefined;
   readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
 }
 
@@ -59,21 +89,29 @@ export class CollectionWriter {
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
   #progress: Progress | null;
+  #derived: ReadonlyMap<ChainCollection, Progress | null>;
   #indexed: string;
-  #known: Record<IndexArea, number>;
+  #known: Record<Change['area'], number>;
   #pending: PendingTransaction;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
     this.#progress = start.progress;
+    this.#derived = start.derived ?? new Map();
     this.#offsetsAtStart = start.offsets;
     this.#indexed = start.indexed;
-    this.#pending = new PendingTransaction(parts);
+    this.#pending = this.#newPending();
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
   }
 
   get progress(): Progress | null {
     return this.#progress;
+  }
+
+  /** When everything that this writer publishes was last published whole, hub time, ms since the epoch; null: never. */
+  get wholeSinceMs(): number | null {
+    const all = [this.#progress, ...this.#derived.values()].map((each) => each?.lastCompleteFull ?? null);
+    return all.includes(null) ? null : (this.#progress?.lastCompleteFull?.startedAtMs ?? null);
   }
 
   get knownRows(): number {
@@ -115,14 +153,14 @@ export class CollectionWriter {
   }
 
   /** Removals that a pass has settled on, but for keys met since (invariant 3). */
-  async remove(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
+  async remove(pass: ActivePass, area: Change['area'], keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_PENDING_RECORDS) {
       await this.#removeSome(pass, area, keys.slice(from, from + MAX_PENDING_RECORDS));
       if (this.isFull) await this.flush(pass);
     }
   }
 
-  #removeSome(pass: ActivePass, area: IndexArea, keys: readonly string[]): Promise<void> {
+  #removeSome(pass: ActivePass, area: Change['area'], keys: readonly string[]): Promise<void> {
     return this.#run(async () => {
       const hashes = await this.#lookUp(area, keys);
       for (const key of keys) {
@@ -161,7 +199,7 @@ export class CollectionWriter {
   }
 
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
-  unseen(area: IndexArea, pass: ActivePass): Promise<UnseenKeys> {
+  unseen(area: Change['area'], pass: ActivePass): Promise<UnseenKeys> {
     return this.#run(async () => {
       const found = new Set<string>();
       let beyond = 0;
@@ -179,26 +217,135 @@ export class CollectionWriter {
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
   flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
+      const { chains } = this.#parts;
+      if (chains !== undefined) await this.#tellChains(chains, pass, completion);
       if (this.#pending.size === 0 && completion === null) return;
-      const { records, changes } = this.#pending;
-      const { progress, committedAtMs } = await this.#parts.commit({
-        records,
-        progress: this.#nextProgress(pass, completion),
-      });
-      await this.#parts.index.apply(
-        this.#indexed,
-        {
-          sequence: progress.sequence,
-          transactionId: progress.transactionId,
-          committedAtMs,
-          offsets: progress.offsets,
-        },
-        changes,
-      );
-      this.#indexed = progress.transactionId;
-      this.#progress = progress;
-      this.#pending = new PendingTransaction(this.#parts);
+      await this.#commit(pass, completion);
     });
+  }
+
+  #newPending(): PendingTransaction {
+    return new PendingTransaction({ ...this.#parts, hasChains: this.#parts.chains !== undefined });
+  }
+
+  async #commit(pass: ActivePass, completion: PassCompletion | 'incomplete' | null): Promise<void> {
+    const { records, changes, transactionId, outcomes } = this.#pending;
+    const next = nextProgress({
+      collection: this.#parts.collection,
+      before: this.#progress,
+      offsetsAtStart: this.#offsetsAtStart,
+      transactionId,
+      stats: pass.stats,
+      completion,
+    });
+    const { progress, derived, committedAtMs } = await this.#parts.commit({
+      records,
+      progress: next,
+      derived: await this.#nextDerived(next, pass.stats),
+    });
+    await this.#parts.index.apply(
+      this.#indexed,
+      {
+        sequence: progress.sequence,
+        transactionId: progress.transactionId,
+        committedAtMs,
+        offsets: progress.offsets,
+      },
+      changes,
+    );
+    this.#indexed = progress.transactionId;
+    this.#progress = progress;
+    this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
+    this.#pending = this.#newPending();
+    for (const outcome of outcomes) this.#parts.chains?.told(outcome);
+  }
+
+  async #nextDerived(next: Progress, stats: PassStats): Promise<readonly Progress[]> {
+    const { chains } = this.#parts;
+    if (chains === undefined) return [];
+    // Only the record of a whole pass tells them.
+    const isWhole = next.complete && next.mode === 'FULL';
+    const rows = isWhole ? await chains.book.countRows(this.#pending.changes, this.#lookUpNow) : NO_ROWS;
+    return derivedProgress({ next, before: this.#derived, tally: stats.chains, rows });
+  }
+
+  /**
+   * Adds to what waits all that follows from the changed versions in it; at a pass's end also what was left open, which
+   * may take transactions of its own.
+   */
+  async #tellChains(
+    chains: ChainParts,
+    pass: ActivePass,
+    completion: PassCompletion | 'incomplete' | null,
+  ): Promise<void> {
+    if (completion === null) {
+      if (this.#pending.size > 0) await this.#settle(chains, pass, { mode: 'page', revisit: [] });
+      return;
+    }
+    const isProven = completion !== 'incomplete' && completion.isProven === true;
+    let isSettled = false;
+    for await (const revisit of chains.book.toRevisit()) {
+      if (isSettled) await this.#commit(pass, null);
+      await this.#settle(chains, pass, { mode: 'final', revisit, isProven });
+      isSettled = true;
+    }
+    if (!isSettled && this.#pending.size > 0) {
+      await this.#settle(chains, pass, { mode: 'final', revisit: [], isProven });
+    }
+    if (completion === 'incomplete' || completion.lastCompleteFull === null) return;
+    for await (const outcome of chains.book.forgetEnded(() => this.#pending.next)) {
+      this.#addOutcome(pass, outcome);
+      if (this.isFull) await this.#commit(pass, null);
+    }
+    for await (const changes of chains.book.outlivedAbsents()) this.#pending.changes.push(...changes);
+  }
+
+  async #settle(
+    chains: ChainParts,
+    pass: ActivePass,
+    how: Pick<ChainTask, 'mode' | 'revisit'> & { isProven?: boolean },
+  ): Promise<void> {
+    const { lastCompleteFull } = this.#derived.get('absence-changes') ?? { lastCompleteFull: null };
+    const isFirstLoad = lastCompleteFull === null && pass.seen !== null;
+    const outcome = await chains.book.settle({
+      ...how,
+      ...this.#pending.takeVersions(),
+      ...this.#pending.next,
+      sequence: (this.#progress?.sequence ?? 0) + 1,
+      snapshot: lastCompleteFull === null,
+      askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : isFirstLoad ? 0 : ASK_AT_ONCE_AT_MOST,
+      isGone: how.isProven === true ? (id) => !hasMet(pass, 'rows', id) : null,
+      lookUp: this.#lookUpNow,
+      hashesOf: async (ids) => {
+        const known = await this.#lookUp('rows', ids);
+        return new Map(ids.map((id) => [id, this.#knownHash('rows', id, known)]));
+      },
+      fetch: (ids) => this.#fetch(chains, pass, ids),
+    });
+    this.#addOutcome(pass, outcome);
+  }
+
+  readonly #lookUpNow: LookUp = (area, keys) => this.#parts.index.lookup(area, keys, this.#indexed);
+
+  #addOutcome({ stats }: ActivePass, outcome: ChainOutcome): void {
+    this.#pending.add(outcome);
+    for (const [kind, count] of Object.entries(outcome.tally)) {
+      stats.chains[kind as keyof ChainOutcome['tally']] += count;
+    }
+  }
+
+  /** Rows asked for one by one are decided like those of a page. */
+  async #fetch(chains: ChainParts, pass: ActivePass, ids: readonly string[]): Promise<FetchedVersions> {
+    const found = await chains.fetch(ids, this.stamp);
+    for (const page of found.pages) await this.#decide(pass, page, new Set());
+    const readings = found.pages.flatMap((page) => page.readings.map(({ reading }) => reading));
+    this.#pending.takeVersions();
+    return {
+      versions: readings.flatMap((reading) =>
+        reading.kind === 'row' ? [reading.value as AbsenceVersionValue] : [],
+      ),
+      gone: found.gone,
+    };
   }
 
   async #decide(
@@ -245,36 +392,6 @@ export class CollectionWriter {
     });
   }
 
-  #nextProgress(pass: ActivePass, completion: PassCompletion | 'incomplete' | null): Progress {
-    const { stats } = pass;
-    const before = this.#progress;
-    const done = completion === null || completion === 'incomplete' ? null : completion;
-    const offsets = before?.offsets ?? this.#offsetsAtStart;
-    return {
-      collection: this.#parts.collection,
-      sequence: (before?.sequence ?? 0) + 1,
-      transactionId: this.#pending.transactionId,
-      passId: stats.passId,
-      mode: stats.mode,
-      complete: done !== null,
-      startedAtMs: stats.startedAtMs,
-      rowsSeen: stats.rowsSeen,
-      rowsPublished: stats.rowsCreated + stats.rowsUpdated,
-      rowsRejected: stats.rowsRejected,
-      rowsRemoved: stats.rowsRemoved,
-      rowsWithheld: stats.rowsWithheld,
-      totalAtStart: stats.totalAtStart,
-      totalAtEnd: stats.totalAtEnd,
-      // It may go back: a hub's clock that ran ahead and was set right would else hide what changes meanwhile.
-      watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
-      offsets,
-      lastCompleteFull:
-        done?.lastCompleteFull == null
-          ? (before?.lastCompleteFull ?? null)
-          : { ...done.lastCompleteFull, offsets },
-    };
-  }
-
   #note(change: Change): void {
     this.#pending.note(change);
     if (change.kind === 'created') this.#known[change.area] += 1;
@@ -283,13 +400,13 @@ export class CollectionWriter {
     this.#publishedAt.set(change.key, this.#stamp);
   }
 
-  async #lookUp(area: IndexArea, keys: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>> {
+  async #lookUp(area: Change['area'], keys: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>> {
     if (keys.length === 0 || this.#known[area] === 0) return new Map();
     const hashes = await this.#parts.index.lookup(area, keys, this.#indexed);
     return new Map(keys.map((key, position) => [key, hashes[position] ?? null]));
   }
 
-  #knownHash(area: IndexArea, key: string, indexed: ReadonlyMap<string, Buffer | null>): Buffer | null {
+  #knownHash(area: Change['area'], key: string, indexed: ReadonlyMap<string, Buffer | null>): Buffer | null {
     const pending = this.#pending.hashOf(area, key);
     return pending === undefined ? (indexed.get(key) ?? null) : pending;
   }

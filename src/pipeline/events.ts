@@ -2,6 +2,7 @@ import type { HubEvent } from '../hub/events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/page-decision.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
+import type { ChainTally } from './chains/chain-task.ts';
 import type { DeletionEvent } from './withholding.ts';
 import type { PassStats } from './pass-stats.ts';
 
@@ -69,6 +70,13 @@ export type PipelineEvent =
       readonly durationMs: number;
     }
   | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
+  /** What a committed transaction told of absences. */
+  | {
+      readonly type: 'chains-told';
+      readonly tally: Readonly<ChainTally>;
+      /** Chains told by the best that is known, because the hub did not say more. */
+      readonly toldOpen: number;
+    }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 

@@ -1,3 +1,4 @@
+import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { PassMode } from '../model/progress.ts';
 
 /** The running numbers of one pass; what its progress records say. */
@@ -20,6 +21,8 @@ export interface PassStats {
   rowsWithheld: number;
   totalAtStart: number | null;
   totalAtEnd: number | null;
+  /** What followed from its rows, where they are versions of absences. */
+  readonly chains: ChainTally;
 }
 
 export function newPassStats(options: { passId: string; mode: PassMode; startedAtMs: number }): PassStats {
@@ -37,5 +40,6 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     rowsWithheld: 0,
     totalAtStart: null,
     totalAtEnd: null,
+    chains: noTally(),
   };
 }

@@ -128,6 +128,7 @@ async function complete(
   if (!byOffset || countAgrees({ ...stats, distinctRows: pass.seen.size })) await clearRejects(writer, pass);
   await writer.flush(pass, {
     watermarkMs,
+    isProven: completeness.kind === 'proven',
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,

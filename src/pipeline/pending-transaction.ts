@@ -1,10 +1,12 @@
+import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { changeHeaders } from '../core/cloud-events.ts';
 import type { Change } from '../core/page-decision.ts';
 import type { RowReader } from '../core/reading.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../publisher/log.ts';
-import type { IndexArea, IndexChange } from '../state/index-store.ts';
+import type { IndexChange } from '../state/index-store.ts';
+import type { ChainOutcome } from './chains/chain-task.ts';
 
 /** Value of a record in `rejects` (avro/rejects.avsc). */
 export interface RejectValue {
@@ -23,6 +25,8 @@ export interface RenderParts {
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly now: () => number;
   readonly randomId: () => string;
+  /** Whether chains are told of the rows. */
+  readonly hasChains?: boolean | undefined;
 }
 
 /** What is about to be committed together: the records, and what they will mean to the index. */
@@ -31,7 +35,14 @@ export class PendingTransaction {
   readonly records: OutgoingRecord[] = [];
   readonly changes: IndexChange[] = [];
   readonly #parts: RenderParts;
-  readonly #hashes: Record<IndexArea, Map<string, Buffer | null>> = { rows: new Map(), rejects: new Map() };
+  readonly #hashes: Record<Change['area'], Map<string, Buffer | null>> = {
+    rows: new Map(),
+    rejects: new Map(),
+  };
+  /** What follows from the versions in it, for whoever is to hear of it after the commit. */
+  readonly outcomes: ChainOutcome[] = [];
+  #versions = new Map<string, AbsenceVersionValue | null>();
+  #chainRecords = 0;
   #bytes = 0;
 
   constructor(parts: RenderParts) {
@@ -49,8 +60,36 @@ export class PendingTransaction {
   }
 
   /** The hash that a key will have; null: removed; undefined: nothing of it is about to be committed. */
-  hashOf(area: IndexArea, key: string): Buffer | null | undefined {
+  hashOf(area: Change['area'], key: string): Buffer | null | undefined {
     return this.#hashes[area].get(key);
+  }
+
+  /** Where the next record of `absences` or `absence-changes` will stand; their ids are counted by themselves. */
+  get next(): { transactionId: string; firstRecord: number } {
+    return { transactionId: this.transactionId, firstRecord: this.#chainRecords };
+  }
+
+  /** Versions noted since this was last asked: as they are now, and those that have left. */
+  takeVersions(): { versions: readonly AbsenceVersionValue[]; vanished: readonly string[] } {
+    const versions: AbsenceVersionValue[] = [];
+    const vanished: string[] = [];
+    for (const [id, value] of this.#versions) {
+      if (value === null) vanished.push(id);
+      else versions.push(value);
+    }
+    this.#versions = new Map();
+    return { versions, vanished };
+  }
+
+  /** Adds what follows from versions noted before. */
+  add(outcome: ChainOutcome): void {
+    for (const record of outcome.records) {
+      this.records.push(record);
+      this.#bytes += record.body?.length ?? 0;
+    }
+    this.changes.push(...outcome.changes);
+    this.#chainRecords += outcome.records.length;
+    this.outcomes.push(outcome);
   }
 
   note(change: Change): void {
@@ -69,8 +108,14 @@ export class PendingTransaction {
       }),
     });
     this.#bytes += body?.length ?? 0;
-    this.changes.push({ area: change.area, key: change.key, hash });
+    this.changes.push({ area: change.area, key: change.key, value: hash });
     this.#hashes[change.area].set(change.key, hash);
+    if (change.area === 'rows' && this.#parts.hasChains === true) {
+      this.#versions.set(
+        change.key,
+        change.kind === 'deleted' ? null : (change.row.value as AbsenceVersionValue),
+      );
+    }
   }
 
   #render(change: Change): {

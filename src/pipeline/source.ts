@@ -14,8 +14,19 @@ export interface Source {
   walks(): Promise<readonly SourceWalk[]>;
   /** Which of these record keys the hub still has. Throws when that cannot be told. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Asks for single rows, and reads them; for collections whose rows refer to each other. */
+  fetchRows?(
+    ids: readonly string[],
+    options: { stamp: () => number; signal: AbortSignal },
+  ): Promise<FetchedRows>;
   /** The collection whose rows this one's walks come from. */
   readonly parents?: CollectionName | undefined;
+}
+
+export interface FetchedRows {
+  readonly pages: readonly { readonly readings: readonly KeyedReading[]; readonly stamp: number }[];
+  /** Ids that the hub does not have. */
+  readonly gone: readonly string[];
 }
 
 type WalkOptions = Parameters<SourceWalk['open']>[0];
@@ -26,6 +37,14 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
   return {
     walks: () => Promise.resolve([walk]),
     findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
+    async fetchRows(ids, options) {
+      const { rows, gone } = await hub.findRows({ collection, ids, ...options });
+      const pages = rows.map(({ row, isUtf8, stamp }) => ({
+        readings: [keyed(readRow(reader, row, isUtf8), undefined)],
+        stamp,
+      }));
+      return { pages, gone };
+    },
   };
 }
 
@@ -104,19 +123,26 @@ async function* readRows(
   options: WalkOptions,
 ): AsyncGenerator<SourcePage, WalkEnd> {
   const { hub, collection, reader, parentId } = source;
-  const read = (row: unknown, isUtf8: boolean): Reading =>
-    isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
   const pages = hub.readPages({ collection, parentId, ...options });
   try {
     for (;;) {
       const step = await pages.next();
       if (step.done === true) return step.value;
       const { rows, isUtf8, hubTimeMs, total, stamp } = step.value;
-      yield { readings: rows.map((row) => keyed(read(row, isUtf8), parentId)), hubTimeMs, total, stamp };
+      yield {
+        readings: rows.map((row) => keyed(readRow(reader, row, isUtf8), parentId)),
+        hubTimeMs,
+        total,
+        stamp,
+      };
     }
   } finally {
     await pages.return(undefined as never);
   }
+}
+
+function readRow(reader: RowReader, row: unknown, isUtf8: boolean): Reading {
+  return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
 }
 
 /** Bytes that are no UTF-8 were replaced; nobody knows by what. */

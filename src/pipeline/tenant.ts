@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GuardLimits } from '../core/deletion-guard.ts';
+import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/reading.ts';
 import { RollcallError } from '../errors.ts';
@@ -9,13 +10,16 @@ import type { PassMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../publisher/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
+import { ChainBook } from './chains/chain-book.ts';
+import type { RenderChainsParts } from './chains/render-chains.ts';
+import { readBack } from './chains/read-back.ts';
 import { CollectionRunner } from './collection-runner.ts';
-import { CollectionWriter, type WriterStart } from './collection-writer.ts';
+import { CollectionWriter, type ChainParts, type WriterStart } from './collection-writer.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
 import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
-import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
+import { classStudentsSource, nestedSource, plainSource, type FetchedRows, type Source } from './source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -33,6 +37,8 @@ export interface TenantParts {
   readonly collections: readonly TenantCollection[];
   readonly afterschoolIds: readonly string[];
   readonly encodeReject: (value: RejectValue) => Buffer;
+  /** Undefined where absences and their changes are not mirrored. */
+  readonly chains: TenantChains | undefined;
   readonly guard: GuardLimits;
   readonly deltaOverlapMs: number;
   /** Creates or checks topics and schemas; called before each taking over. */
@@ -42,6 +48,17 @@ export interface TenantParts {
   readonly randomId: () => string;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly emit: Emit;
+}
+
+/** What it takes to turn versions into absences and their changes. */
+export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | 'absentSinceMs'> {
+  /** An unframed body of `absence-versions`. */
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  /** A framed value of `absence-versions`, `absences` or `absence-changes`, written under any version of its schema. */
+  readonly decode: (framed: Buffer) => Promise<unknown>;
+  readonly forgetAfterMs: number;
+  /** Called with students whose current absences a committed transaction has changed. */
+  readonly onStudents: (students: ReadonlySet<string>) => void;
 }
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
@@ -74,12 +91,13 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         throw error;
       }
     });
+  const read: TenantLog['read'] = (reading) => oneAtATime.run(() => parts.log.read(reading));
   const runners = new Map<CollectionName, CollectionRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
-    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
+    runners.set(collection.name, createRunner({ parts, collection, start, commit, read, signal, writers }));
   }
   return { runners };
 }
@@ -95,11 +113,13 @@ function createRunner(options: {
   collection: TenantCollection;
   start: WriterStart;
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
+  read: TenantLog['read'];
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
 }): CollectionRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
+  const source = sourceOf(parts, collection);
   const writer = new CollectionWriter(
     {
       tenantId: parts.tenantId,
@@ -110,11 +130,11 @@ function createRunner(options: {
       commit: options.commit,
       now: parts.now,
       randomId: parts.randomId,
+      chains: name === 'absence-versions' ? chainParts(options, source) : undefined,
     },
     options.start,
   );
   options.writers.set(name, writer);
-  const source = sourceOf(parts, collection);
   const pass: PassParts = {
     writer,
     walks: () => source.walks(),
@@ -152,6 +172,45 @@ function createRunner(options: {
     emit: parts.emit,
   });
 }
+
+function chainParts(
+  options: { parts: TenantParts; collection: TenantCollection; read: TenantLog['read']; signal: AbortSignal },
+  source: Source,
+): ChainParts | undefined {
+  const { parts, collection, signal } = options;
+  const { chains } = parts;
+  if (chains === undefined) return undefined;
+  const book = new ChainBook({
+    ...chains,
+    tenantId: parts.tenantId,
+    index: parts.state.collection('absence-versions'),
+    encodeVersion: (value) => collection.reader.encode(value),
+    readBack: readBack({
+      log: { read: options.read },
+      decode: async (framed) => (await chains.decode(framed)) as AbsenceVersionValue,
+      signal,
+    }),
+    now: parts.now,
+  });
+  return {
+    book,
+    fetch: async (ids, stamp) => {
+      try {
+        return (await source.fetchRows?.(ids, { stamp, signal })) ?? NOTHING_FETCHED;
+      } catch (error) {
+        // What cannot be had now is asked for again at the pass's end, or with the next change of its chain.
+        if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+        return NOTHING_FETCHED;
+      }
+    },
+    told: ({ tally, toldOpen, students }) => {
+      parts.emit({ type: 'chains-told', tally, toldOpen });
+      chains.onStudents(students);
+    },
+  };
+}
+
+const NOTHING_FETCHED: FetchedRows = { pages: [], gone: [] };
 
 function sourceOf(parts: TenantParts, { name, reader }: TenantCollection): Source {
   const { hub } = parts;

@@ -1,8 +1,9 @@
 import type { Admin, Kafka, KafkaMessage, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { withOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import { offsetsOf, withOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
+import { FIRST_SEQUENCE_HEADER } from '../core/cloud-events.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
@@ -173,10 +174,14 @@ class KafkaLog implements TenantLog {
       }
       // In a send of its own, because it tells the offsets of the data it stands for.
       const progress = withOffsets(transaction.progress, offsets);
-      await kafkaTransaction.send({ acks: -1, ...this.#progressMessage(progress) });
+      const derived = (transaction.derived ?? []).map((each) =>
+        withOffsets(each, offsetsOf(offsets, this.#topic(each.collection))),
+      );
+      const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
+      await kafkaTransaction.send({ acks: -1, topic: this.#topic('progress'), messages });
       await kafkaTransaction.commit();
-      this.#forgetLost(transaction.progress.offsets);
-      return { progress, committedAtMs: this.#options.now() };
+      for (const lost of transaction.tellsLossOf ?? []) this.#lostTopics.delete(this.#topic(lost));
+      return { progress, derived, committedAtMs: this.#options.now() };
     } catch (error) {
       if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
       await this.#discardProducer();
@@ -186,23 +191,13 @@ class KafkaLog implements TenantLog {
     }
   }
 
-  /** A progress without offsets has told the loss of the topics that it stood for. */
-  #forgetLost(offsetsBefore: Offsets): void {
-    if (this.#lostTopics.size > 0 && Object.keys(offsetsBefore).length === 0) this.#lostTopics.clear();
-  }
-
-  #progressMessage(progress: Progress): { topic: string; messages: AddressedRecord['message'][] } {
+  #progressMessage(progress: Progress): AddressedRecord['message'] {
     const body = this.#options.progressCodec.encode(progress);
     return {
-      topic: this.#topic('progress'),
-      messages: [
-        {
-          key: progress.collection,
-          value: frame(this.#schemaId('progress'), body),
-          partition: 0,
-          headers: progressHeaders({ tenantId: this.#options.tenantId, progress, body }),
-        },
-      ],
+      key: progress.collection,
+      value: frame(this.#schemaId('progress'), body),
+      partition: 0,
+      headers: progressHeaders({ tenantId: this.#options.tenantId, progress, body }),
     };
   }
 
@@ -356,6 +351,7 @@ class KafkaLog implements TenantLog {
 
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
   const header = message.headers?.['content-hash'];
+  const first = message.headers?.[FIRST_SEQUENCE_HEADER];
   return {
     topic,
     partition,
@@ -364,5 +360,6 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     key: message.key?.toString('utf8') ?? '',
     value: message.value,
     hash: header === undefined ? null : Buffer.from(String(header), 'hex'),
+    firstSequence: first === undefined ? null : Number(first),
   };
 }

@@ -14,11 +14,16 @@ export interface Transaction {
   readonly records: readonly OutgoingRecord[];
   /** Progress as of this transaction; the log adds the transaction's own data offsets before it is written. */
   readonly progress: Progress;
+  /** Progress of the collections derived from it; each gets the offsets of its own topic. */
+  readonly derived?: readonly Progress[] | undefined;
+  /** Topics whose loss these progress records tell: from now on they count as they are. */
+  readonly tellsLossOf?: readonly TopicSuffix[] | undefined;
 }
 
 export interface Committed {
   /** As written: with the transaction's own data offsets. */
   readonly progress: Progress;
+  readonly derived: readonly Progress[];
   readonly committedAtMs: number;
 }
 
@@ -42,6 +47,8 @@ export interface LoggedRecord {
   readonly value: Buffer | null;
   /** The `content-hash` header, 16 bytes; null when there is none. */
   readonly hash: Buffer | null;
+  /** The `ce_firstsequence` header; null when there is none. */
+  readonly firstSequence: number | null;
 }
 
 export interface TopicRange {

@@ -10,11 +10,12 @@ export interface SchemaFile {
   readonly schema: AvroRecord;
 }
 
-/** Collections whose rows are users: one shape, one file. */
+/** Collections whose rows are users, or versions of absences: one shape, one file. */
 const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
   students: 'users',
   teachers: 'users',
   'afterschool-users': 'users',
+  absences: 'absence-versions',
 };
 
 /** Reads the schema of every topic's values from avro/. For the start; throws when a file is missing or no JSON. */

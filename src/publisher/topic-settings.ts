@@ -18,7 +18,7 @@ export interface TopicSetting {
  * A consumer that bootstraps has `delete.retention.ms` to read to the end before it could miss a removal;
  * `segment.ms` and `max.compaction.lag.ms` bound how long an erased value can still be read.
  */
-export function topicSettings(suffix: TopicSuffix | 'absence-changes'): readonly TopicSetting[] {
+export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
   const keepsHistory = suffix === 'absence-changes';
   const settings: TopicSetting[] = [
     { name: 'cleanup.policy', value: 'compact', bound: 'equal' },

@@ -11,25 +11,51 @@ export interface IndexPosition {
   readonly offsets: Offsets;
 }
 
-/** Rows that the hub has; rows that could not be read. Both are indexed by key and content hash. */
-export type IndexArea = 'rows' | 'rejects';
+/** Rows that the hub has; rows that could not be read: key → 16 bytes content hash. */
+const ROW_AREAS = ['rows', 'rejects'] as const;
+
+/**
+ * Only in the index of `absence-versions`; values as `core/chains` has them:
+ * - `versions`: version id → its chain entry
+ * - `absences`: absence id → what was told of it
+ * - `open`: version ids whose chain is to be looked at again
+ * - `ended`: absence id → day on which it was told deleted
+ * - `absent`: absence id → student and days of a current absence
+ * - `contradictions`: what the hub told that cannot all be true
+ */
+const CHAIN_AREAS = ['versions', 'absences', 'open', 'ended', 'absent', 'contradictions'] as const;
+
+const ALL_AREAS = [...ROW_AREAS, ...CHAIN_AREAS] as const;
+
+export type IndexArea = (typeof ALL_AREAS)[number];
+
+/** The areas that a collection's index has; any other is a `RangeError`. */
+export function areasOf(collection: CollectionName): readonly IndexArea[] {
+  return collection === 'absence-versions' ? ALL_AREAS : ROW_AREAS;
+}
 
 export interface IndexChange {
   readonly area: IndexArea;
   readonly key: string;
-  /** 16 bytes; null removes the key. */
-  readonly hash: Buffer | null;
+  /** Any bytes, up to some KB; an empty one is a value too. Null removes the key. */
+  readonly value: Buffer | null;
 }
 
-/** A rebuild or continuation of an index from the log. Only `finish` makes it readable again. */
+export type IndexEntry = readonly [key: string, value: Buffer];
+
+/** A rebuild or continuation of an index from the log. Only `finish` makes it readable to others again. */
 export interface IndexReplay {
   /** Changes in the log's order; a later one of a key wins. */
   write(changes: readonly IndexChange[]): Promise<void>;
+  /** What the replay has so far; of a void one anything, until its next write says so. */
+  lookup(area: IndexArea, keys: readonly string[]): Promise<readonly (Buffer | null)[]>;
+  /** What the replay has so far, on the terms of {@link CollectionIndex.keys}. */
+  entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
   finish(position: IndexPosition): Promise<void>;
 }
 
 /**
- * `key → content hash` of one collection, as of one point of the log (invariant 1).
+ * What is known of one collection's keys, as of one point of the log (invariant 1).
  *
  * Every read carries the transaction it expects the index to reflect and every write the one before it:
  * any other means a failover, a restore or another process, and throws `INDEX_DIVERGED`.
@@ -38,18 +64,24 @@ export interface IndexReplay {
 export interface CollectionIndex {
   /** Null when empty, unknown or amid a replay that did not finish. */
   position(): Promise<IndexPosition | null>;
-  /** Hashes in the order of the keys; null for a key that is not there. At most a few thousand keys. */
+  /** Values in the order of the keys; null for a key that is not there. At most a few thousand keys. */
   lookup(
     area: IndexArea,
     keys: readonly string[],
     expected: string | null,
   ): Promise<readonly (Buffer | null)[]>;
-  /** All changes and the new position in one atomic step. `previous` null: the index must be empty. */
+  /** All changes and the new position in one atomic step; at most 250,000. `previous` null: the index must be empty. */
   apply(previous: string | null, position: IndexPosition, changes: readonly IndexChange[]): Promise<void>;
   /** Number of keys. */
   count(area: IndexArea): Promise<number>;
-  /** All keys, in no order, in batches; a key may come twice. Not to be mixed with writes. */
+  /**
+   * All keys, in no order, in batches; a key may come twice. Writes between two batches are fine: a key that is there
+   * from beginning to end comes, whatever else is added or removed meanwhile; one that is added or removed itself may
+   * come or not. No guard: a rebuild or flush meanwhile goes unnoticed here, and shows at the next lookup or write.
+   */
   keys(area: IndexArea): AsyncIterable<readonly string[]>;
+  /** As `keys`, with the values; of one that changes meanwhile, the old or the new. */
+  entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
   /** From nothing: whatever was there is dropped. A replay begun later voids this one. */
   rebuild(): Promise<IndexReplay>;
   /** From where the index is, which must be at `from`. */

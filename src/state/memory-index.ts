@@ -1,20 +1,33 @@
 import { indexDiverged } from './index-errors.ts';
-import type { CollectionIndex, IndexArea, IndexChange, IndexPosition, IndexReplay } from './index-store.ts';
-import { latestChanges } from './latest-changes.ts';
+import type {
+  CollectionIndex,
+  IndexArea,
+  IndexChange,
+  IndexEntry,
+  IndexPosition,
+  IndexReplay,
+} from './index-store.ts';
+import { latestChanges, memberOf } from './latest-changes.ts';
 
-const KEYS_AT_ONCE = 1_000;
+const ENTRIES_AT_ONCE = 1_000;
+
+export interface MemoryIndexOptions {
+  /** Tenant and collection, for errors. */
+  readonly name: string;
+  readonly areas: readonly IndexArea[];
+}
 
 /** One collection's index in this process. Nothing in it outlives the process. */
 export class MemoryIndex implements CollectionIndex {
   readonly #name: string;
-  /** A hash as 16 Latin-1 characters: a third of a Buffer, and none that keeps a page's memory alive. */
-  readonly #areas = { rows: new Map<string, string>(), rejects: new Map<string, string>() };
+  /** A value as Latin-1 characters: a third of a Buffer, and none that keeps a page's memory alive. */
+  readonly #areas: ReadonlyMap<IndexArea, Map<string, string>>;
   #position: IndexPosition | null = null;
   #replay: object | null = null;
 
-  /** `name`: tenant and collection, for errors. */
-  constructor(name: string) {
-    this.#name = name;
+  constructor(options: MemoryIndexOptions) {
+    this.#name = options.name;
+    this.#areas = new Map(options.areas.map((area) => [area, new Map()]));
   }
 
   async position(): Promise<IndexPosition | null> {
@@ -27,11 +40,7 @@ export class MemoryIndex implements CollectionIndex {
     expected: string | null,
   ): Promise<readonly (Buffer | null)[]> {
     this.#requireAt(expected);
-    const hashes = this.#areas[area];
-    return keys.map((key) => {
-      const hash = hashes.get(key.toWellFormed());
-      return hash === undefined ? null : Buffer.from(hash, 'latin1');
-    });
+    return this.#valuesOf(area, keys);
   }
 
   async apply(
@@ -46,24 +55,21 @@ export class MemoryIndex implements CollectionIndex {
   }
 
   async count(area: IndexArea): Promise<number> {
-    return this.#areas[area].size;
+    return memberOf(this.#areas, area).size;
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    let batch: string[] = [];
-    for (const key of this.#areas[area].keys()) {
-      batch.push(key);
-      if (batch.length === KEYS_AT_ONCE) {
-        yield batch;
-        batch = [];
-      }
+    for (const batch of inBatches(memberOf(this.#areas, area))) yield batch.map(([key]) => key);
+  }
+
+  async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
+    for (const batch of inBatches(memberOf(this.#areas, area))) {
+      yield batch.map(([key, value]) => [key, Buffer.from(value, 'latin1')] as const);
     }
-    if (batch.length > 0) yield batch;
   }
 
   async rebuild(): Promise<IndexReplay> {
-    this.#areas.rows.clear();
-    this.#areas.rejects.clear();
+    for (const values of this.#areas.values()) values.clear();
     return this.#beginReplay();
   }
 
@@ -84,6 +90,8 @@ export class MemoryIndex implements CollectionIndex {
         requireCurrent();
         this.#change(changes);
       },
+      lookup: async (area, keys) => this.#valuesOf(area, keys),
+      entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
         this.#position = copyOf(position);
@@ -92,25 +100,47 @@ export class MemoryIndex implements CollectionIndex {
     };
   }
 
+  #valuesOf(area: IndexArea, keys: readonly string[]): (Buffer | null)[] {
+    const values = memberOf(this.#areas, area);
+    return keys.map((key) => {
+      const value = values.get(key.toWellFormed());
+      return value === undefined ? null : Buffer.from(value, 'latin1');
+    });
+  }
+
   #requireAt(transactionId: string | null): void {
-    const { rows, rejects } = this.#areas;
     const isThere =
       transactionId === null
-        ? this.#position === null && rows.size === 0 && rejects.size === 0
+        ? this.#position === null && this.#areas.values().every(({ size }) => size === 0)
         : this.#position?.transactionId === transactionId;
     if (!isThere) throw indexDiverged(this.#name);
   }
 
   #change(changes: readonly IndexChange[]): void {
-    const latest = latestChanges(changes);
-    for (const area of ['rows', 'rejects'] as const) {
-      const hashes = this.#areas[area];
-      for (const [key, hash] of latest[area]) {
-        if (hash === null) hashes.delete(key);
-        else hashes.set(key, hash.toString('latin1'));
+    for (const [area, latest] of latestChanges(this.#areas.keys(), changes)) {
+      const values = memberOf(this.#areas, area);
+      for (const [key, value] of latest) {
+        if (value === null) values.delete(key);
+        else values.set(key, value.toString('latin1'));
       }
     }
   }
+}
+
+/** A Map may change while it is read; what is added meanwhile stands last, and does not make the reading endless. */
+function* inBatches(values: ReadonlyMap<string, string>): Generator<readonly [string, string][]> {
+  let left = values.size;
+  let batch: [string, string][] = [];
+  for (const entry of values) {
+    if (left === 0) break;
+    left -= 1;
+    batch.push(entry);
+    if (batch.length === ENTRIES_AT_ONCE) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
 }
 
 function copyOf(position: IndexPosition): IndexPosition {

@@ -1,4 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
+import { areasOf } from './index-store.ts';
 import type { StateStore, TenantState } from './index-store.ts';
 import { MemoryCoordination } from './memory-coordination.ts';
 import { MemoryDeletions } from './memory-deletions.ts';
@@ -23,7 +24,8 @@ function newTenant(tenantId: string): TenantState {
   const indexes = new Map<CollectionName, MemoryIndex>();
   return {
     collection(name) {
-      const index = indexes.get(name) ?? new MemoryIndex(`${tenantId}/${name}`);
+      const index =
+        indexes.get(name) ?? new MemoryIndex({ name: `${tenantId}/${name}`, areas: areasOf(name) });
       indexes.set(name, index);
       return index;
     },

@@ -1,8 +1,17 @@
+import type { ChainableCommander } from 'ioredis';
 import { indexDiverged, tooManyChanges } from './index-errors.ts';
 import { positionFromJson, positionToJson } from './index-position.ts';
-import type { CollectionIndex, IndexArea, IndexChange, IndexPosition, IndexReplay } from './index-store.ts';
-import { latestChanges } from './latest-changes.ts';
+import type {
+  CollectionIndex,
+  IndexArea,
+  IndexChange,
+  IndexEntry,
+  IndexPosition,
+  IndexReplay,
+} from './index-store.ts';
+import { latestChanges, memberOf } from './latest-changes.ts';
 import type { RedisArgument, RedisConnection } from './redis-connection.ts';
+import { countField } from './redis-keys.ts';
 import type { CollectionKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
@@ -19,6 +28,16 @@ type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: strin
 
 type Reply = readonly [error: Error | null, value: unknown];
 
+/** What one step read. */
+interface Found {
+  /** Of `position`, as asked for. */
+  readonly fields: readonly (string | null)[];
+  /** Every area is as long as the position says. */
+  readonly isWhole: boolean;
+  readonly isEmpty: boolean;
+  readonly rest: readonly unknown[];
+}
+
 export interface RedisIndexOptions {
   readonly connection: RedisConnection;
   readonly keys: CollectionKeys;
@@ -32,30 +51,24 @@ export interface RedisIndexOptions {
 export class RedisIndex implements CollectionIndex {
   readonly #connection: RedisConnection;
   readonly #keys: CollectionKeys;
+  readonly #areas: readonly IndexArea[];
+  readonly #areaKeys: readonly string[];
   readonly #name: string;
   readonly #newToken: () => string;
 
   constructor(options: RedisIndexOptions) {
     this.#connection = options.connection;
     this.#keys = options.keys;
+    this.#areas = [...options.keys.areas.keys()];
+    this.#areaKeys = [...options.keys.areas.values()];
     this.#name = options.name;
     this.#newToken = options.newToken;
   }
 
   async position(): Promise<IndexPosition | null> {
-    const { position, rows, rejects } = this.#keys;
-    const [held, rowCount, rejectCount] = await this.#connection.run(async (client) =>
-      valuesOf(
-        await client
-          .multi()
-          .hmget(position, 'transactionId', 'rowCount', 'rejectCount', 'position')
-          .hlen(rows)
-          .hlen(rejects)
-          .exec(),
-      ),
-    );
-    const [transactionId, rowsThen, rejectsThen, json] = held as (string | null)[];
-    if (!transactionId || rowsThen !== String(rowCount) || rejectsThen !== String(rejectCount)) return null;
+    const { fields, isWhole } = await this.#read(['transactionId', 'position']);
+    const [transactionId, json] = fields;
+    if (!transactionId || !isWhole) return null;
     const found = positionFromJson(json ?? '');
     return found?.transactionId === transactionId ? found : null;
   }
@@ -65,26 +78,14 @@ export class RedisIndex implements CollectionIndex {
     keys: readonly string[],
     expected: string | null,
   ): Promise<readonly (Buffer | null)[]> {
-    const { position, rows, rejects } = this.#keys;
-    // MULTI costs Redis about half of what a script with the same commands does.
-    const [held, rowCount, rejectCount, ...hashes] = await this.#connection.run(async (client) => {
-      const multi = client
-        .multi()
-        .hmget(position, 'transactionId', 'rowCount', 'rejectCount')
-        .hlen(rows)
-        .hlen(rejects);
-      for (let at = 0; at < keys.length; at += LOOKUP_KEYS_AT_ONCE) {
-        multi.hmgetBuffer(this.#keys[area], ...keys.slice(at, at + LOOKUP_KEYS_AT_ONCE));
-      }
-      return valuesOf(await multi.exec());
-    });
-    const [transactionId, rowsThen, rejectsThen] = held as (string | null)[];
-    const isThere =
-      expected === null
-        ? !transactionId && rowCount === 0 && rejectCount === 0
-        : transactionId === expected && rowsThen === String(rowCount) && rejectsThen === String(rejectCount);
+    const key = memberOf(this.#keys.areas, area);
+    const { fields, isWhole, isEmpty, rest } = await this.#read(['transactionId'], (multi) =>
+      askValues(multi, key, keys),
+    );
+    const [transactionId] = fields;
+    const isThere = expected === null ? !transactionId && isEmpty : transactionId === expected && isWhole;
     if (!isThere) throw indexDiverged(this.#name);
-    return hashes.length === 1 ? (hashes[0] as (Buffer | null)[]) : (hashes.flat() as (Buffer | null)[]);
+    return valuesIn(rest);
   }
 
   async apply(
@@ -96,11 +97,12 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async count(area: IndexArea): Promise<number> {
-    return this.#connection.run((client) => client.hlen(this.#keys[area]));
+    const key = memberOf(this.#keys.areas, area);
+    return this.#connection.run((client) => client.hlen(key));
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    const key = this.#keys[area];
+    const key = memberOf(this.#keys.areas, area);
     let withoutValues = true;
     let cursor = '0';
     do {
@@ -122,6 +124,18 @@ export class RedisIndex implements CollectionIndex {
     } while (cursor !== '0');
   }
 
+  async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
+    const key = memberOf(this.#keys.areas, area);
+    let cursor = '0';
+    do {
+      const [next, pairs] = await this.#connection.run((client) =>
+        client.hscanBuffer(key, cursor, 'COUNT', SCAN_COUNT),
+      );
+      cursor = String(next);
+      if (pairs.length > 0) yield entriesIn(pairs);
+    } while (cursor !== '0');
+  }
+
   async rebuild(): Promise<IndexReplay> {
     return this.#beginReplay('');
   }
@@ -132,7 +146,12 @@ export class RedisIndex implements CollectionIndex {
 
   async #beginReplay(from: string): Promise<IndexReplay> {
     const token = this.#newToken();
-    const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), [token, from]);
+    const fields = this.#areas.map(countField);
+    const begun = await this.#connection.script(SCRIPTS.beginReplay, this.#scriptKeys(), [
+      token,
+      from,
+      ...fields,
+    ]);
     if (begun !== 1) throw indexDiverged(this.#name);
     const guard: Guard = { field: 'replay', value: token };
     return {
@@ -142,7 +161,37 @@ export class RedisIndex implements CollectionIndex {
           await this.#write(guard, null, changes.slice(at, at + REPLAY_CHANGES_AT_ONCE));
         }
       },
+      lookup: async (area, keys) => {
+        const key = memberOf(this.#keys.areas, area);
+        const replies = await this.#connection.run((client) =>
+          askValues(client.pipeline(), key, keys).exec(),
+        );
+        return valuesIn(repliesIn(replies));
+      },
+      entries: (area) => this.entries(area),
       finish: async (position) => this.#write(guard, position, []),
+    };
+  }
+
+  /** Fields of the position, whether all areas are there, and whatever else, in one step. */
+  async #read(
+    fields: readonly string[],
+    askMore: (multi: ChainableCommander) => unknown = () => undefined,
+  ): Promise<Found> {
+    // MULTI costs Redis about half of what a script with the same commands does.
+    const [held, ...rest] = await this.#connection.run(async (client) => {
+      const multi = client.multi().hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
+      for (const key of this.#areaKeys) multi.hlen(key);
+      askMore(multi);
+      return repliesIn(await multi.exec());
+    });
+    const values = held as (string | null)[];
+    const counts = rest.splice(0, this.#areas.length);
+    return {
+      fields: values,
+      isWhole: counts.every((count, at) => values[fields.length + at] === String(count)),
+      isEmpty: counts.every((count) => count === 0),
+      rest,
     };
   }
 
@@ -154,33 +203,53 @@ export class RedisIndex implements CollectionIndex {
       position?.transactionId ?? '',
       position === null ? '' : positionToJson(position),
     ];
-    const args = head.concat(changeArguments(changes));
+    const args = head.concat(changeArguments(this.#areas, changes));
     const written = await this.#connection.script(SCRIPTS.writeIndex, this.#scriptKeys(), args);
     if (written !== 1) throw indexDiverged(this.#name);
   }
 
   #scriptKeys(): readonly string[] {
-    return [this.#keys.position, this.#keys.rows, this.#keys.rejects];
+    return [this.#keys.position, ...this.#areaKeys];
   }
 }
 
 /** ARGV[5] onwards of `scripts/write-index.lua`. */
-function changeArguments(changes: readonly IndexChange[]): RedisArgument[] {
-  const latest = latestChanges(changes);
-  const counts: number[] = [];
+function changeArguments(areas: readonly IndexArea[], changes: readonly IndexChange[]): RedisArgument[] {
+  const head: RedisArgument[] = [];
   const rest: RedisArgument[] = [];
-  for (const area of [latest.rows, latest.rejects]) {
+  for (const [area, latest] of latestChanges(areas, changes)) {
     const start = rest.length;
-    for (const [key, hash] of area) if (hash !== null) rest.push(key, hash);
+    for (const [key, value] of latest) if (value !== null) rest.push(key, value);
     const removedFrom = rest.length;
-    for (const [key, hash] of area) if (hash === null) rest.push(key);
-    counts.push(removedFrom - start, rest.length - removedFrom);
+    for (const [key, value] of latest) if (value === null) rest.push(key);
+    head.push(countField(area), removedFrom - start, rest.length - removedFrom);
   }
-  return (counts as RedisArgument[]).concat(rest);
+  return head.concat(rest);
 }
 
-/** Values of a MULTI's replies; throws the first error among them. */
-function valuesOf(replies: readonly Reply[] | null): readonly unknown[] {
+function askValues(commands: ChainableCommander, key: string, fields: readonly string[]): ChainableCommander {
+  for (let at = 0; at < fields.length; at += LOOKUP_KEYS_AT_ONCE) {
+    commands.hmgetBuffer(key, ...fields.slice(at, at + LOOKUP_KEYS_AT_ONCE));
+  }
+  return commands;
+}
+
+/** The answers to {@link askValues}. */
+function valuesIn(replies: readonly unknown[]): readonly (Buffer | null)[] {
+  const values = replies as readonly (Buffer | null)[][];
+  return values.length === 1 ? (values[0] ?? []) : values.flat();
+}
+
+function entriesIn(pairs: readonly Buffer[]): IndexEntry[] {
+  const entries: IndexEntry[] = [];
+  for (const [at, value] of pairs.entries()) {
+    if (at % 2 === 1) entries.push([String(pairs[at - 1]), value]);
+  }
+  return entries;
+}
+
+/** Values of the replies to several commands; throws the first error among them. */
+function repliesIn(replies: readonly Reply[] | null): unknown[] {
   if (replies === null) throw new Error('Redis discarded a transaction');
   return replies.map(([error, value]) => {
     if (error !== null) throw error;

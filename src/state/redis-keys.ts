@@ -1,15 +1,16 @@
 import type { CollectionName } from '../model/collections.ts';
+import { areasOf } from './index-store.ts';
+import type { IndexArea } from './index-store.ts';
 
 /*
  * What stands in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. All keys between the same braces
  * are in one slot of a Redis Cluster, so that a script may touch them together.
  *
- *   {<p>:<t>:<collection>}:rows       hash    key → 16 bytes content hash
- *   {<p>:<t>:<collection>}:rejects    hash    key → 16 bytes content hash
+ *   {<p>:<t>:<collection>}:<area>     hash    key → value; each area of the collection's index (`index-store.ts`)
  *   {<p>:<t>:<collection>}:position   hash    transactionId   of the last transaction reflected; '' unknown
  *                                             position        JSON
- *                                             rowCount, rejectCount   lengths of the two hashes above: a hash that
- *                                                             was evicted or deleted beside its position shows
+ *                                             <area>Count     length of the area's hash: one that was evicted or
+ *                                                             deleted beside its position shows
  *                                             replay          token of a replay that has not finished
  *   {<p>:<t>:<collection>}:missing    hash    key → pass that missed it first
  *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
@@ -23,8 +24,8 @@ import type { CollectionName } from '../model/collections.ts';
  */
 
 export interface CollectionKeys {
-  readonly rows: string;
-  readonly rejects: string;
+  /** In the order of the collection's areas. */
+  readonly areas: ReadonlyMap<IndexArea, string>;
   readonly position: string;
   readonly missing: string;
   readonly withheld: string;
@@ -53,14 +54,18 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;
       return {
-        rows: `${collection}:rows`,
-        rejects: `${collection}:rejects`,
+        areas: new Map(areasOf(name).map((area) => [area, `${collection}:${area}`])),
         position: `${collection}:position`,
         missing: `${collection}:missing`,
         withheld: `${collection}:withheld`,
       };
     },
   };
+}
+
+/** Field of `position` that holds the number of keys of an area. */
+export function countField(area: IndexArea): string {
+  return `${area}Count`;
 }
 
 export function probeKey(keyPrefix: string, random: string): string {

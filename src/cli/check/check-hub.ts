@@ -1,4 +1,4 @@
-import { enabledCollections, type TenantConfig } from '../../config.ts';
+import { passCollections, type TenantConfig } from '../../config.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
@@ -82,7 +82,7 @@ async function probeAll(
       return { collection, error };
     }
   };
-  const collections = enabledCollections(tenant);
+  const collections = passCollections(tenant);
   const plain = collections.filter(({ path }) => !path.includes('{id}'));
   const probed = new Map<string, Probed>();
   for (const each of await Promise.all(plain.map((collection) => ask(collection)))) {

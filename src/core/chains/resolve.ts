@@ -70,6 +70,8 @@ export interface ResolveInput extends ChainInput {
   readonly mode: ResolveMode;
   /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
   readonly sequence: number;
+  /** Versions whose chains wait even so, because their records cannot be had yet. */
+  readonly hold?: ReadonlySet<string> | undefined;
 }
 
 export interface OpenChain {
@@ -141,7 +143,8 @@ export function resolve(input: ResolveInput): Resolution {
     const shape = shapeOf(nodes);
     const owned = claims.get(index) ?? [];
     const waitingFor = awaitedBy(nodes);
-    const held = input.mode === 'final' ? null : whyHeld({ nodes, shape, owned, graph, waitingFor });
+    const held =
+      input.mode === 'final' ? null : whyHeld({ nodes, shape, owned, graph, waitingFor, hold: input.hold });
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
     if (held !== null) draft.unsettled.set(index, held);

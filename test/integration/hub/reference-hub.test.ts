@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
 import type { HubEvent } from '../../../src/hub/events.ts';
 import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
-import { COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
+import { ROW_COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
 
 let reference: ReferenceHub;
@@ -68,7 +68,7 @@ const parentOf = (name: CollectionName): string | undefined => {
   return name === 'class-students' ? [...reference.district.ids('classes')][0] : undefined;
 };
 
-const TOP_LEVEL = COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
+const TOP_LEVEL = ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
 
 describe('against the reference hub', () => {
   it.each(TOP_LEVEL)('a full walk of %s brings every row once', async (name) => {

@@ -47,6 +47,7 @@ function dieBeforeIndex(state: TenantState): TenantState {
     lookup: (area, keys, expected) => index.lookup(area, keys, expected),
     count: (area) => index.count(area),
     keys: (area) => index.keys(area),
+    entries: (area) => index.entries(area),
     rebuild: () => index.rebuild(),
     resume: (from) => index.resume(from),
     async apply(previous, position, changes) {

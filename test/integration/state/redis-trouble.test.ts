@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { areasOf } from '../../../src/state/index-store.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import type { RedisStoreOptions } from '../../../src/state/redis-store.ts';
@@ -81,6 +82,87 @@ describe('trouble with Redis', () => {
       await expect(index.apply('tx-1', positionAt(2), [])).rejects.toMatchObject(diverged);
       await expect(index.resume(positionAt(1))).rejects.toMatchObject(diverged);
     }
+  });
+
+  it('no area of the chains is lost unnoticed, in whole or in part', async () => {
+    const index = newStore().tenant('north').collection('absence-versions');
+    const areas = areasOf('absence-versions');
+    const changes = areas.flatMap((area) => [
+      { ...set('a'), area },
+      { ...set('b'), area },
+    ]);
+    for (const lost of areas) {
+      for (const lose of [
+        () => admin.del(`{rc:north:absence-versions}:${lost}`),
+        () => admin.hdel(`{rc:north:absence-versions}:${lost}`, 'a'),
+      ]) {
+        await admin.flushall();
+        await index.apply(null, positionAt(1), changes);
+        expect(await index.position()).toEqual(positionAt(1));
+        expect(await lose()).toBe(1);
+        expect(await index.position()).toBeNull();
+        await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toMatchObject(diverged);
+        await expect(index.apply('tx-1', positionAt(2), [])).rejects.toMatchObject(diverged);
+        await expect(index.resume(positionAt(1))).rejects.toMatchObject(diverged);
+      }
+    }
+  });
+
+  it('chains without their position are not taken for an empty index', async () => {
+    const index = newStore().tenant('north').collection('absence-versions');
+    for (const area of areasOf('absence-versions')) {
+      await admin.flushall();
+      await index.apply(null, positionAt(1), [{ ...set('a'), area }]);
+      expect(await admin.del('{rc:north:absence-versions}:position')).toBe(1);
+      expect(await index.position()).toBeNull();
+      await expect(index.lookup(area, ['a'], null)).rejects.toMatchObject(diverged);
+      await expect(index.apply(null, positionAt(1), [])).rejects.toMatchObject(diverged);
+      await index.rebuild();
+      expect(await admin.keys('*')).toEqual(['{rc:north:absence-versions}:position']);
+    }
+  });
+
+  it('an index that another version laid out is rebuilt, not read', async () => {
+    for (const collection of ['users', 'absence-versions'] as const) {
+      const index = newStore().tenant('north').collection(collection);
+      const before = JSON.stringify(positionAt(1));
+      for (const counts of [{ rowCount: 1, rejectCount: 0 }, { rowsCount: 1 }]) {
+        await admin.hset(`{rc:north:${collection}}:rows`, 'a', randomBytes(16));
+        const position = { transactionId: 'tx-1', position: before, ...counts };
+        await admin.hset(`{rc:north:${collection}}:position`, position);
+        expect(await index.position()).toBeNull();
+        await expect(index.lookup('rows', ['a'], 'tx-1')).rejects.toMatchObject(diverged);
+        await expect(index.apply('tx-1', positionAt(2), [])).rejects.toMatchObject(diverged);
+        await expect(index.resume(positionAt(1))).rejects.toMatchObject(diverged);
+        await (await index.rebuild()).finish(positionAt(1));
+        expect(await index.position()).toEqual(positionAt(1));
+        expect(await index.count('rows')).toBe(0);
+        await admin.flushall();
+      }
+    }
+  });
+
+  it('a step as large as one command may be is done, and a larger one is refused with nothing written', async () => {
+    const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
+    const areas = areasOf('absence-versions');
+    const value = randomBytes(23);
+    const changes = Array.from({ length: 250_000 }, (_, at) => ({
+      area: areas[at % areas.length] ?? 'rows',
+      key: `k${at}`,
+      value,
+    }));
+    const tooMany = [...changes, set('one more')];
+    await expect(index.apply(null, positionAt(1), tooMany)).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect(await admin.dbsize()).toBe(0);
+    await index.apply(null, positionAt(1), changes);
+    expect(await index.position()).toEqual(positionAt(1));
+    for (const area of areas) expect(await index.count(area)).toBe(changes.length / areas.length);
+    await index.apply(
+      'tx-1',
+      positionAt(2),
+      changes.map(({ area, key }) => ({ area, key, value: null })),
+    );
+    for (const area of areas) expect(await index.count(area)).toBe(0);
   });
 
   it('a flush between two pages is noticed at the next read and at the next write', async () => {
@@ -176,13 +258,13 @@ describe('trouble with Redis', () => {
     await expect(store.ready()).rejects.toMatchObject(full);
     const changes = Array.from({ length: 9_000 }, (_, at) => set(`k${at}`));
     await expect(
-      index.apply('tx-1', positionAt(2), [{ ...kept, hash: null }, ...changes]),
+      index.apply('tx-1', positionAt(2), [{ ...kept, value: null }, ...changes]),
     ).rejects.toMatchObject(full);
     // Up to Redis 7 whole transactions are refused then, also those that only read.
     const read = await index.lookup('rows', ['kept'], 'tx-1').catch((error: unknown) => error);
-    expect([[kept.hash], expect.objectContaining(full)]).toContainEqual(read);
+    expect([[kept.value], expect.objectContaining(full)]).toContainEqual(read);
     await admin.config('SET', 'maxmemory', '0');
-    expect(await index.lookup('rows', ['kept', 'k0'], 'tx-1')).toEqual([kept.hash, null]);
+    expect(await index.lookup('rows', ['kept', 'k0'], 'tx-1')).toEqual([kept.value, null]);
     await index.apply('tx-1', positionAt(2), changes);
     expect(await index.count('rows')).toBe(9_001);
   });
@@ -253,7 +335,7 @@ describe('trouble with Redis', () => {
     await other.apply('tx-2', positionAt(3), [set('c')]);
     proxy.release();
     // The same connection: when this is answered, the late write has been.
-    expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.hash]);
+    expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.value]);
     expect(await allKeys(other)).toEqual(new Set(['a', 'b', 'c']));
   });
 

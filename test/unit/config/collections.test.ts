@@ -30,7 +30,7 @@ describe('which collections are mirrored', () => {
 
   it('a map turns off and on what it says', () => {
     const names = namesOf('collections: { results: { enabled: false }, class-students: { enabled: true } }');
-    expect(names).toEqual([...DEFAULT.filter((name) => name !== 'results'), 'class-students']);
+    expect(names).toEqual(COLLECTIONS.filter((name) => name !== 'results' && name !== 'afterschool-users'));
   });
 
   it('afterschool-users are mirrored only where there are ids to ask for', () => {
@@ -39,11 +39,26 @@ describe('which collections are mirrored', () => {
     expect(namesOf('afterschools: [a]')).toContain('afterschool-users');
   });
 
+  it.each(['[users, schedules]', '{ schedules: {} }'])(
+    'collections of the contract that are still to come are not refused: %s',
+    (collections) => {
+      expect(namesOf(`collections: ${collections}`)).toContain('users');
+    },
+  );
+});
+
+describe('absences and their changes', () => {
   it.each([
-    '[users, absences, absence-changes, schedules]',
-    '{ absences: { enabled: true }, schedules: {} }',
-  ])('collections of the contract that are still to come are not refused: %s', (collections) => {
-    expect(namesOf(`collections: ${collections}`)).toContain('users');
+    ['[absences]', 'absence-versions'],
+    ['[absence-versions, absences]', 'absence-changes'],
+    ['{ absence-versions: { enabled: false } }', 'absence-versions'],
+    ['{ absences: { enabled: false } }', 'absences'],
+  ])('%s is taken, though %s is lacking', (collections, lacking) => {
+    expect(() => namesOf(`collections: ${collections}`)).toThrow(`cannot be had without ${lacking}`);
+  });
+
+  it('the versions alone can be mirrored', () => {
+    expect(namesOf('collections: [absence-versions]')).toEqual(['absence-versions']);
   });
 });
 

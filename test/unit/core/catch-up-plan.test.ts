@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planCatchUp } from '../../../src/core/catch-up-plan.ts';
+import { hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -34,9 +34,16 @@ function plan(changes: Partial<Parameters<typeof planCatchUp>[0]>) {
     progress: PROGRESS,
     index: INDEX,
     transactionIds: new Set(['tx-5', 'tx-7']),
+    nowMs: NOW_MS,
+    ...changes,
+  });
+}
+
+function lost(changes: Partial<Parameters<typeof hasLostRecords>[0]>): boolean {
+  return hasLostRecords({
+    offsets: PROGRESS.offsets,
     nextOffsets: { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.users/2': 0, 'p.t.rejects/0': 4 },
     firstOffsets: { 'p.t.users/0': 0, 'p.t.users/1': 0, 'p.t.users/2': 0, 'p.t.rejects/0': 0 },
-    nowMs: NOW_MS,
     ...changes,
   });
 }
@@ -61,7 +68,7 @@ describe('planCatchUp', () => {
     ],
     ['a log without progress', { progress: null }],
   ])('%s is not taken for a point of this log', (_, changes) => {
-    expect(plan(changes)).toMatchObject({ kind: 'rebuild', dataLost: false });
+    expect(plan(changes)).toMatchObject({ kind: 'rebuild' });
   });
 
   it('an index within the time that removals are kept is not rebuilt', () => {
@@ -73,19 +80,21 @@ describe('planCatchUp', () => {
     ['recreated with fewer partitions', { 'p.t.users/0': 12, 'p.t.rejects/0': 4 }],
     ['cut short in one partition', { 'p.t.users/0': 12, 'p.t.users/1': 20, 'p.t.rejects/0': 4 }],
     ['recreated, and it was the rejects', { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.rejects/0': 0 }],
-  ])('a topic that was %s is not taken for whole, however current the index', (_, nextOffsets) => {
-    for (const index of [INDEX, EARLIER, null]) {
-      expect(plan({ nextOffsets, index })).toMatchObject({ kind: 'rebuild', dataLost: true });
-    }
+  ])('a topic that was %s is not taken for whole, it has lost records', (_, nextOffsets) => {
+    expect(lost({ nextOffsets })).toBe(true);
+  });
+
+  it('a topic that is whole is not taken for lost', () => {
+    expect(lost({})).toBe(false);
   });
 
   it('a topic that was emptied is not taken for whole: its end stays where it was', () => {
     const firstOffsets = { 'p.t.users/0': 11, 'p.t.users/1': 0 };
-    expect(plan({ firstOffsets })).toMatchObject({ kind: 'rebuild', dataLost: true });
+    expect(lost({ firstOffsets })).toBe(true);
   });
 
   it('a topic that was emptied and filled again is not filled for ever', () => {
-    expect(plan({ firstOffsets: { 'p.t.users/0': 10, 'p.t.users/1': 20 } })).toEqual({ kind: 'current' });
+    expect(lost({ firstOffsets: { 'p.t.users/0': 10, 'p.t.users/1': 20 } })).toBe(false);
   });
 
   it('nothing but the same transaction ever makes an index current', () => {

@@ -62,6 +62,23 @@ describe('asking again for rows', () => {
     await expect(find(test, 'users', ['x'])).rejects.toThrow(/does not find by sourcedId/);
   });
 
+  it('a hub that filters only the rows it would have listed does not make rows gone', async () => {
+    const many = Array.from({ length: 40 }, (_, number) => `k${number + 10}`);
+    await using test = await testHub(({ query }, response) => {
+      const asked = idOf(query.get('filter'));
+      const listed = many.slice(0, Number(query.get('limit')));
+      sendJson(response, rowsOf(listed.filter((id) => asked === null || id === asked)));
+    });
+    await expect(find(test, 'users', ['k49'])).rejects.toThrow(/does not find by sourcedId/);
+  });
+
+  it('rows without an id that one can ask by prove nothing', async () => {
+    await using test = await testHub(({ query }, response) =>
+      sendJson(response, { users: query.has('filter') ? [] : [{ sourcedId: 17 }, {}] }),
+    );
+    await expect(find(test, 'users', ['x'])).rejects.toThrow(/does not find by sourcedId/);
+  });
+
   it('a row of another id does not stand for the one asked for', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf(['A'])));
     await expect(find(test, 'users', ['a'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
@@ -131,6 +148,13 @@ describe('asking again for classes', () => {
       else sendJson(response, { classes: [{ sourcedId: 'a' }] });
     });
     await expect(find(test, 'classes', ['x'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
+  });
+
+  it('a filter that finds nothing does not make a class gone because classes/{id} works', async () => {
+    await using test = await testHub((request, response) =>
+      request.query.has('filter') ? sendJson(response, { classes: [] }) : classes(request, response),
+    );
+    await expect(find(test, 'classes', ['..'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
   });
 
   it('an id that means another place in a path is asked for by filter', async () => {

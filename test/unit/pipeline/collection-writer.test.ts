@@ -61,7 +61,7 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
     transactions.push(transaction);
     offset += transaction.records.length;
     const offsets = { ...transaction.progress.offsets, 'p.north.users/0': offset };
-    return { progress: withOffsets(transaction.progress, offsets), committedAtMs: offset };
+    return { progress: withOffsets(transaction.progress, offsets), derived: [], committedAtMs: offset };
   };
   const writer = new CollectionWriter(
     {

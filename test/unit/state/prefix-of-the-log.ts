@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
 import type {
   CollectionIndex,
+  IndexArea,
   IndexChange,
   IndexPosition,
   IndexReplay,
@@ -30,40 +33,42 @@ interface Logged {
 
 const KEYS = ['a', 'b', 'å|%', '__proto__', '', '🎒', '\u0000\r\n', '1'];
 
-const changes = fc.array(
-  fc.record<IndexChange>({
-    area: fc.constantFrom('rows', 'rejects'),
-    key: fc.constantFrom(...KEYS),
-    hash: fc.option(
-      fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
-      { nil: null },
-    ),
-  }),
-  { maxLength: 6 },
-);
-
-const steps: fc.Arbitrary<Step[]> = fc.array<Step>(
-  fc.oneof(
-    { weight: 4, arbitrary: fc.record({ kind: fc.constant('publish' as const), changes }) },
-    fc.record({ kind: fc.constant('publish and crash before the index' as const), changes }),
-    fc.record({ kind: fc.constant('late write' as const), behind: fc.nat(4), changes }),
-    fc.record({
-      kind: fc.constantFrom('rebuild' as const, 'resume' as const),
-      pieces: fc.integer({ min: 1, max: 4 }),
-      crash: fc.boolean(),
+function stepsIn(areas: readonly IndexArea[]): fc.Arbitrary<Step[]> {
+  const changes = fc.array(
+    fc.record<IndexChange>({
+      area: fc.constantFrom(...areas),
+      key: fc.constantFrom(...KEYS),
+      value: fc.option(
+        fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)),
+        { nil: null },
+      ),
     }),
-    fc.record({ kind: fc.constant('write to an older replay' as const), changes }),
-  ),
-  { maxLength: 25 },
-);
+    { maxLength: 3 * areas.length },
+  );
+  return fc.array<Step>(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('publish' as const), changes }) },
+      fc.record({ kind: fc.constant('publish and crash before the index' as const), changes }),
+      fc.record({ kind: fc.constant('late write' as const), behind: fc.nat(4), changes }),
+      fc.record({
+        kind: fc.constantFrom('rebuild' as const, 'resume' as const),
+        pieces: fc.integer({ min: 1, max: 4 }),
+        crash: fc.boolean(),
+      }),
+      fc.record({ kind: fc.constant('write to an older replay' as const), changes }),
+    ),
+    { maxLength: 25 },
+  );
+}
 
 export async function checkPrefixOfTheLog(options: {
   readonly open: () => Promise<StateStore>;
   readonly runs: number;
+  readonly collection: CollectionName;
 }): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(steps, async (sequence) => {
-      const world = new World(await options.open());
+    fc.asyncProperty(stepsIn(areasOf(options.collection)), async (sequence) => {
+      const world = new World(await options.open(), options.collection);
       for (const step of sequence) {
         await world.take(step);
         await world.check();
@@ -81,14 +86,16 @@ class World {
   /** All that were begun; only the last one may still write, and only while the index is unknown. */
   readonly #replays: IndexReplay[] = [];
   readonly #store: StateStore;
+  readonly #collection: CollectionName;
 
-  constructor(store: StateStore) {
+  constructor(store: StateStore, collection: CollectionName) {
     this.#store = store;
+    this.#collection = collection;
   }
 
   /** A handle that remembers nothing, as after a start. */
   get #index(): CollectionIndex {
-    return this.#store.tenant(this.#tenantId).collection('results');
+    return this.#store.tenant(this.#tenantId).collection(this.#collection);
   }
 
   async take(step: Step): Promise<void> {
@@ -133,7 +140,7 @@ class World {
       await assert.rejects(index.lookup('rows', KEYS, newest), { code: 'INDEX_DIVERGED' });
       return;
     }
-    for (const area of ['rows', 'rejects'] as const) {
+    for (const area of areasOf(this.#collection)) {
       const wanted = this.#contents(area, this.#reflected);
       const found = await index.lookup(area, KEYS, isKnown ? (last?.transactionId ?? null) : null);
       assert.deepEqual(
@@ -144,6 +151,7 @@ class World {
       const keys = new Set<string>();
       for await (const batch of index.keys(area)) for (const key of batch) keys.add(key);
       assert.deepEqual(keys, new Set(wanted.keys()));
+      assert.deepEqual(await allEntries(index, area), wanted);
     }
   }
 
@@ -166,11 +174,13 @@ class World {
     step: { readonly pieces: number; readonly crash: boolean },
   ): Promise<void> {
     this.#replays.push(replay);
+    const before = this.#log.slice(0, from).flatMap((logged) => logged.changes);
     const rest = this.#log.slice(from).flatMap((logged) => logged.changes);
     const size = Math.max(1, Math.ceil(rest.length / step.pieces));
     this.#reflected = null;
     for (let at = 0; at < rest.length; at += size) {
       await replay.write(rest.slice(at, at + size));
+      await this.#checkReplay(replay, before.concat(rest.slice(0, at + size)));
       if (step.crash) return;
     }
     const last = this.#log.at(-1)?.position;
@@ -179,21 +189,48 @@ class World {
     this.#reflected = this.#log.length;
   }
 
+  async #checkReplay(replay: IndexReplay, written: readonly IndexChange[]): Promise<void> {
+    for (const area of areasOf(this.#collection)) {
+      const wanted = contentsOf(area, written);
+      assert.deepEqual(
+        await replay.lookup(area, KEYS),
+        KEYS.map((key) => wanted.get(key) ?? null),
+      );
+      assert.deepEqual(await allEntries(replay, area), wanted);
+    }
+  }
+
   #append(changes: readonly IndexChange[]): IndexPosition {
     const position = newPosition(this.#log.length + 1);
     this.#log.push({ position, changes });
     return position;
   }
 
-  #contents(area: string, count: number): Map<string, Buffer> {
-    const contents = new Map<string, Buffer>();
-    for (const change of this.#log.slice(0, count).flatMap((logged) => logged.changes)) {
-      if (change.area !== area) continue;
-      if (change.hash === null) contents.delete(change.key);
-      else contents.set(change.key, change.hash);
-    }
-    return contents;
+  #contents(area: IndexArea, count: number): Map<string, Buffer> {
+    return contentsOf(
+      area,
+      this.#log.slice(0, count).flatMap((logged) => logged.changes),
+    );
   }
+}
+
+function contentsOf(area: IndexArea, changes: readonly IndexChange[]): Map<string, Buffer> {
+  const contents = new Map<string, Buffer>();
+  for (const change of changes) {
+    if (change.area !== area) continue;
+    if (change.value === null) contents.delete(change.key);
+    else contents.set(change.key, change.value);
+  }
+  return contents;
+}
+
+export async function allEntries(
+  from: Pick<IndexReplay, 'entries'>,
+  area: IndexArea,
+): Promise<Map<string, Buffer>> {
+  const found = new Map<string, Buffer>();
+  for await (const batch of from.entries(area)) for (const [key, value] of batch) found.set(key, value);
+  return found;
 }
 
 function newPosition(sequence: number): IndexPosition {

@@ -1,4 +1,4 @@
-import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
 import type { SimulatedRow } from './simulated-row.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
@@ -84,6 +84,27 @@ export class LivingHub implements Hub {
     const existing = new Set(ids.filter((id) => this.#rows.has(id)));
     await dawdle(this.#at, 3);
     return existing;
+  }
+
+  async findRows({
+    ids,
+    stamp,
+    signal,
+  }: {
+    ids: readonly string[];
+    stamp: () => number;
+    signal: AbortSignal;
+  }): Promise<FoundRows> {
+    const sent = stamp();
+    await dawdle(this.#at, 3);
+    signal.throwIfAborted();
+    if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
+    // Some cannot be told.
+    const told = [...new Set(ids)].filter(() => !strikes(this.#at, 0.05));
+    const found = told.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
+    const gone = told.filter((id) => !this.#rows.has(id));
+    await dawdle(this.#at, 3);
+    return { rows: found.map((row) => ({ row, isUtf8: true, stamp: sent })), gone };
   }
 
   #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {

@@ -43,7 +43,7 @@ export const MISTAKES: readonly SeededMistake[] = [
             index.apply(
               previous,
               position,
-              changes.filter(({ hash }) => hash !== null),
+              changes.filter(({ value }) => value !== null),
             ),
         }),
     },
@@ -94,7 +94,7 @@ export const MISTAKES: readonly SeededMistake[] = [
         withOther(log, {
           commit: async (transaction) => {
             if (!topics.isSuperseded(process)) return log.commit(transaction);
-            return { progress: topics.append(process, transaction), committedAtMs: at.time.now() };
+            return { ...topics.append(process, transaction), committedAtMs: at.time.now() };
           },
         }),
     },
@@ -234,6 +234,13 @@ function hiding(id: string, hub: Hub): Hub {
       const existing = new Set(await hub.findExisting(options));
       existing.delete(id);
       return existing;
+    },
+    findRows: async (options) => {
+      const { rows, gone } = await hub.findRows(options);
+      return {
+        rows: rows.filter(({ row }) => isOther(row)),
+        gone: options.ids.includes(id) ? [...new Set([...gone, id])] : gone,
+      };
     },
   });
 }

@@ -198,6 +198,7 @@ class History implements World {
         },
       ],
       afterschoolIds: [],
+      chains: undefined,
       encodeReject: () => Buffer.alloc(1),
       guard: { rows: 1_000, ratio: 1, perDay: false },
       deltaOverlapMs: OVERLAP_MS,

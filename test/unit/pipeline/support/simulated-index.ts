@@ -1,13 +1,15 @@
+import { areasOf } from '../../../../src/state/index-store.ts';
 import type {
   CollectionIndex,
   IndexArea,
   IndexChange,
+  IndexEntry,
   IndexPosition,
   IndexReplay,
 } from '../../../../src/state/index-store.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
-type Contents = Record<IndexArea, Map<string, Buffer>>;
+type Contents = Readonly<Record<IndexArea, Map<string, Buffer>>>;
 
 interface Snapshot {
   readonly position: IndexPosition;
@@ -85,10 +87,17 @@ export class SimulatedIndex implements CollectionIndex {
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
+    for await (const batch of this.entries(area)) yield batch.map(([key]) => key);
+  }
+
+  async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
     const keys = [...this.#contents[area].keys()];
     for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
       await dawdle(this.#at, 1);
-      yield keys.slice(from, from + KEYS_AT_ONCE);
+      yield keys.slice(from, from + KEYS_AT_ONCE).flatMap((key) => {
+        const value = this.#contents[area].get(key);
+        return value === undefined ? [] : [[key, value] as const];
+      });
     }
   }
 
@@ -117,6 +126,11 @@ export class SimulatedIndex implements CollectionIndex {
         requireCurrent();
         this.#change(changes);
       },
+      lookup: async (area, keys) => {
+        this.#mayFail();
+        return keys.map((key) => this.#contents[area].get(key) ?? null);
+      },
+      entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
         this.#position = position;
@@ -126,9 +140,9 @@ export class SimulatedIndex implements CollectionIndex {
   }
 
   #change(changes: readonly IndexChange[]): void {
-    for (const { area, key, hash } of changes) {
-      if (hash === null) this.#contents[area].delete(key);
-      else this.#contents[area].set(key, hash);
+    for (const { area, key, value } of changes) {
+      if (value === null) this.#contents[area].delete(key);
+      else this.#contents[area].set(key, value);
     }
   }
 
@@ -142,9 +156,13 @@ export class SimulatedIndex implements CollectionIndex {
 }
 
 function emptyContents(): Contents {
-  return { rows: new Map(), rejects: new Map() };
+  return contentsOf(() => new Map());
 }
 
-function copyOf({ rows, rejects }: Contents): Contents {
-  return { rows: new Map(rows), rejects: new Map(rejects) };
+function copyOf(contents: Contents): Contents {
+  return contentsOf((area) => new Map(contents[area]));
+}
+
+function contentsOf(make: (area: IndexArea) => Map<string, Buffer>): Contents {
+  return Object.fromEntries(areasOf('absence-versions').map((area) => [area, make(area)])) as Contents;
 }

@@ -1,3 +1,4 @@
+import { FIRST_SEQUENCE_HEADER } from '../../../../src/core/cloud-events.ts';
 import type { Offsets } from '../../../../src/model/progress.ts';
 import type { TopicSuffix } from '../../../../src/model/collections.ts';
 import type {
@@ -59,10 +60,10 @@ export class SimulatedLog implements TenantLog {
       this.#topics.leaveUndecided(this.#process, transaction);
       throw this.#outcomeUnknown();
     }
-    const progress = this.#topics.append(this.#process, transaction);
+    const told = this.#topics.append(this.#process, transaction);
     if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
     await dawdle(this.#at, 6);
-    return { progress, committedAtMs: this.#at.time.now() };
+    return { ...told, committedAtMs: this.#at.time.now() };
   }
 
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
@@ -117,6 +118,7 @@ export class SimulatedLog implements TenantLog {
 function toLogged(record: StoredRecord, offset: number): LoggedRecord {
   const { topic, key, body, committedAtMs } = record;
   const hash = record.headers['content-hash'];
+  const first = record.headers[FIRST_SEQUENCE_HEADER];
   return {
     topic,
     partition: 0,
@@ -125,5 +127,6 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
     key,
     value: body,
     hash: hash === undefined ? null : Buffer.from(hash, 'hex'),
+    firstSequence: first === undefined ? null : Number(first),
   };
 }

@@ -1,5 +1,5 @@
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
-import { withOffsets, type Offsets, type Progress } from '../../../../src/model/progress.ts';
+import { offsetsOf, withOffsets, type Offsets, type Progress } from '../../../../src/model/progress.ts';
 import { partitionName, topicName } from '../../../../src/model/topics.ts';
 import type { OutgoingRecord, Transaction } from '../../../../src/publisher/log.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -12,6 +12,7 @@ export interface StoredRecord extends OutgoingRecord {
 
 export interface StoredTransaction {
   readonly progress: Progress;
+  readonly derived: readonly Progress[];
   /** Number of the process that committed it, and of the one that owned the tenant then. */
   readonly by: number;
   readonly owner: number;
@@ -54,7 +55,11 @@ export class SimulatedTopics {
   }
 
   newestProgress(): Map<CollectionName, Progress> {
-    return new Map(this.transactions.map(({ progress }) => [progress.collection, progress]));
+    return new Map(
+      this.transactions.flatMap(({ progress, derived }) =>
+        [progress, ...derived].map((each) => [each.collection, each] as const),
+      ),
+    );
   }
 
   /** A process that owned the tenant and no longer does. */
@@ -62,7 +67,7 @@ export class SimulatedTopics {
     return this.owners.includes(process) && this.owner !== process;
   }
 
-  append(by: number, transaction: Transaction): Progress {
+  append(by: number, transaction: Transaction): { progress: Progress; derived: readonly Progress[] } {
     const offsets: Record<string, number> = { ...transaction.progress.offsets };
     const committedAtMs = this.#at.time.now();
     for (const record of transaction.records) {
@@ -71,8 +76,11 @@ export class SimulatedTopics {
       offsets[partitionOf(record.topic)] = records.push({ ...record, committedAtMs }) - 1;
     }
     const progress = withOffsets(transaction.progress, offsets);
-    this.transactions.push({ progress, by, owner: this.owner });
-    return progress;
+    const derived = (transaction.derived ?? []).map((each) =>
+      withOffsets(each, offsetsOf(offsets, topicName(SCOPE, each.collection))),
+    );
+    this.transactions.push({ progress, derived, by, owner: this.owner });
+    return { progress, derived };
   }
 
   /** Sent, with an outcome that nobody knows before the next {@link fence}. */

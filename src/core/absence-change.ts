@@ -1,0 +1,30 @@
+import { hash } from 'node:crypto';
+import type { AbsenceVersionValue } from './chains/chain-row.ts';
+import type { ChainStep } from './chains/chain-steps.ts';
+import type { AbsenceOperation } from './cloud-events.ts';
+
+const HASH_HEX_DIGITS = 32;
+
+/** Value of a record in `absence-changes` (avro/absence-changes.avsc). */
+export interface AbsenceChangeValue {
+  readonly absenceId: string;
+  readonly step: number;
+  readonly operation: ChainStep['operation'];
+  readonly version: AbsenceVersionValue;
+  readonly previousVersion: AbsenceVersionValue | null;
+  readonly snapshot: boolean;
+  readonly cause: ChainStep['cause'];
+  readonly mergedInto: string | null;
+  /** ms since the epoch */
+  readonly detectedAt: number;
+}
+
+/** The last part of the event's `ce_type`. */
+export function operationOf(step: Pick<ChainStep, 'operation'>): AbsenceOperation {
+  return step.operation.toLowerCase() as AbsenceOperation;
+}
+
+/** The `content-hash` of an event: nothing in it is left out, as no two events are the same. */
+export function changeHash(body: Buffer): Buffer {
+  return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
+}

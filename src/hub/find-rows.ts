@@ -1,0 +1,51 @@
+import type { Collection } from '../model/collections.ts';
+import { FilterFinder, isPlainId, whyNotAskable, type FindContext } from './find-by-filter.ts';
+import { askEach } from './find-each.ts';
+import { HubError } from './hub-error.ts';
+import type { FoundRow, FoundRows } from './hub.ts';
+
+const REFUSALS: ReadonlySet<string> = new Set(['HUB_REQUEST_REFUSED', 'HUB_NOT_OFFERED', 'HUB_FORBIDDEN']);
+
+interface FindRowsOptions {
+  readonly collection: Collection;
+  readonly ids: readonly string[];
+  readonly stamp: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** The rows of these ids; see {@link Hub.findRows}. */
+export async function findRows(context: FindContext, find: FindRowsOptions): Promise<FoundRows> {
+  const { collection, ids, stamp, signal } = find;
+  if (whyNotAskable({ collection }) !== null) return { rows: [], gone: [] };
+  const finder = new FilterFinder(context, { collection, stamp });
+  const rows: FoundRow[] = [];
+  const missing: string[] = [];
+  let filterWorks: Promise<boolean> | null = null;
+  await askEach(ids, { concurrency: context.concurrency, signal }, async (id, eachSignal) => {
+    const answer = await finder.ask(id, eachSignal);
+    if (answer.kind === 'found') rows.push(answer.found);
+    else if (answer.kind === 'missing' && isPlainId(id)) missing.push(id);
+    if (answer.kind !== 'untold') return 'go-on';
+    // It may be this id alone, or the filter as such: then the others need not be asked.
+    filterWorks ??= control(finder, eachSignal).then((found) => found === 'selects');
+    return (await filterWorks) ? 'go-on' : 'enough';
+  });
+  if (missing.length === 0) return { rows, gone: [] };
+  // Asked last: a hub that lost its rows, or this client its rights, meanwhile proves nothing.
+  return { rows, gone: (await control(finder, signal)) === 'fails' ? [] : missing };
+}
+
+/** What the filter does to a row that the hub lists: finds it and nothing else, finds it among others, or neither. */
+async function control(finder: FilterFinder, signal: AbortSignal): Promise<'selects' | 'finds' | 'fails'> {
+  try {
+    const listed = await finder.listed(signal);
+    if (listed === 'none' || listed === 'no-id') return 'fails';
+    const answer = await finder.ask(listed.id, signal);
+    if (answer.kind !== 'found') return 'fails';
+    return answer.alone ? 'selects' : 'finds';
+  } catch (error) {
+    // A collection that is refused as a whole tells nothing of its rows.
+    if (error instanceof HubError && REFUSALS.has(error.code)) return 'fails';
+    throw error;
+  }
+}

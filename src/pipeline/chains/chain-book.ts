@@ -1,0 +1,144 @@
+import { decodeAbsent } from '../../core/chains/absent-entry.ts';
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { ChainCollection } from '../../model/collections.ts';
+import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
+import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { LookUp } from './chain-lookup.ts';
+import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
+import { dayNumber, decodeDay } from './ended-day.ts';
+import { OpenRecords } from './open-records.ts';
+import { contradictionChanges, forgetting, renderChains, type RenderChainsParts } from './render-chains.ts';
+import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
+
+export interface ChainBookParts extends RenderChainsParts {
+  /** Of `absence-versions`. */
+  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count'>;
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  readonly readBack: ReadBack;
+  /** How long after a deletion the absence's key is nulled, ms. */
+  readonly forgetAfterMs: number;
+}
+
+/** So many chains left open are looked at again in one transaction. */
+const REVISIT_AT_ONCE = 10_000;
+const FORGET_AT_ONCE = 5_000;
+const LOOK_UP_AT_ONCE = 5_000;
+
+/**
+ * Turns changed versions into absences and their changes (spec 3; contract, `absences` and `absence-changes`). Decides
+ * by core/chains; what it gives is committed in the transaction of the versions, and only then remembered.
+ */
+export class ChainBook {
+  readonly #parts: ChainBookParts;
+  readonly #open: OpenRecords;
+
+  constructor(parts: ChainBookParts) {
+    this.#parts = parts;
+    this.#open = new OpenRecords({ encode: parts.encodeVersion, decode: parts.decodeVersion });
+  }
+
+  async settle(task: ChainTask): Promise<ChainOutcome> {
+    const resolved = await resolveTask(task, {
+      kept: (versionId) => this.#open.get(versionId),
+      readBack: this.#parts.readBack,
+    });
+    this.#keepOpen(resolved);
+    const outcome = renderChains(this.#parts, task, resolved);
+    const contradictions = await this.#contradictions(task, resolved);
+    return { ...outcome, changes: [...outcome.changes, ...contradictions] };
+  }
+
+  /** Versions whose chains were left open, in batches. */
+  async *toRevisit(): AsyncGenerator<readonly string[]> {
+    let batch: string[] = [];
+    for await (const ids of this.#parts.index.keys('open')) {
+      batch.push(...ids);
+      if (batch.length < REVISIT_AT_ONCE) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  /** How many keys the two topics will have, as the index knows and with these changes to it. */
+  async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+    const told = await this.#countAfter('absences', changes, lookUp);
+    // What was told deleted has an event still, and nothing to show.
+    const ended = await this.#countAfter('ended', changes, lookUp);
+    return { 'absence-changes': told, absences: told - ended };
+  }
+
+  async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
+    const { index } = this.#parts;
+    const last = new Map<string, Buffer | null>();
+    for (const change of changes) if (change.area === area) last.set(change.key, change.value);
+    let count = await index.count(area);
+    const keys = [...last.keys()];
+    for (let at = 0; at < keys.length; at += LOOK_UP_AT_ONCE) {
+      const some = keys.slice(at, at + LOOK_UP_AT_ONCE);
+      const before = await lookUp(area, some);
+      for (const [position, key] of some.entries()) {
+        count += Number(last.get(key) !== null) - Number((before[position] ?? null) !== null);
+      }
+    }
+    return count;
+  }
+
+  /** What nulls the keys of absences that were told deleted long enough ago; `transaction`: the one that will carry it. */
+  async *forgetEnded(
+    transaction: () => {
+      transactionId: string;
+      firstRecord: number;
+    },
+  ): AsyncGenerator<ChainOutcome> {
+    const lastDay = dayNumber(this.#parts.now() - this.#parts.forgetAfterMs);
+    let due: string[] = [];
+    for await (const batch of this.#parts.index.entries('ended')) {
+      for (const [absenceId, day] of batch) if (decodeDay(day) < lastDay) due.push(absenceId);
+      if (due.length < FORGET_AT_ONCE) continue;
+      yield this.#forget(due, transaction());
+      due = [];
+    }
+    if (due.length > 0) yield this.#forget(due, transaction());
+  }
+
+  /** Entries of `absent` that are too old to matter. */
+  async *outlivedAbsents(): AsyncGenerator<readonly IndexChange[]> {
+    const sinceMs = this.#parts.absentSinceMs();
+    for await (const batch of this.#parts.index.entries('absent')) {
+      const outlived = batch.filter(([, value]) => decodeAbsent(value).toMs < sinceMs);
+      if (outlived.length > 0) yield outlived.map(([key]) => ({ area: 'absent', key, value: null }));
+    }
+  }
+
+  #forget(
+    absenceIds: readonly string[],
+    transaction: { transactionId: string; firstRecord: number },
+  ): ChainOutcome {
+    const records: OutgoingRecord[] = [];
+    const changes: IndexChange[] = [];
+    for (const absenceId of absenceIds) {
+      const id = `${transaction.transactionId}-${transaction.firstRecord + records.length}`;
+      records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id }));
+      for (const area of ['absences', 'ended'] as const) changes.push({ area, key: absenceId, value: null });
+    }
+    const tally = { ...noTally(), forgotten: absenceIds.length };
+    return { records, changes, tally, toldOpen: 0, students: new Set() };
+  }
+
+  #keepOpen({ resolution, records }: Resolved): void {
+    for (const [id, entry] of resolution.versions) {
+      const value = entry?.isSettled === false ? records.get(id) : undefined;
+      if (value === undefined) this.#open.drop(id);
+      else this.#open.keep(id, value);
+    }
+  }
+
+  async #contradictions(task: ChainTask, { known, resolution }: Resolved): Promise<IndexChange[]> {
+    const versionIds = [...known.versions.keys()];
+    const isAny = (await this.#parts.index.count('contradictions')) > 0;
+    if (!isAny && resolution.contradictions.length === 0) return [];
+    const reported = isAny ? await task.lookUp('contradictions', versionIds) : [];
+    return contradictionChanges(resolution.contradictions, { versionIds, reported });
+  }
+}

@@ -1,0 +1,217 @@
+import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
+import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
+import { examine } from '../../core/chains/examine.ts';
+import type { VersionEntry } from '../../core/chains/knowledge.ts';
+import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
+import { resolve } from '../../core/chains/resolve.ts';
+import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import type { AbsenceChangeValue } from '../../core/absence-change.ts';
+import type { LoggedRecord } from '../../publisher/log.ts';
+import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
+import { KnownChains } from './chain-lookup.ts';
+import { dayNumber, encodeDay } from './ended-day.ts';
+import { contradictionChanges } from './render-chains.ts';
+
+export interface ChainReplayParts {
+  readonly replay: Pick<IndexReplay, 'lookup' | 'entries' | 'write'>;
+  /** A framed value of one of the three topics. */
+  readonly decode: (framed: Buffer) => Promise<unknown>;
+  readonly absentSinceMs: () => number;
+  /** From an earlier point of the log on; else from nothing. */
+  readonly isResumed: boolean;
+  /** Whether every chain was told at least once: whatever is untold and deleted was then forgotten. */
+  readonly wasWhole: boolean;
+}
+
+const EMPTY = Buffer.alloc(0);
+const EXAMINE_AT_ONCE = 1_000;
+
+/**
+ * Makes the chain index again out of the topics: all of it, or what came after a point. Publishes nothing: chains that
+ * the log leaves untold, or shown otherwise than they are, are left open, and the next pass tells them. Rule 15 of the
+ * design note in core/chains/resolve.ts.
+ */
+export class ChainReplay {
+  readonly #parts: ChainReplayParts;
+
+  constructor(parts: ChainReplayParts) {
+    this.#parts = parts;
+  }
+
+  /** Records of one partition of `absence-versions`, in order. */
+  async versions(records: readonly LoggedRecord[]): Promise<void> {
+    const { decode, isResumed } = this.#parts;
+    const latest = new Map(records.map((record) => [record.key, record]));
+    const rows = new Map<string, AbsenceVersionValue | null>();
+    for (const { key, value } of latest.values()) {
+      rows.set(key, value === null ? null : ((await decode(value)) as AbsenceVersionValue));
+    }
+    const chainRows = [...rows].map(([id, value]) => ({
+      id,
+      row: value === null ? null : chainRowOf(value),
+    }));
+    const entries = await this.#entriesOf(
+      chainRows.flatMap(({ id, row }) => (row === null ? [id] : idsIn(row))),
+    );
+    const replay = new EntryReplay(entries);
+    // What is resumed may not have been told; a whole index is examined at the end.
+    const isSettled = !isResumed;
+    const changes: IndexChange[] = [];
+    for (const { id, row } of chainRows) {
+      if (row === null) replay.removal(id, { isSettled });
+      else replay.row(row, { isSettled });
+      if (isResumed) changes.push({ area: 'open', key: id, value: EMPTY });
+    }
+    await this.#write(replay, changes);
+  }
+
+  /** Records of one partition of `absence-changes`, in order. */
+  async steps(records: readonly LoggedRecord[]): Promise<void> {
+    const steps: LoggedStep[] = [];
+    const changes: IndexChange[] = [];
+    const last = new Map<string, { step: LoggedStep | null; atMs: number }>();
+    for (const { key, value, firstSequence } of records) {
+      if (value === null) {
+        last.set(key, { step: null, atMs: 0 });
+        continue;
+      }
+      const change = (await this.#parts.decode(value)) as AbsenceChangeValue;
+      const step: LoggedStep = {
+        absenceId: key,
+        step: change.step,
+        isDeletion: change.operation === 'DELETED',
+        row: chainRowOf(change.version),
+        mergedInto: change.mergedInto,
+        since: firstSequence ?? 0,
+      };
+      steps.push(step);
+      last.set(key, { step, atMs: change.detectedAt });
+    }
+    const replay = new EntryReplay(await this.#entriesOf(steps.flatMap(({ row }) => idsIn(row))));
+    for (const step of steps) replay.step(step);
+    const told = await this.#told([...last.keys()]);
+    for (const [absenceId, { step, atMs }] of last) {
+      const shown = told.get(absenceId)?.shown ?? null;
+      const entry = step === null ? null : absenceEntryOf(step);
+      const isEnded = entry?.isToldDeleted === true;
+      changes.push(
+        { area: 'ended', key: absenceId, value: isEnded ? encodeDay(dayNumber(atMs)) : null },
+        toldChange(absenceId, { entry, shown }),
+      );
+    }
+    await this.#write(replay, changes);
+  }
+
+  /** Records of one partition of `absences`, in order. */
+  async currents(records: readonly LoggedRecord[]): Promise<void> {
+    const { decode, absentSinceMs } = this.#parts;
+    const latest = new Map(records.map((record) => [record.key, record]));
+    const told = await this.#told([...latest.keys()]);
+    const changes: IndexChange[] = [];
+    for (const [absenceId, { value, hash }] of latest) {
+      const entry = told.get(absenceId)?.entry ?? null;
+      changes.push(toldChange(absenceId, { entry, shown: value === null ? null : hash }));
+      const absent = value === null ? null : absentEntryOf((await decode(value)) as AbsenceVersionValue);
+      const isKept = absent !== null && absent.toMs >= absentSinceMs();
+      changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
+    }
+    await this.#parts.replay.write(changes);
+  }
+
+  /** To be called when all was read: finds what the log leaves untold. */
+  async finish(): Promise<void> {
+    if (this.#parts.isResumed) return;
+    for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
+    for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
+  }
+
+  async #examineVersions(entries: readonly IndexEntry[]): Promise<void> {
+    const ids: string[] = [];
+    for (const [id, value] of entries) {
+      const { state } = decodeVersionEntry(id, value);
+      if (state === 'present' || state === 'vanished') ids.push(id);
+    }
+    for (let at = 0; at < ids.length; at += EXAMINE_AT_ONCE) {
+      await this.#examine(ids.slice(at, at + EXAMINE_AT_ONCE));
+    }
+  }
+
+  async #examine(revisit: readonly string[]): Promise<void> {
+    const { replay, wasWhole } = this.#parts;
+    const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+    await known.complete({ rows: [], revisit });
+    const found = examine({ rows: [], revisit, knowledge: known });
+    const changes: IndexChange[] = contradictionChanges(found.contradictions, {
+      versionIds: [],
+      reported: [],
+    });
+    const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldDeleted];
+    // What the log has not told yet, whatever the reason.
+    const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
+    for (const { versionId } of steps) changes.push({ area: 'open', key: versionId, value: EMPTY });
+    for (const id of untold) {
+      const entry = known.versions.get(id) ?? null;
+      if (entry === null) continue;
+      const value = encodeVersionEntry(id, { ...entry, absenceId: null, isSettled: false });
+      changes.push({ area: 'versions', key: id, value }, { area: 'open', key: id, value: EMPTY });
+    }
+    if (changes.length > 0) await replay.write(changes);
+  }
+
+  /** Leaves open what is told otherwise than it is. */
+  async #examineAbsences(entries: readonly IndexEntry[]): Promise<void> {
+    const { replay } = this.#parts;
+    const told = entries.map(([id, value]) => ({ id, ...decodeToldAbsence(id, value) }));
+    const versionIds = told.map(({ id, entry }) => entry?.toldVersionId ?? id);
+    const versions = await this.#entriesOf(versionIds);
+    const hashes = await replay.lookup('rows', versionIds);
+    const changes: IndexChange[] = [];
+    for (const [at, { entry, shown }] of told.entries()) {
+      const versionId = versionIds[at] ?? '';
+      const version = versions.get(versionId) ?? null;
+      if (version === null || entry === null) continue;
+      const hash = hashes[at] ?? null;
+      const isAsTold = entry.isToldDeleted
+        ? shown === null
+        : version.state === 'present' && shown !== null && hash !== null && shown.equals(hash);
+      if (isAsTold || entry.mergedInto !== null) continue;
+      const value = encodeVersionEntry(versionId, { ...version, isSettled: false });
+      changes.push(
+        { area: 'versions', key: versionId, value },
+        { area: 'open', key: versionId, value: EMPTY },
+      );
+    }
+    if (changes.length > 0) await replay.write(changes);
+  }
+
+  async #write(replay: EntryReplay, more: readonly IndexChange[]): Promise<void> {
+    const changes: IndexChange[] = [...replay.changed].map(([id, entry]) => ({
+      area: 'versions',
+      key: id,
+      value: encodeVersionEntry(id, entry),
+    }));
+    await this.#parts.replay.write([...changes, ...more]);
+  }
+
+  async #entriesOf(ids: readonly string[]): Promise<Map<string, VersionEntry | null>> {
+    const wanted = [...new Set(ids)];
+    const found = await this.#parts.replay.lookup('versions', wanted);
+    return new Map(
+      wanted.map((id, at) => {
+        const bytes = found[at] ?? null;
+        return [id, bytes === null ? null : decodeVersionEntry(id, bytes)];
+      }),
+    );
+  }
+
+  async #told(absenceIds: readonly string[]): Promise<Map<string, ToldAbsence>> {
+    const found = await this.#parts.replay.lookup('absences', absenceIds);
+    return new Map(absenceIds.map((id, at) => [id, decodeToldAbsence(id, found[at] ?? null)]));
+  }
+}
+
+function toldChange(absenceId: string, told: ToldAbsence): IndexChange {
+  const isNothing = told.entry === null && told.shown === null;
+  return { area: 'absences', key: absenceId, value: isNothing ? null : encodeToldAbsence(absenceId, told) };
+}

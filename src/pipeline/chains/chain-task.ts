@@ -1,0 +1,65 @@
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { ResolveMode } from '../../core/chains/resolve.ts';
+import type { IndexChange } from '../../state/index-store.ts';
+import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { LookUp } from './chain-lookup.ts';
+
+/** What became of versions since chains were told last, and all that telling them takes. */
+export interface ChainTask {
+  readonly mode: ResolveMode;
+  /** Versions that were created or updated. */
+  readonly versions: readonly AbsenceVersionValue[];
+  /** Versions that have left the hub for good. */
+  readonly vanished: readonly string[];
+  /** Versions whose chain was left open earlier. */
+  readonly revisit: readonly string[];
+  /** Of the transaction that will carry what follows. */
+  readonly sequence: number;
+  readonly transactionId: string;
+  /** Position among the transaction's records of the first one to come. */
+  readonly firstRecord: number;
+  readonly snapshot: boolean;
+  /** So many single versions may be asked for at the hub. */
+  readonly askAtMost: number;
+  /** Ids that the pass has proven to be gone; null where it has proven nothing. */
+  readonly isGone: ((versionId: string) => boolean) | null;
+  /** Of the index as of the transaction before. */
+  readonly lookUp: LookUp;
+  /** Content hash of a version's record, as of this transaction; null for none. */
+  readonly hashesOf: (versionIds: readonly string[]) => Promise<ReadonlyMap<string, Buffer | null>>;
+  /** Asks the hub for single versions; what it has becomes part of this transaction. */
+  readonly fetch: (versionIds: readonly string[]) => Promise<FetchedVersions>;
+}
+
+export interface FetchedVersions {
+  readonly versions: readonly AbsenceVersionValue[];
+  readonly gone: readonly string[];
+}
+
+/** How many of each were published. */
+export interface ChainTally {
+  created: number;
+  replaced: number;
+  deleted: number;
+  restored: number;
+  /** Keys of `absence-changes` nulled. */
+  forgotten: number;
+  /** Records in `absences`, and nulls in it. */
+  shown: number;
+  hidden: number;
+}
+
+/** What the transaction is to hold of it, beside the versions. */
+export interface ChainOutcome {
+  readonly records: readonly OutgoingRecord[];
+  readonly changes: readonly IndexChange[];
+  readonly tally: ChainTally;
+  /** Chains told by the best that is known, for want of an answer. */
+  readonly toldOpen: number;
+  /** Students of the absences that were changed. */
+  readonly students: ReadonlySet<string>;
+}
+
+export function noTally(): ChainTally {
+  return { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+}

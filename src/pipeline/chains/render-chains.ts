@@ -1,0 +1,283 @@
+import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { Contradiction } from '../../core/chains/contradictions.ts';
+import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
+import type { AbsenceEntry, VersionEntry } from '../../core/chains/knowledge.ts';
+import { encodeToldAbsence } from '../../core/chains/told-absence.ts';
+import { changeHash, operationOf, type AbsenceChangeValue } from '../../core/absence-change.ts';
+import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../core/cloud-events.ts';
+import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { IndexArea, IndexChange } from '../../state/index-store.ts';
+import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
+import { dayNumber, encodeDay } from './ended-day.ts';
+import type { Resolved } from './resolve-task.ts';
+
+export interface RenderChainsParts {
+  readonly tenantId: string;
+  readonly encodeVersion: (value: object) => Buffer;
+  readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
+  /** Absences that ended before (ms since the epoch) need not be known by student. */
+  readonly absentSinceMs: () => number;
+  readonly now: () => number;
+}
+
+type RenderedTask = Pick<ChainTask, 'transactionId' | 'firstRecord' | 'snapshot' | 'revisit'>;
+
+/** Turns a resolution into records and changes of the index. */
+export function renderChains(parts: RenderChainsParts, task: RenderedTask, resolved: Resolved): ChainOutcome {
+  const draft = new OutcomeDraft(parts, task, resolved);
+  draft.tellSteps();
+  draft.showCurrents();
+  draft.noteVersions();
+  draft.noteAbsences();
+  return draft.outcome();
+}
+
+class OutcomeDraft {
+  readonly #parts: RenderChainsParts;
+  readonly #task: RenderedTask;
+  readonly #resolved: Resolved;
+  readonly #records: OutgoingRecord[] = [];
+  readonly #changes: IndexChange[] = [];
+  readonly #tally = noTally();
+  readonly #students = new Set<string>();
+  readonly #shown = new Map<string, Buffer | null>();
+
+  constructor(parts: RenderChainsParts, task: RenderedTask, resolved: Resolved) {
+    this.#parts = parts;
+    this.#task = task;
+    this.#resolved = resolved;
+  }
+
+  outcome(): ChainOutcome {
+    return {
+      records: this.#records,
+      changes: this.#changes,
+      tally: this.#tally,
+      toldOpen: this.#resolved.resolution.open.filter(({ absenceId }) => absenceId !== null).length,
+      students: this.#students,
+    };
+  }
+
+  tellSteps(): void {
+    const { tenantId, encodeChange, now } = this.#parts;
+    const { absences, left, steps } = this.#resolved.resolution;
+    for (const step of steps) {
+      const { versionId, previousVersionId, ...told } = step;
+      const version = this.#record(versionId);
+      const body = encodeChange({
+        ...told,
+        version,
+        previousVersion: previousVersionId === null ? null : this.#record(previousVersionId),
+        snapshot: this.#task.snapshot,
+        detectedAt: now(),
+      });
+      this.#tally[operationOf(step)] += 1;
+      this.#noteStudent(version);
+      this.#records.push({
+        topic: 'absence-changes',
+        key: step.absenceId,
+        body,
+        headers: absenceChangeHeaders({
+          tenantId,
+          id: this.#nextId(),
+          operation: operationOf(step),
+          modifiedAtMs: version.dateLastModified ?? null,
+          hash: changeHash(body),
+          firstSequence: absences.get(step.absenceId)?.since ?? null,
+        }),
+      });
+    }
+    for (const absenceId of left) this.#forget(absenceId);
+  }
+
+  showCurrents(): void {
+    for (const { absenceId, versionId } of this.#resolved.resolution.currents) {
+      const before = this.#resolved.known.shown.get(absenceId) ?? null;
+      if (versionId === null) {
+        if (before !== null) this.#hide(absenceId);
+        continue;
+      }
+      const hash = this.#resolved.hashes.get(versionId) ?? null;
+      if (hash === null || before?.equals(hash) === true) continue;
+      this.#show({ absenceId, versionId, hash, kind: before === null ? 'created' : 'updated' });
+    }
+  }
+
+  noteVersions(): void {
+    const { known, resolution } = this.#resolved;
+    const dropped = this.#droppedVersions();
+    for (const [id, entry] of resolution.versions) {
+      if (dropped.has(id)) continue;
+      this.#change('versions', id, entry === null ? null : encodeVersionEntry(id, entry));
+      const isOpen = isUnsettled(entry);
+      if (isOpen !== isUnsettled(known.versions.get(id) ?? null))
+        this.#change('open', id, isOpen ? EMPTY : null);
+    }
+    for (const id of dropped) {
+      this.#change('versions', id, null);
+      if (isUnsettled(known.versions.get(id) ?? null)) this.#change('open', id, null);
+    }
+    for (const id of this.#task.revisit) {
+      const after = resolution.versions.get(id);
+      const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
+      if (!isUnsettled(entry)) this.#change('open', id, null);
+    }
+  }
+
+  noteAbsences(): void {
+    const { known, resolution } = this.#resolved;
+    const gone = new Set(resolution.left);
+    const entryOf = (id: string): AbsenceEntry | null =>
+      resolution.absences.get(id) ?? known.absences.get(id) ?? null;
+    for (const id of new Set([...resolution.absences.keys(), ...this.#shown.keys(), ...gone])) {
+      const wasEnded = known.absences.get(id)?.isToldDeleted === true;
+      if (gone.has(id)) {
+        this.#change('absences', id, null);
+        if (wasEnded) this.#change('ended', id, null);
+        continue;
+      }
+      const entry = entryOf(id);
+      const shown = this.#shown.get(id) ?? (this.#shown.has(id) ? null : (known.shown.get(id) ?? null));
+      this.#change('absences', id, encodeToldAbsence(id, { entry, shown }));
+      const isEnded = entry?.isToldDeleted === true;
+      if (isEnded && !wasEnded) this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
+      if (!isEnded && wasEnded) this.#change('ended', id, null);
+    }
+  }
+
+  /** All entries of chains that have left the hub: nothing refers to them any more. */
+  #droppedVersions(): ReadonlySet<string> {
+    const { known, resolution } = this.#resolved;
+    const dropped = new Set<string>();
+    const left = new Set(resolution.left);
+    const entryOf = (id: string): VersionEntry | null => {
+      const after = resolution.versions.get(id);
+      return after === undefined ? (known.versions.get(id) ?? null) : after;
+    };
+    for (const id of known.versions.keys()) {
+      const entry = entryOf(id);
+      if (entry?.state !== 'vanished' || !entry.isSettled) continue;
+      const absence = entry.absenceId;
+      const isTold = absence !== null && (known.absences.get(absence) ?? null) !== null && !left.has(absence);
+      const neighbours = [entry.replaces, entry.replacedBy, ...entry.linkedFrom];
+      const isLinked = neighbours.some((other) => other !== null && entryOf(other)?.state === 'present');
+      if (!isTold && !isLinked) dropped.add(id);
+    }
+    if (dropped.size === 0) return dropped;
+    for (const id of known.versions.keys()) {
+      const entry = entryOf(id);
+      if (entry === null || (entry.state !== 'gone' && entry.state !== 'unresolved')) continue;
+      if (entry.linkedFrom.length > 0 && entry.linkedFrom.every((from) => dropped.has(from))) dropped.add(id);
+    }
+    return dropped;
+  }
+
+  #show(current: { absenceId: string; versionId: string; hash: Buffer; kind: ChangeKind }): void {
+    const { tenantId, encodeVersion, absentSinceMs } = this.#parts;
+    const { absenceId, hash, kind } = current;
+    const value = this.#record(current.versionId);
+    this.#tally.shown += 1;
+    this.#noteStudent(value);
+    this.#shown.set(absenceId, hash);
+    this.#records.push({
+      topic: 'absences',
+      key: absenceId,
+      body: encodeVersion(value),
+      headers: changeHeaders({
+        tenantId,
+        topic: 'absences',
+        id: this.#nextId(),
+        kind,
+        modifiedAtMs: value.dateLastModified ?? null,
+        hash,
+      }),
+    });
+    const absent = absentEntryOf(value);
+    const isKept = absent !== null && absent.toMs >= absentSinceMs();
+    this.#change('absent', absenceId, isKept ? encodeAbsent(absent) : null);
+  }
+
+  #hide(absenceId: string): void {
+    this.#tally.hidden += 1;
+    this.#shown.set(absenceId, null);
+    this.#change('absent', absenceId, null);
+    this.#records.push({
+      topic: 'absences',
+      key: absenceId,
+      body: null,
+      headers: changeHeaders({
+        tenantId: this.#parts.tenantId,
+        topic: 'absences',
+        id: this.#nextId(),
+        kind: 'deleted',
+        modifiedAtMs: null,
+        hash: null,
+      }),
+    });
+  }
+
+  #forget(absenceId: string): void {
+    this.#tally.forgotten += 1;
+    this.#records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
+  }
+
+  #record(versionId: string): AbsenceVersionValue {
+    return this.#resolved.records.get(versionId) ?? { sourcedId: versionId };
+  }
+
+  #noteStudent({ student }: AbsenceVersionValue): void {
+    if (student !== undefined && student !== null) this.#students.add(student.sourcedId);
+  }
+
+  #change(area: IndexArea, key: string, value: Buffer | null): void {
+    this.#changes.push({ area, key, value });
+  }
+
+  #nextId(): string {
+    return `${this.#task.transactionId}-${this.#task.firstRecord + this.#records.length}`;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Its chain is to be looked at again. */
+function isUnsettled(entry: VersionEntry | null): boolean {
+  return entry !== null && !entry.isSettled && (entry.state === 'present' || entry.state === 'vanished');
+}
+
+/** The removal of an absence's key from `absence-changes`. */
+export function forgetting(options: { tenantId: string; absenceId: string; id: string }): OutgoingRecord {
+  const { tenantId, absenceId, id } = options;
+  return {
+    topic: 'absence-changes',
+    key: absenceId,
+    body: null,
+    headers: absenceChangeHeaders({
+      tenantId,
+      id,
+      operation: 'deleted',
+      modifiedAtMs: null,
+      hash: null,
+      firstSequence: null,
+    }),
+  };
+}
+
+/** What is to be written of the contradictions of chains: by the first version that each names. */
+export function contradictionChanges(
+  found: readonly Contradiction[],
+  known: { versionIds: readonly string[]; reported: readonly (Buffer | null)[] },
+): IndexChange[] {
+  const area = 'contradictions';
+  const byFirst = Map.groupBy(found, ({ versionIds }) => versionIds[0] ?? '');
+  const changes: IndexChange[] = [...byFirst].map(([key, some]) => ({
+    area,
+    key,
+    value: Buffer.from(JSON.stringify(some)),
+  }));
+  for (const [at, key] of known.versionIds.entries()) {
+    if (!byFirst.has(key) && (known.reported[at] ?? null) !== null) changes.push({ area, key, value: null });
+  }
+  return changes;
+}

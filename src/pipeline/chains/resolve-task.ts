@@ -1,0 +1,177 @@
+import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { ChainRow } from '../../core/chains/knowledge.ts';
+import { resolve, type Resolution } from '../../core/chains/resolve.ts';
+import { KnownChains } from './chain-lookup.ts';
+import type { ChainTask } from './chain-task.ts';
+
+/** Reads records back out of the log, by version id; see {@link readBack}. */
+export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, AbsenceVersionValue>>;
+
+export interface WantedRecords {
+  readonly versionIds: ReadonlySet<string>;
+  /** Of versions that have left the hub: the absences under which they were last shown. */
+  readonly absenceIds: ReadonlySet<string>;
+}
+
+export interface Resolved {
+  readonly resolution: Resolution;
+  readonly known: KnownChains;
+  /** By version id: of all that is to be published. */
+  readonly records: ReadonlyMap<string, AbsenceVersionValue>;
+  /** By version id: of the currents. */
+  readonly hashes: ReadonlyMap<string, Buffer | null>;
+}
+
+interface Draft {
+  readonly rows: Map<string, ChainRow>;
+  readonly records: Map<string, AbsenceVersionValue>;
+  readonly gone: Set<string>;
+  /** Asked for in vain. */
+  readonly mute: Set<string>;
+  readonly known: KnownChains;
+  asked: number;
+}
+
+/**
+ * Resolves a task's chains, with all that must be known and all records that must be had: from the task itself, what
+ * was kept of open chains, the hub, and at last the log. In `page` mode a chain whose records cannot be had waits.
+ */
+export async function resolveTask(
+  task: ChainTask,
+  sources: { kept: (versionId: string) => AbsenceVersionValue | undefined; readBack: ReadBack },
+): Promise<Resolved> {
+  const draft: Draft = {
+    rows: new Map(),
+    records: new Map(),
+    gone: new Set(),
+    mute: new Set(),
+    known: new KnownChains(task.lookUp),
+    asked: 0,
+  };
+  for (const value of task.versions) addVersion(draft, value);
+  await learn(task, draft);
+  const hold = new Set<string>();
+  for (;;) {
+    const { mode, sequence } = task;
+    const resolution = resolve({ ...inputOf(task, draft), knowledge: draft.known, mode, sequence, hold });
+    const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
+    const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
+    if (isNews) {
+      await learn(task, draft);
+    } else if (lacking.length === 0 || task.mode === 'final') {
+      for (const id of lacking) draft.records.set(id, { sourcedId: id });
+      const { known, records } = draft;
+      return { resolution, known, records, hashes };
+    } else {
+      for (const id of holdersOf(resolution, new Set(lacking))) hold.add(id);
+    }
+  }
+}
+
+function addVersion(draft: Draft, value: AbsenceVersionValue): void {
+  draft.rows.set(value.sourcedId, chainRowOf(value));
+  draft.records.set(value.sourcedId, value);
+}
+
+function inputOf(task: ChainTask, draft: Draft) {
+  return {
+    rows: [...draft.rows.values()],
+    gone: [...draft.gone],
+    vanished: task.vanished,
+    revisit: task.revisit,
+  };
+}
+
+/** Looks up, and asks the hub, until nothing more can be learnt. */
+async function learn(task: ChainTask, draft: Draft): Promise<void> {
+  for (;;) {
+    const wanted = await draft.known.complete(inputOf(task, draft));
+    const news = wanted.filter((id) => !draft.mute.has(id));
+    if (news.length === 0) return;
+    if (task.isGone !== null) {
+      for (const id of news) (task.isGone(id) ? draft.gone : draft.mute).add(id);
+    } else {
+      await ask(task, draft, news);
+    }
+  }
+}
+
+async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
+  const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
+  draft.asked += asked.length;
+  const found = asked.length === 0 ? { versions: [], gone: [] } : await task.fetch(asked);
+  for (const value of found.versions) addVersion(draft, value);
+  for (const id of found.gone) draft.gone.add(id);
+  for (const id of ids) if (!draft.rows.has(id) && !draft.gone.has(id)) draft.mute.add(id);
+}
+
+/**
+ * Gets the records that a resolution publishes. `lacking`: versions whose records could not be had; `isNews`: the hub
+ * was asked, and what it said may change the outcome.
+ */
+async function gather(parts: {
+  task: ChainTask;
+  draft: Draft;
+  resolution: Resolution;
+  hashes: ReadonlyMap<string, Buffer | null>;
+  sources: { kept: (versionId: string) => AbsenceVersionValue | undefined; readBack: ReadBack };
+}): Promise<{ lacking: readonly string[]; isNews: boolean }> {
+  const { task, draft, sources } = parts;
+  const wanted = wantedRecords(parts);
+  const lacking = (): string[] => [...wanted.versionIds].filter((id) => !draft.records.has(id));
+  for (const id of lacking()) {
+    const value = sources.kept(id);
+    if (value !== undefined) draft.records.set(id, value);
+  }
+  const vanished = new Set(task.vanished);
+  const isAtHub = (id: string): boolean =>
+    draft.known.versions.get(id)?.state === 'present' && !vanished.has(id);
+  const askable = lacking().filter((id) => isAtHub(id) && !draft.mute.has(id));
+  if (askable.length > 0 && draft.asked + askable.length <= task.askAtMost) {
+    draft.asked += askable.length;
+    const found = await task.fetch(askable);
+    for (const value of found.versions) addVersion(draft, value);
+    for (const id of askable) if (!draft.records.has(id)) draft.mute.add(id);
+    if (found.versions.length > 0) return { lacking: [], isNews: true };
+  }
+  if (task.mode === 'final' && lacking().length > 0) {
+    const { absenceIds } = wanted;
+    const found = await sources.readBack({ versionIds: new Set(lacking()), absenceIds });
+    for (const [id, value] of found) if (!draft.records.has(id)) draft.records.set(id, value);
+  }
+  return { lacking: lacking(), isNews: false };
+}
+
+function wantedRecords(parts: {
+  draft: Draft;
+  resolution: Resolution;
+  hashes: ReadonlyMap<string, Buffer | null>;
+}): WantedRecords {
+  const versionIds = new Set<string>();
+  const absenceIds = new Set<string>();
+  for (const { absenceId, versionId, previousVersionId, operation, cause } of parts.resolution.steps) {
+    versionIds.add(versionId);
+    if (previousVersionId !== null) versionIds.add(previousVersionId);
+    if (cause !== 'HUB' || operation === 'DELETED') absenceIds.add(absenceId);
+  }
+  for (const { absenceId, versionId } of parts.resolution.currents) {
+    if (versionId === null) continue;
+    const shown = parts.draft.known.shown.get(absenceId) ?? null;
+    const hash = parts.hashes.get(versionId) ?? null;
+    if (shown === null || hash === null || !shown.equals(hash)) versionIds.add(versionId);
+  }
+  return { versionIds, absenceIds };
+}
+
+/** Versions of the chains that need one of these records. */
+function holdersOf(resolution: Resolution, lacking: ReadonlySet<string>): readonly string[] {
+  const holders: string[] = [];
+  for (const { versionId, previousVersionId } of resolution.steps) {
+    if (lacking.has(versionId) || (previousVersionId !== null && lacking.has(previousVersionId)))
+      holders.push(versionId);
+  }
+  for (const { versionId } of resolution.currents) {
+    if (versionId !== null && lacking.has(versionId)) holders.push(versionId);
+  }
+  return holders;
+}

@@ -1,0 +1,80 @@
+import type { ChainCollection, CollectionName } from '../model/collections.ts';
+import type { LastCompleteFull, Offsets, Progress } from '../model/progress.ts';
+import type { ChainTally } from './chains/chain-task.ts';
+import type { PassStats } from './pass-stats.ts';
+
+interface Completion {
+  readonly watermarkMs: number;
+  readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
+}
+
+/** What the next transaction says of a collection; its own offsets come with the commit. */
+export function nextProgress(options: {
+  collection: CollectionName;
+  before: Progress | null;
+  offsetsAtStart: Offsets;
+  transactionId: string;
+  stats: PassStats;
+  completion: Completion | 'incomplete' | null;
+}): Progress {
+  const { before, completion, stats } = options;
+  const done = completion === null || completion === 'incomplete' ? null : completion;
+  const offsets = before?.offsets ?? options.offsetsAtStart;
+  return {
+    collection: options.collection,
+    sequence: (before?.sequence ?? 0) + 1,
+    transactionId: options.transactionId,
+    passId: stats.passId,
+    mode: stats.mode,
+    complete: done !== null,
+    startedAtMs: stats.startedAtMs,
+    rowsSeen: stats.rowsSeen,
+    rowsPublished: stats.rowsCreated + stats.rowsUpdated,
+    rowsRejected: stats.rowsRejected,
+    rowsRemoved: stats.rowsRemoved,
+    rowsWithheld: stats.rowsWithheld,
+    totalAtStart: stats.totalAtStart,
+    totalAtEnd: stats.totalAtEnd,
+    // It may go back: a hub's clock that ran ahead and was set right would else hide what changes meanwhile.
+    watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
+    offsets,
+    lastCompleteFull:
+      done?.lastCompleteFull == null
+        ? (before?.lastCompleteFull ?? null)
+        : { ...done.lastCompleteFull, offsets },
+  };
+}
+
+/** The same transaction as the collections see it that are derived from the one whose pass it is. */
+export function derivedProgress(options: {
+  next: Progress;
+  before: ReadonlyMap<ChainCollection, Progress | null>;
+  tally: Readonly<ChainTally>;
+  /** Keys that each has after the transaction. */
+  rows: Readonly<Record<ChainCollection, number>>;
+}): readonly Progress[] {
+  const { next, before, tally, rows } = options;
+  const published: Record<ChainCollection, number> = {
+    'absence-changes': tally.created + tally.replaced + tally.deleted + tally.restored,
+    absences: tally.shown,
+  };
+  const removed: Record<ChainCollection, number> = {
+    'absence-changes': tally.forgotten,
+    absences: tally.hidden,
+  };
+  const isWhole = next.complete && next.lastCompleteFull?.passId === next.passId;
+  return [...before].map(([collection, last]): Progress => {
+    const offsets = last?.offsets ?? {};
+    const whole =
+      isWhole && next.lastCompleteFull !== null
+        ? { ...next.lastCompleteFull, rows: rows[collection], offsets }
+        : (last?.lastCompleteFull ?? null);
+    return Object.assign({}, next, {
+      collection,
+      rowsPublished: published[collection],
+      rowsRemoved: removed[collection],
+      offsets,
+      lastCompleteFull: whole,
+    });
+  });
+}

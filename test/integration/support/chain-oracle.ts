@@ -1,0 +1,122 @@
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { compactedView, type TopicRecord } from './read-topics.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** One event of `absence-changes`, as a consumer decodes it. */
+export interface ToldChange {
+  readonly absenceId: string;
+  readonly step: number;
+  readonly operation: string;
+  readonly versionId: string;
+  readonly previousId: string | null;
+  readonly snapshot: boolean;
+  readonly cause: string;
+  readonly mergedInto: string | null;
+}
+
+export function toldChanges(records: readonly TopicRecord[]): ToldChange[] {
+  return records.flatMap(({ value }) => {
+    if (value === null) return [];
+    const change: Row = value;
+    return [
+      {
+        absenceId: String(change['absenceId']),
+        step: Number(change['step']),
+        operation: String(change['operation']),
+        versionId: idOf(change['version']) ?? '',
+        previousId: idOf(change['previousVersion']),
+        snapshot: change['snapshot'] === true,
+        cause: String(change['cause']),
+        mergedInto: (change['mergedInto'] as string | null) ?? null,
+      },
+    ];
+  });
+}
+
+/**
+ * What is wrong with `absences` and `absence-changes`, held against a hub whose chains are sound (spec 3), by the
+ * contract's words alone. Empty when nothing is. `isNew`: the chain was begun, and known, before anything left the hub,
+ * so that the absence id is the oldest version's.
+ */
+export function chainProblems(options: {
+  hub: ReferenceHub;
+  absences: readonly TopicRecord[];
+  changes: readonly TopicRecord[];
+}): string[] {
+  const rows = new Map(
+    options.hub.district.snapshot('absence-versions').map((row) => [idOf(row) ?? '', row]),
+  );
+  const problems: string[] = [];
+  const expected = new Map<string, { path: string[]; isDeleted: boolean }>();
+  for (const [id, row] of rows) {
+    if (idOf(row['replacedBy']) !== null && rows.has(idOf(row['replacedBy']) ?? '')) continue;
+    const path = pathTo(id, rows);
+    const isDeleted = typeof row['deletedTime'] === 'string' && row['deletedTime'] !== '';
+    expected.set(path[0] ?? id, { path, isDeleted });
+  }
+  const view = compactedView(options.absences);
+  for (const [absenceId, { path, isDeleted }] of expected) {
+    const shown = view.get(absenceId)?.value ?? null;
+    const tail = path.at(-1);
+    if (isDeleted ? shown !== null : idOf(shown) !== tail) {
+      problems.push(
+        `absences ${absenceId}: shows ${idOf(shown) ?? 'nothing'}, the tail is ${tail}${isDeleted ? ' (deleted)' : ''}`,
+      );
+    }
+  }
+  for (const [key, { value }] of view) {
+    if (value !== null && !expected.has(key)) problems.push(`absences ${key}: not at the hub`);
+  }
+  return [...problems, ...historyProblems(options.changes, expected)].slice(0, 10);
+}
+
+/** Each absence's events tell its versions one after another, once, and then its deletion. */
+function historyProblems(
+  records: readonly TopicRecord[],
+  expected: ReadonlyMap<string, { path: readonly string[]; isDeleted: boolean }>,
+): string[] {
+  const problems: string[] = [];
+  const told = Map.groupBy(toldChanges(records), ({ absenceId }) => absenceId);
+  for (const [absenceId, changes] of told) {
+    for (const [at, change] of changes.entries()) {
+      if (change.step !== at + 1)
+        problems.push(`changes ${absenceId}: step ${change.step} comes as number ${at + 1}`);
+    }
+  }
+  for (const [absenceId, { path, isDeleted }] of expected) {
+    const changes = told.get(absenceId) ?? [];
+    const versions = changes
+      .filter(({ operation }) => operation !== 'DELETED')
+      .map(({ versionId }) => versionId);
+    if (versions.join(' ') !== path.join(' ')) {
+      problems.push(
+        `changes ${absenceId}: tells ${versions.join(' ') || 'nothing'}, the chain is ${path.join(' ')}`,
+      );
+    }
+    const operations = changes.map(({ operation }) => operation);
+    const wanted = ['CREATED', ...path.slice(1).map(() => 'REPLACED'), ...(isDeleted ? ['DELETED'] : [])];
+    if (operations.join(' ') !== wanted.join(' ')) {
+      problems.push(`changes ${absenceId}: ${operations.join(' ')} instead of ${wanted.join(' ')}`);
+    }
+  }
+  return problems;
+}
+
+function pathTo(tail: string, rows: ReadonlyMap<string, Row>): string[] {
+  const path = [tail];
+  for (
+    let id = idOf(rows.get(tail)?.['replaces']);
+    id !== null && rows.has(id);
+    id = idOf(rows.get(id)?.['replaces'])
+  ) {
+    path.unshift(id);
+  }
+  return path;
+}
+
+function idOf(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const id = (value as Row)['sourcedId'];
+  return typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
+import { collectionNamed, ROW_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+
+let reference: ReferenceHub;
+beforeAll(async () => {
+  reference = await startReferenceHub({ students: 120, seed: 7 });
+});
+afterAll(async () => {
+  await reference.stop();
+});
+
+const UNKNOWN = ['gone', 'a b+c|d', 'x&limit=1', '100%'];
+
+function idsOf(name: CollectionName): string[] {
+  return [...reference.district.ids(name)];
+}
+
+/** The first, the last and some between, none of a page's length from one another. */
+function someOf(name: CollectionName): string[] {
+  const ids = idsOf(name);
+  return [...new Set([0, 3, 17, 41, ids.length - 1].flatMap((place) => ids[place] ?? []))];
+}
+
+async function find(
+  ids: readonly string[],
+  options: { name?: CollectionName; faults?: readonly string[]; hub?: Partial<HubOptions> } = {},
+) {
+  const { name = 'absence-versions', faults = [] } = options;
+  await using hub = createHub({
+    baseUrl: reference.baseUrl,
+    tokenUrl: reference.tokenUrl,
+    clientId: reference.clientId,
+    clientSecret: () => reference.clientSecret,
+    clientAuth: 'basic',
+    scope: '',
+    pageSize: 100,
+    paging: 'auto',
+    maxConcurrentRequests: 4,
+    retry: { baseMs: 1, capMs: 5, maxAttempts: 12, retryAfterCapMs: 5 },
+    breaker: { failures: 1000 },
+    ...options.hub,
+  });
+  try {
+    for (const fault of faults) reference.faults.set(fault);
+    const signal = new AbortController().signal;
+    const { rows, gone } = await hub.findRows({
+      collection: collectionNamed(name),
+      ids,
+      stamp: () => 0,
+      signal,
+    });
+    const found = rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();
+    return { found, gone: [...gone].sort() };
+  } finally {
+    reference.faults.clear();
+  }
+}
+
+describe('rows by id, of the reference hub', () => {
+  it.each(ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}')))(
+    'of %s those that are there come and the others are gone',
+    async (name) => {
+      const there = someOf(name);
+      expect(await find([...there, ...UNKNOWN], { name })).toEqual({
+        found: there.toSorted(),
+        gone: UNKNOWN.toSorted(),
+      });
+    },
+  );
+
+  it.each([
+    [['empty-204']],
+    [['clamp-limit=1']],
+    [['other-envelope=things']],
+    [['no-link', 'no-total']],
+    [['unfiltered-total']],
+    [['duplicate-rows']],
+    [['refuse-unknown']],
+    [['one-clause']],
+    [['wrong-type']],
+    [['big-numbers', 'proto-keys']],
+    [['error-rate=0.1']],
+    [['reset=0.1']],
+  ])('%s changes nothing in that', async (faults) => {
+    const there = someOf('absence-versions');
+    expect(await find([...there, ...UNKNOWN], { faults })).toEqual({
+      found: there.toSorted(),
+      gone: UNKNOWN.toSorted(),
+    });
+  });
+
+  it.each([
+    ['ignore-filter'],
+    ['status=400'],
+    ['status=403'],
+    ['not-offered'],
+    ['missing-list'],
+    ['empty-list'],
+    ['html-error=404'],
+  ])('%s makes no row gone, and does not go on asking', async (fault) => {
+    reference.requests.clear();
+    const missing = Array.from({ length: 200 }, (_, number) => `gone-${number}`);
+    expect(await find(missing, { faults: [fault] })).toEqual({ found: [], gone: [] });
+    // That an empty list stands for rows that are not there shows only at the end.
+    if (fault !== 'empty-list') expect(reference.requests.all().length).toBeLessThan(20);
+  });
+
+  it.each([
+    ['status=500', 'HUB_UNAVAILABLE'],
+    ['html-error=502', 'HUB_UNAVAILABLE'],
+    ['html-error=200', 'HUB_BODY_INVALID'],
+    ['truncate', 'HUB_BODY_INVALID'],
+    ['rate-limit=1', 'HUB_UNAVAILABLE'],
+    ['refuse-connection', 'HUB_UNREACHABLE'],
+  ])('%s is thrown as %s: one may wait', async (fault, code) => {
+    const hub = { retry: { baseMs: 1, capMs: 5, maxAttempts: 2, retryAfterCapMs: 5 } };
+    await expect(find(['gone'], { faults: [fault], hub })).rejects.toMatchObject({ code });
+  });
+
+  it('rows that cannot be read do not make those gone that are asked for', async () => {
+    const there = idsOf('absence-versions').slice(0, 60);
+    const { found, gone } = await find([...there, 'gone'], { faults: ['malformed-rows=0.2'] });
+    expect(gone).toEqual(['gone']);
+    expect(found.length).toBeGreaterThan(30);
+    expect(found.length).toBeLessThan(60);
+    expect(there).toEqual(expect.arrayContaining(found));
+  });
+
+  it('an ancestor that left the hub is gone, its successor is not', async () => {
+    const [id = '', other = ''] = idsOf('absence-versions');
+    reference.district.remove('absences', id);
+    expect(await find([id, other])).toEqual({ found: [other], gone: [id] });
+  });
+});
