@@ -45,6 +45,9 @@ export function nextProgress(options: {
   };
 }
 
+/** Rows are rejected, and removals withheld, of the collection that they came in. */
+const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
+
 /** The same transaction as the collections see it that are derived from the one whose pass it is. */
 export function derivedProgress(options: {
   next: Progress;
@@ -67,12 +70,13 @@ export function derivedProgress(options: {
     const offsets = last?.offsets ?? {};
     const whole =
       isWhole && next.lastCompleteFull !== null
-        ? { ...next.lastCompleteFull, rows: rows[collection], offsets }
+        ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }
         : (last?.lastCompleteFull ?? null);
     return Object.assign({}, next, {
       collection,
       rowsPublished: published[collection],
       rowsRemoved: removed[collection],
+      ...NO_ROWS_OF_ITS_OWN,
       offsets,
       lastCompleteFull: whole,
     });

@@ -87,7 +87,7 @@ export class PendingTransaction {
       this.records.push(record);
       this.#bytes += record.body?.length ?? 0;
     }
-    this.changes.push(...outcome.changes);
+    for (const change of outcome.changes) this.changes.push(change);
     this.#chainRecords += outcome.records.length;
     this.outcomes.push(outcome);
   }

@@ -22,6 +22,9 @@ export interface Resolved {
   readonly hashes: ReadonlyMap<string, Buffer | null>;
 }
 
+/** A version that came to be behind a full pass's back is not gone: where they are few, the hub is asked all the same. */
+const ASK_RATHER_AT_MOST = 50;
+
 interface Draft {
   readonly rows: Map<string, ChainRow>;
   readonly records: Map<string, AbsenceVersionValue>;
@@ -56,14 +59,16 @@ export async function resolveTask(
     const resolution = resolve({ ...inputOf(task, draft), knowledge: draft.known, mode, sequence, hold });
     const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
     const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
+    const holders = task.mode === 'final' ? [] : holdersOf(resolution, new Set(lacking));
+    const mayHold = holders.some((id) => !hold.has(id));
     if (isNews) {
       await learn(task, draft);
-    } else if (lacking.length === 0 || task.mode === 'final') {
+    } else if (!mayHold) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
       const { known, records } = draft;
       return { resolution, known, records, hashes };
     } else {
-      for (const id of holdersOf(resolution, new Set(lacking))) hold.add(id);
+      for (const id of holders) hold.add(id);
     }
   }
 }
@@ -88,10 +93,10 @@ async function learn(task: ChainTask, draft: Draft): Promise<void> {
     const wanted = await draft.known.complete(inputOf(task, draft));
     const news = wanted.filter((id) => !draft.mute.has(id));
     if (news.length === 0) return;
-    if (task.isGone !== null) {
-      for (const id of news) (task.isGone(id) ? draft.gone : draft.mute).add(id);
-    } else {
-      await ask(task, draft, news);
+    if (task.isGone === null || news.length <= ASK_RATHER_AT_MOST) await ask(task, draft, news);
+    else for (const id of news) draft.mute.add(id);
+    for (const id of news) {
+      if (draft.mute.has(id) && task.isGone?.(id) === true) draft.gone.add(id);
     }
   }
 }
@@ -166,9 +171,9 @@ function wantedRecords(parts: {
 /** Versions of the chains that need one of these records. */
 function holdersOf(resolution: Resolution, lacking: ReadonlySet<string>): readonly string[] {
   const holders: string[] = [];
-  for (const { versionId, previousVersionId } of resolution.steps) {
-    if (lacking.has(versionId) || (previousVersionId !== null && lacking.has(previousVersionId)))
-      holders.push(versionId);
+  for (const { absenceId, mergedInto, versionId, previousVersionId } of resolution.steps) {
+    if (!lacking.has(versionId) && !lacking.has(previousVersionId ?? versionId)) continue;
+    for (const id of [versionId, absenceId, mergedInto]) if (id !== null) holders.push(id);
   }
   for (const { versionId } of resolution.currents) {
     if (versionId !== null && lacking.has(versionId)) holders.push(versionId);

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { chainProblems, toldChanges } from '../support/chain-oracle.ts';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { chainProblems, toldChanges, type ToldChange } from '../support/chain-oracle.ts';
+import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { recreateTopic } from './recreate-topic.ts';
+import { copyRedis } from './redis-copy.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
-const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
+const OPTIONS: MirrorOptions = {
+  collections: COLLECTIONS,
+  hubOptions: { students: 12 },
+  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+};
 
 async function problemsOf(mirror: Mirror): Promise<string[]> {
   const absences = await mirror.records('absences');
@@ -11,35 +17,203 @@ async function problemsOf(mirror: Mirror): Promise<string[]> {
   return chainProblems({ hub: mirror.hub, absences, changes });
 }
 
+async function changesOf(mirror: Mirror, absenceId: string): Promise<ToldChange[]> {
+  const all = toldChanges(await mirror.records('absence-changes'));
+  return all.filter((change) => change.absenceId === absenceId);
+}
+
+/** Of the two topics that follow from the versions; with the versions themselves. */
+async function newRecords(mirror: Mirror, since: Awaited<ReturnType<Mirror['ends']>>): Promise<string[]> {
+  return (await mirror.since(since)).map(({ topic, key }) => `${topic.split('.').at(-1)} ${key}`);
+}
+
+function register(mirror: Mirror, id?: string): string {
+  const { district } = mirror.hub;
+  const student = district.ids('students')[0] ?? '';
+  return district.registerAbsence({
+    student,
+    fromTime: '2026-03-10T08:00:00Z',
+    toTime: '2026-03-10T09:00:00Z',
+    id,
+  });
+}
+
+const LATER = { toTime: '2026-03-10T10:00:00Z' };
+
 describe('absences and their changes', () => {
-  it('a first load is told as a snapshot, and nothing after it', async () => {
-    await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
+  it('a first load is taken for news, or what comes after it for a part of it', async () => {
+    await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
     const first = toldChanges(await mirror.records('absence-changes'));
-    expect(first.length).toBeGreaterThan(100);
+    expect(first.length).toBeGreaterThan(20);
     expect(first.filter(({ snapshot }) => !snapshot)).toEqual([]);
-    const { district, clock } = mirror.hub;
-    const student = district.ids('students')[0] ?? '';
-    const id = district.registerAbsence({
-      student,
-      fromTime: '2026-03-10T08:00:00Z',
-      toTime: '2026-03-10T09:00:00Z',
-    });
-    const second = district.replaceAbsence(id, { changes: { toTime: '2026-03-10T10:00:00Z' } });
+    const { district } = mirror.hub;
+    const id = register(mirror);
+    const second = district.replaceAbsence(id, { changes: LATER });
     await mirror.delta();
-    district.deleteAbsence(second);
-    clock.advance(60_000);
     await mirror.restart();
+    district.deleteAbsence(second);
     await mirror.delta();
-    const told = toldChanges(await mirror.records('absence-changes')).filter(
-      ({ absenceId }) => absenceId === id,
-    );
-    expect(told).toMatchObject([
+    expect(await changesOf(mirror, id)).toMatchObject([
       { step: 1, operation: 'CREATED', versionId: id, previousId: null, snapshot: false, cause: 'HUB' },
       { step: 2, operation: 'REPLACED', versionId: second, previousId: id, snapshot: false },
       { step: 3, operation: 'DELETED', versionId: second, previousId: null, snapshot: false },
     ]);
     expect(await problemsOf(mirror)).toEqual([]);
+  });
+
+  it('the events of a version are committed apart from it', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const before = mirror.events.filter(({ type }) => type === 'committed').length;
+    register(mirror);
+    await mirror.delta();
+    const commits = mirror.events.filter(({ type }) => type === 'committed').slice(before);
+    // The version, the event and the absence.
+    expect(commits.map((event) => (event.type === 'committed' ? event.records : 0))).toContain(3);
+  });
+
+  it('a tail that comes before its root, or far from it, is told as another absence', async () => {
+    await using mirror = await openMirror({ ...OPTIONS, hubSettings: { pageSize: 20 } });
+    const { district } = mirror.hub;
+    const root = register(mirror, 'ffff-root');
+    const middle = district.replaceAbsence(root, { newId: '0000-middle', changes: LATER });
+    const tail = district.replaceAbsence(middle, { newId: '8888-tail' });
+    await mirror.full();
+    expect(await changesOf(mirror, root)).toMatchObject([
+      { operation: 'CREATED', versionId: root },
+      { operation: 'REPLACED', versionId: middle, previousId: root },
+      { operation: 'REPLACED', versionId: tail, previousId: middle },
+    ]);
+    expect(await problemsOf(mirror)).toEqual([]);
+  });
+
+  it('purged older versions and a lost index change an absence’s id, or tell it again', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const { district } = mirror.hub;
+    const root = register(mirror);
+    const second = district.replaceAbsence(root, { changes: LATER });
+    await mirror.delta();
+    district.remove('absence-versions', root);
+    await mirror.full();
+    await mirror.full();
+    const ends = await mirror.ends();
+    await (await copyRedis(mirror)).flush();
+    await mirror.restart();
+    await mirror.full();
+    expect(await newRecords(mirror, ends)).toEqual([]);
+    const third = district.replaceAbsence(second);
+    await mirror.delta();
+    expect(await changesOf(mirror, root)).toMatchObject([
+      { step: 1, versionId: root },
+      { step: 2, versionId: second },
+      { step: 3, operation: 'REPLACED', versionId: third, previousId: second, snapshot: false },
+    ]);
+  });
+
+  it('a chain that leaves the hub stays current, or its deletion passes for the hub’s word', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const root = register(mirror);
+    const tail = mirror.hub.district.replaceAbsence(root, { changes: LATER });
+    await mirror.full();
+    mirror.hub.district.purgeAbsence(root);
+    await mirror.full();
+    await mirror.full();
+    expect((await changesOf(mirror, root)).at(-1)).toMatchObject({
+      step: 3,
+      operation: 'DELETED',
+      versionId: tail,
+      cause: 'VANISHED',
+      snapshot: false,
+    });
+    const records = await mirror.records('absence-changes');
+    const deletion = records.findLast(({ key, value }) => key === root && value !== null);
+    // Not its id alone: the hub has no more of it, the log has.
+    expect(deletion?.value?.['version']).toMatchObject({ student: expect.anything() });
+    expect((await mirror.view('absences')).has(root)).toBe(false);
+    // The whole chain has left: its key is nulled.
+    expect((await mirror.view('absence-changes')).has(root)).toBe(false);
+    expect(await problemsOf(mirror)).toEqual([]);
+  });
+
+  it('a tail that leaves the hub deletes what it had replaced', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const root = register(mirror);
+    const tail = mirror.hub.district.replaceAbsence(root, { changes: LATER });
+    await mirror.full();
+    mirror.hub.district.remove('absence-versions', tail);
+    await mirror.full();
+    await mirror.full();
+    expect((await changesOf(mirror, root)).at(-1)).toMatchObject({
+      step: 3,
+      operation: 'REPLACED',
+      versionId: root,
+      previousId: tail,
+      cause: 'VANISHED',
+    });
+    const view = await mirror.view('absences');
+    expect(view.get(root)?.value?.['sourcedId']).toBe(root);
+  });
+
+  it('a lost topic of events is filled with news instead of a snapshot', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const told = toldChanges(await mirror.records('absence-changes'));
+    await recreateTopic(mirror.topic('absence-changes'));
+    await mirror.restart();
+    await mirror.full();
+    const again = toldChanges(await mirror.records('absence-changes'));
+    expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
+    expect(new Set(again.map(({ versionId }) => versionId))).toEqual(
+      new Set(told.map(({ versionId }) => versionId)),
+    );
+    expect(await problemsOf(mirror)).toEqual([]);
+    register(mirror);
+    await mirror.delta();
+    const [last] = toldChanges(await mirror.records('absence-changes')).filter(({ snapshot }) => !snapshot);
+    expect(last).toMatchObject({ operation: 'CREATED', step: 1 });
+  });
+
+  it('a lost topic of absences stays empty, or its loss is told as changes', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const told = (await mirror.records('absence-changes')).length;
+    await recreateTopic(mirror.topic('absences'));
+    await mirror.restart();
+    await mirror.full();
+    expect(await problemsOf(mirror)).toEqual([]);
+    expect(await mirror.records('absence-changes')).toHaveLength(told);
+  });
+
+  it('absences that are mirrored later than their versions are taken for news', async () => {
+    await using versions = await openMirror({ ...OPTIONS, collections: ['absence-versions'] });
+    await versions.full();
+    const { hub, topicPrefix } = versions;
+    await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+    await mirror.full();
+    expect(await problemsOf(mirror)).toEqual([]);
+    const told = toldChanges(await mirror.records('absence-changes'));
+    expect(told.filter(({ snapshot }) => !snapshot)).toEqual([]);
+    register(mirror);
+    await mirror.delta();
+    expect(
+      toldChanges(await mirror.records('absence-changes')).filter(({ snapshot }) => !snapshot),
+    ).toHaveLength(1);
+  });
+
+  it('progress of the two topics is wrong, or not there', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const progress = await mirror.view('progress');
+    for (const collection of ['absences', 'absence-changes'] as const) {
+      const value = progress.get(collection)?.value;
+      const view = await mirror.view(collection);
+      expect(value?.['lastCompleteFull']).toMatchObject({ rows: view.size });
+      const offsets = Object.keys(value?.['offsets'] as object);
+      expect(offsets.filter((name) => !name.startsWith(`${mirror.topic(collection)}/`))).toEqual([]);
+      expect(offsets.length).toBeGreaterThan(0);
+    }
   });
 });

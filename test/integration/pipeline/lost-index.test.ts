@@ -1,63 +1,9 @@
-import { Redis } from 'ioredis';
-import { describe, expect, inject, it } from 'vitest';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { describe, expect, it } from 'vitest';
+import { openMirror } from '../support/mirror.ts';
 import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+import { caughtUp, copyRedis } from './redis-copy.ts';
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
-
-interface RedisCopy {
-  restore(): Promise<void>;
-  flush(): Promise<void>;
-}
-
-/** The tenant's keys as they are now, to be put back later as a restore from a backup would. */
-async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
-  await using redis = connect();
-  const values = new Map<string, Buffer>();
-  for (const key of await keysOf(redis.client, mirror)) {
-    const value = await redis.client.dumpBuffer(key);
-    if (value !== null) values.set(key, value);
-  }
-  expect(values.size).toBeGreaterThan(0);
-  const flush = async (): Promise<void> => {
-    await using other = connect();
-    const keys = await keysOf(other.client, mirror);
-    expect(keys.length).toBeGreaterThan(0);
-    await other.client.del(...keys);
-  };
-  return {
-    flush,
-    async restore() {
-      await flush();
-      await using other = connect();
-      for (const [key, value] of values) await other.client.restore(key, 0, value);
-    },
-  };
-}
-
-function connect(): AsyncDisposable & { client: Redis } {
-  const client = new Redis(inject('stack').redisUrl);
-  return {
-    client,
-    async [Symbol.asyncDispose]() {
-      await client.quit();
-    },
-  };
-}
-
-async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
-  const found = await redis.keys(`*${mirror.topicPrefix}*`);
-  return found.filter((key) => key.includes(':north:'));
-}
-
-/** How the collections were caught up at the last start. */
-function caughtUp(mirror: Mirror): Map<string, string> {
-  return new Map(
-    mirror.events.flatMap((event) =>
-      event.type === 'caught-up' ? [[event.collection, event.how] as const] : [],
-    ),
-  );
-}
 
 describe('an index that was lost', () => {
   it('Redis flushed, then start: nothing is published twice', async () => {

@@ -1,42 +1,14 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
-import { createTopic, withAdmin } from './kafka-admin.ts';
+import { withAdmin } from './kafka-admin.ts';
+import { deleteTopic, recreateTopic, settingsOf } from './recreate-topic.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
-const { ConfigResourceTypes, ConfigSource } = kafkajs;
+const { ConfigResourceTypes } = kafkajs;
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
-
-async function deleteTopic(topic: string): Promise<void> {
-  await withAdmin(async (admin) => {
-    await admin.deleteTopics({ topics: [topic] });
-    await vi.waitFor(async () => expect(await admin.listTopics()).not.toContain(topic), 20_000);
-  });
-}
-
-/** Deletes a topic and makes it again, empty, with the same settings. */
-async function recreateTopic(topic: string): Promise<void> {
-  const before = await withAdmin(async (admin) => ({
-    partitions: (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions.length ?? 1,
-    settings: await settingsOf(admin, topic),
-  }));
-  await deleteTopic(topic);
-  await createTopic({ topic, numPartitions: before.partitions, configEntries: before.settings });
-}
-
-/** Settings made on the topic itself. */
-async function settingsOf(admin: Admin, topic: string): Promise<{ name: string; value: string }[]> {
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
-  });
-  const own = (resources[0]?.configEntries ?? []).filter(
-    (entry) => entry.configSource === ConfigSource.TOPIC_CONFIG,
-  );
-  return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
-}
 
 /** Deletes all records; Kafka does so only while the topic is not merely compacted. */
 async function truncateTopic(topic: string): Promise<void> {

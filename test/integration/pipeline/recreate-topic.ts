@@ -1,0 +1,35 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import { expect, vi } from 'vitest';
+import { createTopic, withAdmin } from './kafka-admin.ts';
+
+// kafkajs is CommonJS, and Node finds only some of its names.
+const { ConfigResourceTypes, ConfigSource } = kafkajs;
+
+export async function deleteTopic(topic: string): Promise<void> {
+  await withAdmin(async (admin) => {
+    await admin.deleteTopics({ topics: [topic] });
+    await vi.waitFor(async () => expect(await admin.listTopics()).not.toContain(topic), 20_000);
+  });
+}
+
+/** Deletes a topic and makes it again, empty, with the same settings. */
+export async function recreateTopic(topic: string): Promise<void> {
+  const before = await withAdmin(async (admin) => ({
+    partitions: (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions.length ?? 1,
+    settings: await settingsOf(admin, topic),
+  }));
+  await deleteTopic(topic);
+  await createTopic({ topic, numPartitions: before.partitions, configEntries: before.settings });
+}
+
+/** Settings made on the topic itself. */
+export async function settingsOf(admin: Admin, topic: string): Promise<{ name: string; value: string }[]> {
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+  });
+  const own = (resources[0]?.configEntries ?? []).filter(
+    (entry) => entry.configSource === ConfigSource.TOPIC_CONFIG,
+  );
+  return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
+}

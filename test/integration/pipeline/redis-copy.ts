@@ -1,0 +1,57 @@
+import { Redis } from 'ioredis';
+import { expect, inject } from 'vitest';
+import type { Mirror } from '../support/mirror.ts';
+
+export interface RedisCopy {
+  restore(): Promise<void>;
+  flush(): Promise<void>;
+}
+
+/** The tenant's keys as they are now, to be put back later as a restore from a backup would. */
+export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
+  await using redis = connect();
+  const values = new Map<string, Buffer>();
+  for (const key of await keysOf(redis.client, mirror)) {
+    const value = await redis.client.dumpBuffer(key);
+    if (value !== null) values.set(key, value);
+  }
+  expect(values.size).toBeGreaterThan(0);
+  const flush = async (): Promise<void> => {
+    await using other = connect();
+    const keys = await keysOf(other.client, mirror);
+    expect(keys.length).toBeGreaterThan(0);
+    await other.client.del(...keys);
+  };
+  return {
+    flush,
+    async restore() {
+      await flush();
+      await using other = connect();
+      for (const [key, value] of values) await other.client.restore(key, 0, value);
+    },
+  };
+}
+
+function connect(): AsyncDisposable & { client: Redis } {
+  const client = new Redis(inject('stack').redisUrl);
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.quit();
+    },
+  };
+}
+
+async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
+  const found = await redis.keys(`*${mirror.topicPrefix}*`);
+  return found.filter((key) => key.includes(':north:'));
+}
+
+/** How the collections were caught up at the last start. */
+export function caughtUp(mirror: Mirror): Map<string, string> {
+  return new Map(
+    mirror.events.flatMap((event) =>
+      event.type === 'caught-up' ? [[event.collection, event.how] as const] : [],
+    ),
+  );
+}
