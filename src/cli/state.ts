@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { passCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planCatchUp } from '../core/catch-up-plan.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import { isChainCollection, type CollectionName } from '../model/collections.ts';
-import type { Offsets } from '../model/progress.ts';
+import { CHAIN_COLLECTIONS, isChainCollection, type CollectionName } from '../model/collections.ts';
+import { allOffsets, type Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
@@ -161,11 +161,14 @@ function besideTheLog(index: IndexFacts, log: LogFacts): CollectionState {
   const { position } = index;
   const known = log.progress.get(index.tenant) ?? null;
   const progress = known?.progress.get(index.collection) ?? null;
-  const hasLost = progress !== null && hasLostRecords({ ...log, offsets: progress.offsets });
+  const follows = CHAIN_COLLECTIONS.map((name) => known?.progress.get(name) ?? null);
+  const chains = index.collection === 'absence-versions' ? follows : [];
+  const offsets = allOffsets([progress, ...chains]);
+  const hasLost = progress !== null && hasLostRecords({ ...log, offsets });
   const plan = hasLost
     ? ({ kind: 'rebuild', why: 'a topic was deleted, recreated or truncated' } as const)
     : planCatchUp({
-        progress,
+        progress: progress === null ? null : { ...progress, offsets },
         index: position,
         transactionIds: known?.transactionIds ?? new Set(),
         nowMs: Date.now(),

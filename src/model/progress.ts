@@ -1,4 +1,4 @@
-import type { CollectionName } from './collections.ts';
+import type { CollectionName, TopicSuffix } from './collections.ts';
 
 /** Last data offsets by `<topic>/<partition>`. */
 export type Offsets = Readonly<Record<string, number>>;
@@ -49,18 +49,24 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
 }
 
-/** Those of one topic. */
-export function offsetsOf(offsets: Offsets, topic: string): Offsets {
-  return Object.fromEntries(
-    Object.entries(offsets).filter(([partition]) => partition.startsWith(`${topic}/`)),
-  );
+/** Those of one collection's topic. */
+export function offsetsOf(offsets: Offsets, collection: TopicSuffix): Offsets {
+  return Object.fromEntries(Object.entries(offsets).filter(([name]) => isOf(name, collection)));
 }
 
 /** Those of all topics but some. */
-export function withoutTopics(offsets: Offsets, topics: readonly string[]): Offsets {
+export function offsetsWithout(offsets: Offsets, collections: readonly TopicSuffix[]): Offsets {
   return Object.fromEntries(
-    Object.entries(offsets).filter(
-      ([partition]) => !topics.some((topic) => partition.startsWith(`${topic}/`)),
-    ),
+    Object.entries(offsets).filter(([name]) => !collections.some((each) => isOf(name, each))),
   );
+}
+
+/** `name` is `<prefix>.<tenant>.<collection>/<partition>`; neither tenants nor collections have dots. */
+function isOf(name: string, collection: TopicSuffix): boolean {
+  return name.slice(0, name.lastIndexOf('/')).endsWith(`.${collection}`);
+}
+
+/** All that a transaction's progress records tell together. */
+export function allOffsets(progress: readonly (Pick<Progress, 'offsets'> | null)[]): Offsets {
+  return Object.assign({}, ...progress.map((each) => each?.offsets ?? {})) as Offsets;
 }

@@ -6,7 +6,7 @@ import {
   type TopicSuffix,
 } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import { offsetsOf, withoutTopics, type Offsets, type Progress } from '../model/progress.ts';
+import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { LoggedRecord, Ownership, TenantLog } from '../publisher/log.ts';
 import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
@@ -97,7 +97,11 @@ export async function catchUp(
   for (const { collection, progress, derived, replay, how, why, chains } of behind) {
     await chains?.finish();
     // A log whose progress was lost still tells how far its data goes.
-    const offsets = progress?.offsets ?? readUpTo.get(collection) ?? {};
+    const topics = [collection, ...derived.keys()];
+    const offsets =
+      progress === null
+        ? allOffsets(topics.map((topic) => ({ offsets: readUpTo.get(topic) ?? {} })))
+        : allOffsets([progress, ...derived.values()]);
     const position = positionOf(parts, progress, offsets);
     await replay.finish(position);
     starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
@@ -141,8 +145,9 @@ async function tellLosses(
 ): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
   const { progress, derived } = options;
   if (progress === null) return { progress, derived, hasLost: false };
+  const offsets = allOffsets([progress, ...derived.values()]);
   const isLost = (suffix: TopicSuffix): boolean =>
-    hasLostRecords({ ...options, offsets: offsetsOf(progress.offsets, topicName(parts, suffix)) });
+    hasLostRecords({ ...options, offsets: offsetsOf(offsets, suffix) });
   const lost = [progress.collection, 'rejects' as const, ...derived.keys()].filter(isLost);
   if (lost.length === 0) return { progress, derived, hasLost: false };
   const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
@@ -153,10 +158,7 @@ async function tellLosses(
     progress: {
       ...progress,
       ...transaction,
-      offsets: withoutTopics(
-        progress.offsets,
-        lost.map((suffix) => topicName(parts, suffix)),
-      ),
+      offsets: offsetsWithout(progress.offsets, lost),
       ...(isOwnLost ? { watermarkMs: null, lastCompleteFull: null } : {}),
     },
     derived: [...derived].map(([name, each]) => {

@@ -1,7 +1,7 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import type { ChainCollection } from '../model/collections.ts';
-import type { LastCompleteFull, Offsets, Progress } from '../model/progress.ts';
+import { allOffsets, type LastCompleteFull, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
@@ -249,7 +249,7 @@ export class CollectionWriter {
         sequence: progress.sequence,
         transactionId: progress.transactionId,
         committedAtMs,
-        offsets: progress.offsets,
+        offsets: allOffsets([progress, ...derived]),
       },
       changes,
     );
@@ -266,7 +266,13 @@ export class CollectionWriter {
     // Only the record of a whole pass tells them.
     const isWhole = next.complete && next.mode === 'FULL';
     const rows = isWhole ? await chains.book.countRows(this.#pending.changes, this.#lookUpNow) : NO_ROWS;
-    return derivedProgress({ next, before: this.#derived, tally: stats.chains, rows });
+    return derivedProgress({
+      next,
+      before: this.#derived,
+      offsetsAtStart: this.#offsetsAtStart,
+      tally: stats.chains,
+      rows,
+    });
   }
 
   /**

@@ -1,5 +1,11 @@
-import type { ChainCollection, CollectionName } from '../model/collections.ts';
-import type { LastCompleteFull, Offsets, Progress } from '../model/progress.ts';
+import { CHAIN_COLLECTIONS, type ChainCollection, type CollectionName } from '../model/collections.ts';
+import {
+  offsetsOf,
+  offsetsWithout,
+  type LastCompleteFull,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
 import type { ChainTally } from './chains/chain-task.ts';
 import type { PassStats } from './pass-stats.ts';
 
@@ -19,7 +25,7 @@ export function nextProgress(options: {
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
-  const offsets = before?.offsets ?? options.offsetsAtStart;
+  const offsets = before?.offsets ?? offsetsWithout(options.offsetsAtStart, CHAIN_COLLECTIONS);
   return {
     collection: options.collection,
     sequence: (before?.sequence ?? 0) + 1,
@@ -52,6 +58,7 @@ const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 export function derivedProgress(options: {
   next: Progress;
   before: ReadonlyMap<ChainCollection, Progress | null>;
+  offsetsAtStart: Offsets;
   tally: Readonly<ChainTally>;
   /** Keys that each has after the transaction. */
   rows: Readonly<Record<ChainCollection, number>>;
@@ -67,7 +74,7 @@ export function derivedProgress(options: {
   };
   const isWhole = next.complete && next.lastCompleteFull?.passId === next.passId;
   return [...before].map(([collection, last]): Progress => {
-    const offsets = last?.offsets ?? {};
+    const offsets = last?.offsets ?? offsetsOf(options.offsetsAtStart, collection);
     const whole =
       isWhole && next.lastCompleteFull !== null
         ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }

@@ -1,7 +1,14 @@
 import type { Admin, Kafka, KafkaMessage, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { offsetsOf, withOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  offsetsWithout,
+  withOffsets,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import { FIRST_SEQUENCE_HEADER } from '../core/cloud-events.ts';
 import { frame } from './framing.ts';
@@ -164,7 +171,8 @@ class KafkaLog implements TenantLog {
   async commit(transaction: Transaction): Promise<Committed> {
     const producer = this.#producer;
     if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
-    let offsets = transaction.progress.offsets;
+    const { derived: follows = [] } = transaction;
+    let offsets = allOffsets([transaction.progress, ...follows]);
     try {
       const addressed = await this.#address(transaction.records);
       const kafkaTransaction = await producer.transaction();
@@ -173,10 +181,9 @@ class KafkaLog implements TenantLog {
         offsets = withLastOffsets(offsets, topicMessages, written);
       }
       // In a send of its own, because it tells the offsets of the data it stands for.
-      const progress = withOffsets(transaction.progress, offsets);
-      const derived = (transaction.derived ?? []).map((each) =>
-        withOffsets(each, offsetsOf(offsets, this.#topic(each.collection))),
-      );
+      const followers = follows.map(({ collection }) => collection);
+      const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
+      const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
       const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
       await kafkaTransaction.send({ acks: -1, topic: this.#topic('progress'), messages });
       await kafkaTransaction.commit();

@@ -149,7 +149,7 @@ class History implements World {
 
   #start(): SimulatedProcess {
     const number = this.processes.length + 1;
-    const process = new SimulatedProcess(number, this.#partsFor(number));
+    const process = new SimulatedProcess(number, this.#partsFor(number), 'users');
     this.processes.push(process);
     return process;
   }

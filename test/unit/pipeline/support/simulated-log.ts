@@ -1,6 +1,6 @@
 import { FIRST_SEQUENCE_HEADER } from '../../../../src/core/cloud-events.ts';
 import type { Offsets } from '../../../../src/model/progress.ts';
-import type { TopicSuffix } from '../../../../src/model/collections.ts';
+import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
 import type {
   Committed,
   LoggedRecord,
@@ -9,6 +9,7 @@ import type {
   TopicRange,
   Transaction,
 } from '../../../../src/publisher/log.ts';
+import { frame } from '../../../../src/publisher/framing.ts';
 import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
@@ -125,8 +126,13 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
     offset,
     publishedAtMs: committedAtMs,
     key,
-    value: body,
+    value: body === null ? null : frame(schemaIdOf(topic), body),
     hash: hash === undefined ? null : Buffer.from(hash, 'hex'),
     firstSequence: first === undefined ? null : Number(first),
   };
+}
+
+/** As a registry would give it: tells which schema a framed value was written with. */
+export function schemaIdOf(topic: TopicSuffix): number {
+  return ([...COLLECTIONS] as TopicSuffix[]).indexOf(topic) + 1;
 }

@@ -1,4 +1,5 @@
 import { RollcallError, type ErrorCode } from '../../../../src/errors.ts';
+import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { CollectionRunner } from '../../../../src/pipeline/collection-runner.ts';
 import { runTenant, type TenantParts, type TenantSession } from '../../../../src/pipeline/tenant.ts';
 
@@ -7,12 +8,15 @@ export class SimulatedProcess {
   readonly number: number;
   /** Resolves however it ends. */
   readonly ended: Promise<void>;
+  readonly #collection: CollectionName;
   readonly #stopping = new AbortController();
   #session: TenantSession | null = null;
   #fate: 'running' | 'stopped' | ErrorCode = 'running';
 
-  constructor(number: number, parts: TenantParts) {
+  /** `collection`: the one that passes are demanded of. */
+  constructor(number: number, parts: TenantParts, collection: CollectionName) {
     this.number = number;
+    this.#collection = collection;
     this.ended = this.#run(parts);
   }
 
@@ -23,7 +27,7 @@ export class SimulatedProcess {
 
   /** Null while it does not own the tenant. */
   get runner(): CollectionRunner | null {
-    return this.#session?.runners.get('users') ?? null;
+    return this.#session?.runners.get(this.#collection) ?? null;
   }
 
   stop(): void {

@@ -1,5 +1,12 @@
 import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
-import { offsetsOf, withOffsets, type Offsets, type Progress } from '../../../../src/model/progress.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  offsetsWithout,
+  withOffsets,
+  type Offsets,
+  type Progress,
+} from '../../../../src/model/progress.ts';
 import { partitionName, topicName } from '../../../../src/model/topics.ts';
 import type { OutgoingRecord, Transaction } from '../../../../src/publisher/log.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -8,6 +15,8 @@ export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
 
 export interface StoredRecord extends OutgoingRecord {
   readonly committedAtMs: number;
+  /** Position of its transaction among all. */
+  readonly transaction: number;
 }
 
 export interface StoredTransaction {
@@ -68,17 +77,18 @@ export class SimulatedTopics {
   }
 
   append(by: number, transaction: Transaction): { progress: Progress; derived: readonly Progress[] } {
-    const offsets: Record<string, number> = { ...transaction.progress.offsets };
+    const { derived: follows = [] } = transaction;
+    const offsets: Record<string, number> = { ...allOffsets([transaction.progress, ...follows]) };
     const committedAtMs = this.#at.time.now();
+    const number = this.transactions.length;
     for (const record of transaction.records) {
       const records = this.#records.get(record.topic) ?? [];
       this.#records.set(record.topic, records);
-      offsets[partitionOf(record.topic)] = records.push({ ...record, committedAtMs }) - 1;
+      offsets[partitionOf(record.topic)] = records.push({ ...record, committedAtMs, transaction: number }) - 1;
     }
-    const progress = withOffsets(transaction.progress, offsets);
-    const derived = (transaction.derived ?? []).map((each) =>
-      withOffsets(each, offsetsOf(offsets, topicName(SCOPE, each.collection))),
-    );
+    const followers = follows.map(({ collection }) => collection);
+    const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
+    const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
     this.transactions.push({ progress, derived, by, owner: this.owner });
     return { progress, derived };
   }

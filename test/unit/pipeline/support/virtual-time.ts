@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 interface Sleeper {
-  readonly atMs: number;
+  atMs: number;
   readonly wake: () => void;
 }
 
@@ -48,6 +48,12 @@ export class VirtualTime {
       this.#sleepers.splice(after === -1 ? this.#sleepers.length : after, 0, sleeper);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
+
+  /** So much time goes by at once; whoever waits wakes as late after it as before. */
+  skip(ms: number): void {
+    this.#nowMs += ms;
+    for (const sleeper of this.#sleepers) sleeper.atMs += ms;
+  }
 
   /** Lets time pass until the work is done. Throws when all wait for ever, or nobody ever waits. */
   async run<T>(work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,35 @@
+import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
+import type { AbsenceVersionValue } from '../../../../../src/core/chains/chain-row.ts';
+import { strictFieldsOf } from '../../../../../src/core/mapping.ts';
+import { createRowReader } from '../../../../../src/core/row-reader.ts';
+import { createValueCodec } from '../../../../../src/core/value-codec.ts';
+import type { RejectValue } from '../../../../../src/pipeline/pending-transaction.ts';
+import { readSchemaFiles } from '../../../../../src/publisher/schema-files.ts';
+import type { TopicSuffix } from '../../../../../src/model/collections.ts';
+import { schemaIdOf } from '../simulated-log.ts';
+
+const FRAME_BYTES = 5;
+const schemas = readSchemaFiles();
+
+function schemaOf(topic: TopicSuffix) {
+  const file = schemas.get(topic);
+  if (file === undefined) throw new Error(`there is no schema of ${topic}`);
+  return file.schema;
+}
+
+/** The real ones of avro/. */
+export const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absence-versions'));
+export const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
+export const rejectCodec = createValueCodec<RejectValue>(schemaOf('rejects'));
+
+export const versionReader = createRowReader({
+  schema: schemaOf('absence-versions'),
+  strictFields: strictFieldsOf('absence-versions'),
+});
+
+/** As the registry does: by the schema that the frame names. */
+export async function decodeFramed(framed: Buffer): Promise<unknown> {
+  const body = framed.subarray(FRAME_BYTES);
+  const isChange = framed.readInt32BE(1) === schemaIdOf('absence-changes');
+  return isChange ? changeCodec.fromBuffer(body) : versionCodec.fromBuffer(body);
+}
