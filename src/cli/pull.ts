@@ -17,6 +17,7 @@ import { kafkaError } from '../publisher/kafka-errors.ts';
 import { readKnownProgress } from '../publisher/progress-reader.ts';
 import type { OwnerSign, RequestOutcome } from '../state/coordination.ts';
 import { livingOwnerProcess } from './owner-process.ts';
+import { sourceOf } from '../model/collections.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -60,7 +61,7 @@ Examples:
 
 async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const config = context.loadConfig();
-  const collections = (flags.collection ?? []).map(chooseCollection);
+  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
   const parameters: PullParameters = {
     collections,
     full: flags.full ?? false,

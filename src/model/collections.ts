@@ -109,6 +109,11 @@ export function isCollectionName(name: string): name is CollectionName {
   return (COLLECTIONS as readonly string[]).includes(name);
 }
 
+/** The collection whose passes bring its records: for most the collection itself. */
+export function sourceOf(name: CollectionName): CollectionName {
+  return collectionNamed(name).derivedFrom ?? name;
+}
+
 export function isChainCollection(name: string): name is ChainCollection {
   return (CHAIN_COLLECTIONS as readonly string[]).includes(name);
 }

@@ -1,14 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { CollectionName } from '../../../src/model/collections.ts';
+import { CHAIN_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
+import { chainProblems, toldChanges } from '../support/chain-oracle.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import type { TopicRecord } from '../support/topic-reader.ts';
 import { indexAgainstLog } from './index-check.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
+import { flushRedis } from './redis-copy.ts';
 import { startRollcall } from './rollcall-process.ts';
 
-const COLLECTIONS: CollectionName[] = ['users', 'enrollments', 'results', 'absence-versions'];
-const OPTIONS = { collections: COLLECTIONS, hubSettings: { pageSize: 50 }, tenant: { deltaEvery: '1s' } };
+const ROWS: CollectionName[] = ['users', 'enrollments', 'results', 'absence-versions'];
+const OPTIONS = {
+  collections: [...ROWS, ...CHAIN_COLLECTIONS],
+  hubSettings: { pageSize: 50 },
+  tenant: { deltaEvery: '1s' },
+};
 const LIVES = 6;
 const LONGEST_LIFE_MS = 2_500;
 
@@ -25,12 +31,17 @@ function saidAgain(records: readonly TopicRecord[]): string[] {
 
 async function expectTruth(mirror: Mirror): Promise<void> {
   expect(await mirror.differences()).toEqual({});
-  for (const collection of COLLECTIONS) {
+  for (const collection of [...ROWS, ...CHAIN_COLLECTIONS]) {
     const records = await mirror.records(collection);
-    expect(saidAgain(records)).toEqual([]);
+    expect([collection, saidAgain(records)]).toEqual([collection, []]);
     expect(new Set(records.map(({ headers }) => headers['ce_id'])).size).toBe(records.length);
-    expect(await indexAgainstLog(mirror, collection)).toEqual([]);
   }
+  for (const collection of ROWS) expect(await indexAgainstLog(mirror, collection)).toEqual([]);
+  const absences = await mirror.records('absences');
+  const changes = await mirror.records('absence-changes');
+  expect(chainProblems({ hub: mirror.hub, absences, changes })).toEqual([]);
+  const snapshot = new Set(toldChanges(changes).map((change) => change.snapshot));
+  expect(snapshot).toEqual(new Set([true, false]));
 }
 
 it('kill -9 at any moment, again and again on a living hub: nothing is lost, nothing is told twice', async () => {
@@ -47,6 +58,7 @@ it('kill -9 at any moment, again and again on a living hub: nothing is lost, not
       hub.living.step(30);
       child.kill('SIGKILL');
       await child.endsWith('SIGKILL');
+      if (life === LIVES - 3) await flushRedis(topicPrefix);
     }
     await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
     await mirror.full();

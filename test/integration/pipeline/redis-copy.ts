@@ -32,6 +32,13 @@ export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
   };
 }
 
+/** All keys of an installation, as when Redis was lost. */
+export async function flushRedis(topicPrefix: string): Promise<void> {
+  await using redis = connect();
+  const keys = await redis.client.keys(`*${topicPrefix}*`);
+  if (keys.length > 0) await redis.client.del(...keys);
+}
+
 function connect(): AsyncDisposable & { client: Redis } {
   const client = new Redis(inject('stack').redisUrl);
   return {
