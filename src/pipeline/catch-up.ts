@@ -70,9 +70,13 @@ export async function catchUp(
       : isApart
         ? rebuildBecause('absences were not mirrored for some time')
         : planCatchUp({
-            progress,
+            // The index stands where all of its topics do.
+            progress:
+              progress === null
+                ? null
+                : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
             index: position,
-            transactionIds: ownership.transactionIds,
+            transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
             nowMs: parts.now(),
           });
     if (plan.kind === 'current' && position !== null) {
@@ -112,6 +116,12 @@ export async function catchUp(
 
 function rebuildBecause(why: string): Extract<CatchUpPlan, { kind: 'rebuild' }> {
   return { kind: 'rebuild', why };
+}
+
+/** Transactions that told of all of these: an index from a time when one was not mirrored knows nothing of it. */
+function commonIds({ transactionIds }: Ownership, collections: readonly CollectionName[]): Set<string> {
+  const [first = new Set<string>(), ...others] = collections.map((name) => new Set(transactionIds.get(name)));
+  return others.reduce((common, ids) => common.intersection(ids), first);
 }
 
 /** Where the collections derived from one stand; none for most. */

@@ -299,11 +299,18 @@ export class CollectionWriter {
       await this.#settle(chains, pass, { mode: 'final', revisit: [], isProven });
     }
     if (completion === 'incomplete' || completion.lastCompleteFull === null) return;
-    for await (const outcome of chains.book.forgetEnded(() => this.#pending.next)) {
+    await this.#forget(chains, pass);
+  }
+
+  /** What is too old; but nothing that is about to be committed anyway. */
+  async #forget(chains: ChainParts, pass: ActivePass): Promise<void> {
+    const ended = this.#pending.keysOf('ended');
+    for await (const outcome of chains.book.forgetEnded(() => this.#pending.next, ended)) {
       this.#addOutcome(pass, outcome);
       if (this.isFull) await this.#commit(pass, null);
     }
-    for await (const changes of chains.book.outlivedAbsents()) this.#pending.changes.push(...changes);
+    const absent = this.#pending.keysOf('absent');
+    for await (const changes of chains.book.outlivedAbsents(absent)) this.#pending.changes.push(...changes);
   }
 
   async #settle(

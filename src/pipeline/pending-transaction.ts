@@ -5,7 +5,7 @@ import type { RowReader } from '../core/reading.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../publisher/log.ts';
-import type { IndexChange } from '../state/index-store.ts';
+import type { IndexArea, IndexChange } from '../state/index-store.ts';
 import type { ChainOutcome } from './chains/chain-task.ts';
 
 /** Value of a record in `rejects` (avro/rejects.avsc). */
@@ -62,6 +62,11 @@ export class PendingTransaction {
   /** The hash that a key will have; null: removed; undefined: nothing of it is about to be committed. */
   hashOf(area: Change['area'], key: string): Buffer | null | undefined {
     return this.#hashes[area].get(key);
+  }
+
+  /** Keys of an area of the index that the transaction changes. */
+  keysOf(area: IndexArea): ReadonlySet<string> {
+    return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
   }
 
   /** Where the next record of `absences` or `absence-changes` will stand; their ids are counted by themselves. */

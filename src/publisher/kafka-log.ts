@@ -141,11 +141,11 @@ class KafkaLog implements TenantLog {
   async #readProgress(options: { to: number; signal: AbortSignal }): Promise<{
     newest: Map<CollectionName, Progress>;
     owner: string | null;
-    transactionIds: Set<string>;
+    transactionIds: Map<CollectionName, Set<string>>;
   }> {
     const topic = this.#topic('progress');
     const newest = new Map<CollectionName, Progress>();
-    const transactionIds = new Set<string>();
+    const transactionIds = new Map<CollectionName, Set<string>>();
     let owner: string | null = null;
     const onMessage = async (message: KafkaMessage): Promise<void> => {
       const key = message.key?.toString('utf8');
@@ -154,7 +154,8 @@ class KafkaLog implements TenantLog {
       if (key === OWNER_KEY) owner = record.owner;
       if (record.progress === null || key === undefined || !isCollectionName(key)) return;
       newest.set(key, record.progress);
-      transactionIds.add(record.progress.transactionId);
+      const ids = transactionIds.get(key) ?? new Set();
+      transactionIds.set(key, ids.add(record.progress.transactionId));
     };
     await readStretches({
       kafka: this.#options.kafka,

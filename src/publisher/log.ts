@@ -32,8 +32,8 @@ export interface Ownership {
   readonly owner: string;
   /** The newest committed progress of each collection. */
   readonly progress: ReadonlyMap<CollectionName, Progress>;
-  /** Every transaction id still to be found in `progress`: what proves that an index is a point of this log. */
-  readonly transactionIds: ReadonlySet<string>;
+  /** Each collection's transaction ids still to be found in `progress`: what proves that an index is a point of this log. */
+  readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
 }
 
 export interface LoggedRecord {

@@ -30,10 +30,7 @@ export function whyHeld(parts: {
   owned: readonly NamedAbsence[];
   graph: ChainGraph;
   waitingFor: readonly string[];
-  hold?: ReadonlySet<string> | undefined;
 }): Held | null {
-  const { hold } = parts;
-  if (hold !== undefined && parts.nodes.some(({ id }) => hold.has(id))) return 'touched';
   if (parts.shape.tail === null) return null;
   if (hasLostItsTail(parts)) return 'all';
   return parts.waitingFor.length > 0 || parts.nodes.some(isVanishing) ? 'touched' : null;

@@ -70,7 +70,7 @@ export interface ResolveInput extends ChainInput {
   readonly mode: ResolveMode;
   /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
   readonly sequence: number;
-  /** Versions whose chains wait even so, because their records cannot be had yet. */
+  /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
   readonly hold?: ReadonlySet<string> | undefined;
 }
 
@@ -143,8 +143,9 @@ export function resolve(input: ResolveInput): Resolution {
     const shape = shapeOf(nodes);
     const owned = claims.get(index) ?? [];
     const waitingFor = awaitedBy(nodes);
-    const held =
-      input.mode === 'final' ? null : whyHeld({ nodes, shape, owned, graph, waitingFor, hold: input.hold });
+    const isHeld = nodes.some(({ id }) => input.hold?.has(id) === true);
+    const mustWait = input.mode === 'page' ? whyHeld({ nodes, shape, owned, graph, waitingFor }) : null;
+    const held = mustWait ?? (isHeld ? 'touched' : null);
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
     if (held !== null) draft.unsettled.set(index, held);

@@ -84,17 +84,17 @@ export class ChainBook {
     return count;
   }
 
-  /** What nulls the keys of absences that were told deleted long enough ago; `transaction`: the one that will carry it. */
+  /** What nulls the keys of absences that were told deleted long enough ago; `transaction`: the one that will carry it; `but`: not these. */
   async *forgetEnded(
-    transaction: () => {
-      transactionId: string;
-      firstRecord: number;
-    },
+    transaction: () => { transactionId: string; firstRecord: number },
+    but: ReadonlySet<string>,
   ): AsyncGenerator<ChainOutcome> {
     const lastDay = dayNumber(this.#parts.now() - this.#parts.forgetAfterMs);
     let due: string[] = [];
     for await (const batch of this.#parts.index.entries('ended')) {
-      for (const [absenceId, day] of batch) if (decodeDay(day) < lastDay) due.push(absenceId);
+      for (const [absenceId, day] of batch) {
+        if (decodeDay(day) < lastDay && !but.has(absenceId)) due.push(absenceId);
+      }
       if (due.length < FORGET_AT_ONCE) continue;
       yield this.#forget(due, transaction());
       due = [];
@@ -103,10 +103,12 @@ export class ChainBook {
   }
 
   /** Entries of `absent` that are too old to matter. */
-  async *outlivedAbsents(): AsyncGenerator<readonly IndexChange[]> {
+  async *outlivedAbsents(but: ReadonlySet<string>): AsyncGenerator<readonly IndexChange[]> {
     const sinceMs = this.#parts.absentSinceMs();
     for await (const batch of this.#parts.index.entries('absent')) {
-      const outlived = batch.filter(([, value]) => decodeAbsent(value).toMs < sinceMs);
+      const outlived = batch.filter(
+        ([absenceId, value]) => decodeAbsent(value).toMs < sinceMs && !but.has(absenceId),
+      );
       if (outlived.length > 0) yield outlived.map(([key]) => ({ area: 'absent', key, value: null }));
     }
   }

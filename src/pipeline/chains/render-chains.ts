@@ -21,7 +21,7 @@ export interface RenderChainsParts {
   readonly now: () => number;
 }
 
-type RenderedTask = Pick<ChainTask, 'transactionId' | 'firstRecord' | 'snapshot' | 'revisit'>;
+type RenderedTask = Pick<ChainTask, 'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'revisit'>;
 
 /** Turns a resolution into records and changes of the index. */
 export function renderChains(parts: RenderChainsParts, task: RenderedTask, resolved: Resolved): ChainOutcome {
@@ -54,9 +54,14 @@ class OutcomeDraft {
       records: this.#records,
       changes: this.#changes,
       tally: this.#tally,
-      toldOpen: this.#resolved.resolution.open.filter(({ absenceId }) => absenceId !== null).length,
+      toldOpen: this.#toldOpen(),
       students: this.#students,
     };
+  }
+
+  #toldOpen(): number {
+    if (this.#task.mode === 'page') return 0;
+    return this.#resolved.resolution.open.filter(({ waitingFor }) => waitingFor.length > 0).length;
   }
 
   tellSteps(): void {

@@ -57,6 +57,7 @@ export async function resolveTask(
   for (;;) {
     const { mode, sequence } = task;
     const resolution = resolve({ ...inputOf(task, draft), knowledge: draft.known, mode, sequence, hold });
+    if (await askForRevived({ task, draft, resolution, hold })) continue;
     const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
     const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
     const holders = task.mode === 'final' ? [] : holdersOf(resolution, new Set(lacking));
@@ -166,6 +167,32 @@ function wantedRecords(parts: {
     if (shown === null || hash === null || !shown.equals(hash)) versionIds.add(versionId);
   }
   return { versionIds, absenceIds };
+}
+
+/**
+ * A version that is told again because its successor has left the hub must be there: the chain may be leaving bit by
+ * bit, and the rest is missed by the next full pass only. Returns whether the hub's answers may change the outcome.
+ */
+async function askForRevived(parts: {
+  task: ChainTask;
+  draft: Draft;
+  resolution: Resolution;
+  hold: Set<string>;
+}): Promise<boolean> {
+  const { task, draft, hold } = parts;
+  const revived = parts.resolution.steps.flatMap(({ cause, operation, versionId }) =>
+    cause === 'VANISHED' &&
+    operation === 'REPLACED' &&
+    !draft.rows.has(versionId) &&
+    !draft.mute.has(versionId)
+      ? [versionId]
+      : [],
+  );
+  if (revived.length === 0 || draft.asked + revived.length > task.askAtMost) return false;
+  await ask(task, draft, revived);
+  for (const id of revived) if (draft.gone.delete(id)) hold.add(id);
+  await learn(task, draft);
+  return true;
 }
 
 /** Versions of the chains that need one of these records. */

@@ -43,10 +43,11 @@ export class SimulatedIndex implements CollectionIndex {
     this.#replay = null;
   }
 
-  /** Does nothing while no snapshot was taken. */
-  restore(): void {
-    if (this.#snapshots.length === 0) return;
-    const { position, contents } = this.#at.random.pick(this.#snapshots);
+  /** Does nothing while no snapshot was taken that may be restored. */
+  restore(mayBe: (position: IndexPosition) => boolean = () => true): void {
+    const snapshots = this.#snapshots.filter((snapshot) => mayBe(snapshot.position));
+    if (snapshots.length === 0) return;
+    const { position, contents } = this.#at.random.pick(snapshots);
     this.#contents = copyOf(contents);
     this.#position = position;
     this.#replay = null;

@@ -14,6 +14,8 @@ import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 const BATCH_RECORDS = 5;
+/** `delete.retention.ms` */
+const REMOVALS_KEPT_MS = 7 * 24 * 3_600_000;
 
 /**
  * One process's way to the topics, fenced by the next one that owns them. A commit may fail before it arrives, after
@@ -24,10 +26,18 @@ export class SimulatedLog implements TenantLog {
   readonly #at: Surroundings;
   readonly #topics: SimulatedTopics;
   readonly #process: number;
+  readonly #compaction: 'harsh' | 'as Kafka does';
   #epoch: number | null = null;
   #ownedBefore = false;
 
-  constructor(at: Surroundings, topics: SimulatedTopics, process: number) {
+  /** `compaction`: Kafka's own leaves the newest of each key up to a point, and everything from there on. */
+  constructor(
+    at: Surroundings,
+    topics: SimulatedTopics,
+    process: number,
+    compaction: 'harsh' | 'as Kafka does' = 'harsh',
+  ) {
+    this.#compaction = compaction;
     this.#at = at;
     this.#topics = topics;
     this.#process = process;
@@ -48,7 +58,7 @@ export class SimulatedLog implements TenantLog {
     return {
       owner: `process ${this.#process}`,
       progress: topics.newestProgress(),
-      transactionIds: new Set(topics.transactions.map(({ progress }) => progress.transactionId)),
+      transactionIds: topics.transactionIds(),
     };
   }
 
@@ -97,13 +107,29 @@ export class SimulatedLog implements TenantLog {
 
   #compacted(topic: TopicSuffix, from: number): LoggedRecord[] {
     const records = this.#topics.recordsOf(topic);
-    const newest = new Map(records.map(({ key }, offset) => [key, offset]));
-    const { random } = this.#at;
-    const isCompacted = random.chance(0.5);
+    const isLeft = this.#compaction === 'harsh' ? this.#leftAtRandom(records) : this.#leftByKafka(records);
     return records
       .map((record, offset) => toLogged(record, offset))
       .slice(from)
-      .filter(({ key, offset }) => !isCompacted || newest.get(key) === offset || random.chance(0.3));
+      .filter(isLeft);
+  }
+
+  #leftAtRandom(records: readonly StoredRecord[]): (record: LoggedRecord) => boolean {
+    const newest = new Map(records.map(({ key }, offset) => [key, offset]));
+    const { random } = this.#at;
+    const isCompacted = random.chance(0.5);
+    return ({ key, offset }) => !isCompacted || newest.get(key) === offset || random.chance(0.3);
+  }
+
+  #leftByKafka(records: readonly StoredRecord[]): (record: LoggedRecord) => boolean {
+    const { random, time } = this.#at;
+    const cleanTo = random.chance(0.5) ? random.below(records.length + 1) : 0;
+    const newest = new Map(records.slice(0, cleanTo).map(({ key }, offset) => [key, offset]));
+    return ({ key, offset, value, publishedAtMs }) => {
+      if (offset >= cleanTo) return true;
+      const isExpired = value === null && time.now() - publishedAtMs > REMOVALS_KEPT_MS;
+      return newest.get(key) === offset && !isExpired;
+    };
   }
 
   #requireOwned(): void {

@@ -63,6 +63,17 @@ export class SimulatedTopics {
     return view;
   }
 
+  transactionIds(): Map<CollectionName, Set<string>> {
+    const all = this.transactions.flatMap(({ progress, derived }) => [progress, ...derived]);
+    const byCollection = Map.groupBy(all, ({ collection }) => collection);
+    return new Map(
+      [...byCollection].map(([name, some]) => [
+        name,
+        new Set(some.map(({ transactionId }) => transactionId)),
+      ]),
+    );
+  }
+
   newestProgress(): Map<CollectionName, Progress> {
     return new Map(
       this.transactions.flatMap(({ progress, derived }) =>
@@ -84,7 +95,8 @@ export class SimulatedTopics {
     for (const record of transaction.records) {
       const records = this.#records.get(record.topic) ?? [];
       this.#records.set(record.topic, records);
-      offsets[partitionOf(record.topic)] = records.push({ ...record, committedAtMs, transaction: number }) - 1;
+      offsets[partitionOf(record.topic)] =
+        records.push({ ...record, committedAtMs, transaction: number }) - 1;
     }
     const followers = follows.map(({ collection }) => collection);
     const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
