@@ -299,6 +299,14 @@ export class CollectionWriter {
       await this.#settle(chains, pass, { mode: 'final', revisit: [], isProven });
     }
     if (completion === 'incomplete' || completion.lastCompleteFull === null) return;
+    const isSnapshot = this.#derived.get('absence-changes')?.lastCompleteFull == null;
+    if (isSnapshot) {
+      const told = this.#pending.keysOf('absences');
+      for await (const outcome of chains.book.hideOrphans(() => this.#pending.next, told)) {
+        this.#addOutcome(pass, outcome);
+        if (this.isFull) await this.#commit(pass, null);
+      }
+    }
     await this.#forget(chains, pass);
   }
 

@@ -1,4 +1,4 @@
-import { graphOf } from './chain-node.ts';
+import { graphOf, type ChainNode } from './chain-node.ts';
 import { shapeOf } from './chain-shape.ts';
 import { claimsOf, isAlive } from './claims.ts';
 import type { ChainInput } from './cluster.ts';
@@ -7,8 +7,11 @@ import { contradictionsIn, type Contradiction } from './contradictions.ts';
 export interface Examination {
   /** Versions of chains that no published absence belongs to, and that have a tail not deleted. */
   readonly untold: readonly string[];
-  /** The same, but the tail is deleted: never told, or told so long ago that it was forgotten. */
-  readonly untoldDeleted: readonly string[];
+  /**
+   * The same, but the tail is deleted, or replaced by a version that the hub has no more: never told, or told deleted
+   * so long ago that it was forgotten.
+   */
+  readonly untoldOver: readonly string[];
   readonly contradictions: readonly Contradiction[];
 }
 
@@ -22,7 +25,7 @@ export function examine(input: ChainInput): Examination {
   const graph = graphOf(input);
   const claims = claimsOf(graph, input.knowledge);
   const untold: string[] = [];
-  const untoldDeleted: string[] = [];
+  const untoldOver: string[] = [];
   const contradictions: Contradiction[] = [];
   const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
   for (const [index, nodes] of graph.components.entries()) {
@@ -33,8 +36,13 @@ export function examine(input: ChainInput): Examination {
       contradictions.push({ ...found, absenceId });
     }
     if (owned.length > 0 || shape.tail === null) continue;
-    const ids = shape.tail.isDeleted ? untoldDeleted : untold;
+    const ids = shape.tail.isDeleted || isReplaced(shape.tail) ? untoldOver : untold;
     for (const { id, state } of nodes) if (state === 'present') ids.push(id);
   }
-  return { untold, untoldDeleted, contradictions };
+  return { untold, untoldOver, contradictions };
+}
+
+/** It says that another one replaced it, which is none of the chain's. */
+function isReplaced(tail: ChainNode): boolean {
+  return tail.replacedBy !== null && tail.later.every(({ state }) => state !== 'present');
 }

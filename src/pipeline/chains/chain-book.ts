@@ -1,4 +1,5 @@
 import { decodeAbsent } from '../../core/chains/absent-entry.ts';
+import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainCollection } from '../../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
@@ -7,7 +8,13 @@ import type { LookUp } from './chain-lookup.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
 import { OpenRecords } from './open-records.ts';
-import { contradictionChanges, forgetting, renderChains, type RenderChainsParts } from './render-chains.ts';
+import {
+  contradictionChanges,
+  forgetting,
+  hiding,
+  renderChains,
+  type RenderChainsParts,
+} from './render-chains.ts';
 import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
 
 export interface ChainBookParts extends RenderChainsParts {
@@ -102,6 +109,20 @@ export class ChainBook {
     if (due.length > 0) yield this.#forget(due, transaction());
   }
 
+  /** What hides absences that were shown, and that nothing tells of any more once all was told anew. */
+  async *hideOrphans(
+    transaction: () => { transactionId: string; firstRecord: number },
+    but: ReadonlySet<string>,
+  ): AsyncGenerator<ChainOutcome> {
+    for await (const batch of this.#parts.index.entries('absences')) {
+      const orphans = batch.flatMap(([id, value]) => {
+        const { entry, shown } = decodeToldAbsence(id, value);
+        return entry === null && shown !== null && !but.has(id) ? [id] : [];
+      });
+      if (orphans.length > 0) yield this.#hide(orphans, transaction());
+    }
+  }
+
   /** Entries of `absent` that are too old to matter. */
   async *outlivedAbsents(but: ReadonlySet<string>): AsyncGenerator<readonly IndexChange[]> {
     const sinceMs = this.#parts.absentSinceMs();
@@ -111,6 +132,24 @@ export class ChainBook {
       );
       if (outlived.length > 0) yield outlived.map(([key]) => ({ area: 'absent', key, value: null }));
     }
+  }
+
+  #hide(
+    absenceIds: readonly string[],
+    transaction: { transactionId: string; firstRecord: number },
+  ): ChainOutcome {
+    const records = absenceIds.map((absenceId, at) =>
+      hiding({
+        tenantId: this.#parts.tenantId,
+        absenceId,
+        id: `${transaction.transactionId}-${transaction.firstRecord + at}`,
+      }),
+    );
+    const changes = absenceIds.flatMap((key): IndexChange[] =>
+      (['absences', 'absent'] as const).map((area) => ({ area, key, value: null })),
+    );
+    const tally = { ...noTally(), hidden: absenceIds.length };
+    return { records, changes, tally, toldOpen: 0, students: new Set() };
   }
 
   #forget(

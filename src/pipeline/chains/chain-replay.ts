@@ -20,12 +20,16 @@ export interface ChainReplayParts {
   readonly absentSinceMs: () => number;
   /** From an earlier point of the log on; else from nothing. */
   readonly isResumed: boolean;
-  /** Whether every chain was told at least once: whatever is untold and deleted was then forgotten. */
+  /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
   readonly wasWhole: boolean;
+  /** Whether `absence-versions` holds all that was ever published. Else a version that is not in it may be at the hub. */
+  readonly hasVersions: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
 const EXAMINE_AT_ONCE = 1_000;
+/** A hash that no row has. */
+const UNKNOWN_CONTENT = Buffer.alloc(16);
 
 /**
  * Makes the chain index again out of the topics: all of it, or what came after a point. Publishes nothing: chains that
@@ -122,8 +126,29 @@ export class ChainReplay {
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
     if (this.#parts.isResumed) return;
+    if (!this.#parts.hasVersions) {
+      for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
+    }
     for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
+  }
+
+  /**
+   * What was told last of an absence is taken to be at the hub, with a content that nobody knows: a full pass finds it,
+   * or misses it like any row (invariant 3).
+   */
+  async #presume(entries: readonly IndexEntry[]): Promise<void> {
+    const { replay } = this.#parts;
+    const told = entries.map(([id, value]) => decodeToldAbsence(id, value).entry?.toldVersionId ?? null);
+    const versionIds = [...new Set(told)].filter((id) => id !== null);
+    const versions = await this.#entriesOf(versionIds);
+    const changes: IndexChange[] = [];
+    for (const [id, entry] of versions) {
+      if (entry?.state !== 'vanished') continue;
+      const value = encodeVersionEntry(id, { ...entry, state: 'present' });
+      changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
+    }
+    if (changes.length > 0) await replay.write(changes);
   }
 
   async #examineVersions(entries: readonly IndexEntry[]): Promise<void> {
@@ -146,7 +171,7 @@ export class ChainReplay {
       versionIds: [],
       reported: [],
     });
-    const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldDeleted];
+    const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
     // What the log has not told yet, whatever the reason.
     const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
     for (const { versionId } of steps) changes.push({ area: 'open', key: versionId, value: EMPTY });
@@ -174,7 +199,10 @@ export class ChainReplay {
       const hash = hashes[at] ?? null;
       const isAsTold = entry.isToldDeleted
         ? shown === null
-        : version.state === 'present' && shown !== null && hash !== null && shown.equals(hash);
+        : version.state === 'present' &&
+          shown !== null &&
+          hash !== null &&
+          (shown.equals(hash) || hash.equals(UNKNOWN_CONTENT));
       if (isAsTold || entry.mergedInto !== null) continue;
       const value = encodeVersionEntry(versionId, { ...version, isSettled: false });
       changes.push(

@@ -107,6 +107,16 @@ class OutcomeDraft {
       if (hash === null || before?.equals(hash) === true) continue;
       this.#show({ absenceId, versionId, hash, kind: before === null ? 'created' : 'updated' });
     }
+    this.#hideDeleted();
+  }
+
+  /** Shown before the topic of events was lost, and told as deleted at once. */
+  #hideDeleted(): void {
+    const { known, resolution } = this.#resolved;
+    for (const [absenceId, { isToldDeleted }] of resolution.absences) {
+      const isShown = !this.#shown.has(absenceId) && (known.shown.get(absenceId) ?? null) !== null;
+      if (isToldDeleted && isShown) this.#hide(absenceId);
+    }
   }
 
   noteVersions(): void {
@@ -207,19 +217,7 @@ class OutcomeDraft {
     this.#tally.hidden += 1;
     this.#shown.set(absenceId, null);
     this.#change('absent', absenceId, null);
-    this.#records.push({
-      topic: 'absences',
-      key: absenceId,
-      body: null,
-      headers: changeHeaders({
-        tenantId: this.#parts.tenantId,
-        topic: 'absences',
-        id: this.#nextId(),
-        kind: 'deleted',
-        modifiedAtMs: null,
-        hash: null,
-      }),
-    });
+    this.#records.push(hiding({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
   }
 
   #forget(absenceId: string): void {
@@ -249,6 +247,20 @@ const EMPTY = Buffer.alloc(0);
 /** Its chain is to be looked at again. */
 function isUnsettled(entry: VersionEntry | null): boolean {
   return entry !== null && !entry.isSettled && (entry.state === 'present' || entry.state === 'vanished');
+}
+
+/** The removal of an absence from `absences`. */
+export function hiding(options: { tenantId: string; absenceId: string; id: string }): OutgoingRecord {
+  const { tenantId, absenceId, id } = options;
+  const headers = changeHeaders({
+    tenantId,
+    topic: 'absences',
+    id,
+    kind: 'deleted',
+    modifiedAtMs: null,
+    hash: null,
+  });
+  return { topic: 'absences', key: absenceId, body: null, headers };
 }
 
 /** The removal of an absence's key from `absence-changes`. */

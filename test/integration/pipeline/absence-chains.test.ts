@@ -187,6 +187,42 @@ describe('absences and their changes', () => {
     expect(await mirror.records('absence-changes')).toHaveLength(told);
   });
 
+  it('an absence that was deleted while the topic of events was lost stays current', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const id = register(mirror);
+    const gone = register(mirror);
+    await mirror.full();
+    mirror.hub.district.deleteAbsence(id);
+    mirror.hub.district.purgeAbsence(gone);
+    await recreateTopic(mirror.topic('absence-changes'));
+    await mirror.restart();
+    await mirror.full();
+    await mirror.full();
+    expect(await problemsOf(mirror)).toEqual([]);
+  });
+
+  it('a lost topic of versions is told as the end of all absences', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const vanished = register(mirror);
+    await mirror.delta();
+    const told = (await mirror.records('absence-changes')).length;
+    await recreateTopic(mirror.topic('absence-versions'));
+    mirror.hub.faults.set('missing-list@absences');
+    await mirror.restart();
+    expect((await mirror.attempt('FULL')).map(({ result }) => result?.kind)).toEqual(['suspect']);
+    expect(await mirror.records('absence-changes')).toHaveLength(told);
+    mirror.hub.faults.clear();
+    mirror.hub.district.purgeAbsence(vanished);
+    await mirror.full();
+    await mirror.full();
+    expect(await problemsOf(mirror)).toEqual([]);
+    expect((await mirror.records('absence-changes')).slice(told).map(({ key }) => key)).toEqual([
+      vanished,
+      vanished,
+    ]);
+  });
+
   it('absences that are mirrored later than their versions are taken for news', async () => {
     await using versions = await openMirror({ ...OPTIONS, collections: ['absence-versions'] });
     await versions.full();
