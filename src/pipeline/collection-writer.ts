@@ -334,6 +334,11 @@ export class CollectionWriter {
       ...this.#pending.next,
       sequence: (this.#progress?.sequence ?? 0) + 1,
       snapshot: lastCompleteFull === null,
+      // A topic of versions that was lost is filled again; what was told of them was not.
+      forgottenBeforeMs:
+        lastCompleteFull !== null && this.#progress?.lastCompleteFull == null
+          ? chains.book.forgottenBeforeMs
+          : null,
       askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : isFirstLoad ? 0 : ASK_AT_ONCE_AT_MOST,
       isGone: how.isProven === true ? (id) => !hasMet(pass, 'rows', id) : null,
       lookUp: this.#lookUpNow,

@@ -34,15 +34,16 @@ export class EntryReplay {
     return changed;
   }
 
-  /** A record of `absence-versions`. */
-  row(row: ChainRow, options: { isSettled: boolean }): void {
+  /** A record of `absence-versions`. A version that was settled stays so: what was forgotten is not told again. */
+  row(row: ChainRow, options: { isNewSettled: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
+    const isKnown = before !== null && (before.state === 'present' || before.state === 'vanished');
     this.#set(row.id, {
       ...entryOf(row),
       state: 'present',
       linkedFrom: (before?.linkedFrom ?? []).filter((id) => id !== row.replaces && id !== row.replacedBy),
       absenceId: before?.absenceId ?? null,
-      isSettled: options.isSettled,
+      isSettled: isKnown ? before.isSettled : options.isNewSettled,
     });
     this.#link(row);
   }

@@ -70,6 +70,8 @@ export interface ResolveInput extends ChainInput {
   readonly mode: ResolveMode;
   /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
   readonly sequence: number;
+  /** Tails of chains that are not told unless they were before: they ended too long ago. */
+  readonly forgotten?: ReadonlySet<string> | undefined;
   /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
   readonly hold?: ReadonlySet<string> | undefined;
 }
@@ -172,7 +174,9 @@ function settle(parts: {
 }): string | null {
   const { shape, draft } = parts;
   const [stays, ...others] = parts.owned;
-  if (stays === undefined && shape.tail === null) return null;
+  if (stays === undefined && (shape.tail === null || parts.input.forgotten?.has(shape.tail.id) === true)) {
+    return null;
+  }
   const { input, graph, nodes } = parts;
   const id = stays?.id ?? nameOf({ knowledge: input.knowledge, graph, nodes, shape, taken: draft.taken });
   const before = stays?.entry ?? null;

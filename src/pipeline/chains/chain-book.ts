@@ -44,6 +44,11 @@ export class ChainBook {
     this.#open = new OpenRecords({ encode: parts.encodeVersion, decode: parts.decodeVersion });
   }
 
+  /** Before then (ms since the epoch) what was deleted has been forgotten. */
+  get forgottenBeforeMs(): number {
+    return this.#parts.now() - this.#parts.forgetAfterMs;
+  }
+
   async settle(task: ChainTask): Promise<ChainOutcome> {
     const resolved = await resolveTask(task, {
       kept: (versionId) => this.#open.get(versionId),
@@ -167,8 +172,10 @@ export class ChainBook {
     return { records, changes, tally, toldOpen: 0, students: new Set() };
   }
 
-  #keepOpen({ resolution, records }: Resolved): void {
-    for (const [id, entry] of resolution.versions) {
+  #keepOpen({ changed, known, resolution, records }: Resolved): void {
+    for (const id of new Set([...resolution.versions.keys(), ...changed])) {
+      const after = resolution.versions.get(id);
+      const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
       const value = entry?.isSettled === false ? records.get(id) : undefined;
       if (value === undefined) this.#open.drop(id);
       else this.#open.keep(id, value);

@@ -64,7 +64,7 @@ export class ChainReplay {
     const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
       if (row === null) replay.removal(id, { isSettled });
-      else replay.row(row, { isSettled });
+      else replay.row(row, { isNewSettled: isSettled });
       if (isResumed) changes.push({ area: 'open', key: id, value: EMPTY });
     }
     await this.#write(replay, changes);

@@ -19,6 +19,11 @@ export interface ChainTask {
   /** Position among the transaction's records of the first one to come. */
   readonly firstRecord: number;
   readonly snapshot: boolean;
+  /**
+   * Deleted before then (ms since the epoch) and untold is taken for forgotten; null where all is told. For versions that
+   * are published again.
+   */
+  readonly forgottenBeforeMs: number | null;
   /** So many single versions may be asked for at the hub. */
   readonly askAtMost: number;
   /** Ids that the pass has proven to be gone; null where it has proven nothing. */

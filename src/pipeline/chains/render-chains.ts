@@ -143,6 +143,7 @@ class OutcomeDraft {
   noteAbsences(): void {
     const { known, resolution } = this.#resolved;
     const gone = new Set(resolution.left);
+    const told = new Set(resolution.steps.map(({ absenceId }) => absenceId));
     const entryOf = (id: string): AbsenceEntry | null =>
       resolution.absences.get(id) ?? known.absences.get(id) ?? null;
     for (const id of new Set([...resolution.absences.keys(), ...this.#shown.keys(), ...gone])) {
@@ -156,7 +157,8 @@ class OutcomeDraft {
       const shown = this.#shown.get(id) ?? (this.#shown.has(id) ? null : (known.shown.get(id) ?? null));
       this.#change('absences', id, encodeToldAbsence(id, { entry, shown }));
       const isEnded = entry?.isToldDeleted === true;
-      if (isEnded && !wasEnded) this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
+      if (isEnded && (!wasEnded || told.has(id)))
+        this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
       if (!isEnded && wasEnded) this.#change('ended', id, null);
     }
   }

@@ -18,6 +18,8 @@ export interface Resolved {
   readonly known: KnownChains;
   /** By version id: of all that is to be published. */
   readonly records: ReadonlyMap<string, AbsenceVersionValue>;
+  /** Versions that are new or changed. */
+  readonly changed: readonly string[];
   /** By version id: of the currents. */
   readonly hashes: ReadonlyMap<string, Buffer | null>;
 }
@@ -56,7 +58,15 @@ export async function resolveTask(
   const hold = new Set<string>();
   for (;;) {
     const { mode, sequence } = task;
-    const resolution = resolve({ ...inputOf(task, draft), knowledge: draft.known, mode, sequence, hold });
+    const forgotten = forgottenIn(task, draft);
+    const resolution = resolve({
+      ...inputOf(task, draft),
+      knowledge: draft.known,
+      mode,
+      sequence,
+      hold,
+      forgotten,
+    });
     if (await askForRevived({ task, draft, resolution, hold })) continue;
     const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
     const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
@@ -66,8 +76,8 @@ export async function resolveTask(
       await learn(task, draft);
     } else if (!mayHold) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
-      const { known, records } = draft;
-      return { resolution, known, records, hashes };
+      const { known, records, rows } = draft;
+      return { resolution, known, records, hashes, changed: [...rows.keys()] };
     } else {
       for (const id of holders) hold.add(id);
     }
@@ -86,6 +96,15 @@ function inputOf(task: ChainTask, draft: Draft) {
     vanished: task.vanished,
     revisit: task.revisit,
   };
+}
+
+function forgottenIn({ forgottenBeforeMs }: ChainTask, { records }: Draft): ReadonlySet<string> {
+  const forgotten = new Set<string>();
+  if (forgottenBeforeMs === null) return forgotten;
+  for (const [id, { deletedTime }] of records) {
+    if (typeof deletedTime === 'number' && deletedTime < forgottenBeforeMs) forgotten.add(id);
+  }
+  return forgotten;
 }
 
 /** Looks up, and asks the hub, until nothing more can be learnt. */

@@ -243,7 +243,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   }
 
   ends(options: { progress?: boolean } = {}): Promise<EndOffsets> {
-    const suffixes = [...this.#collections(), 'rejects', ...(options.progress === true ? ['progress'] : [])];
+    const suffixes = [...this.#dataTopics(), ...(options.progress === true ? ['progress'] : [])];
     return endOffsets(suffixes.map((suffix) => this.topic(suffix)));
   }
 
@@ -252,7 +252,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   }
 
   async since(ends: EndOffsets): Promise<TopicRecord[]> {
-    const topics = [...this.#collections(), 'rejects'].map((suffix) => this.topic(suffix));
+    const topics = this.#dataTopics().map((suffix) => this.topic(suffix));
     const now = await endOffsets(topics);
     const grown = Object.keys(now).filter((name) => (now[name] ?? 0) > (ends[name] ?? 0));
     const records = await readTopics([...new Set(grown.map((name) => name.slice(0, name.lastIndexOf('/'))))]);
@@ -278,6 +278,12 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
       if (different.length > 0) found[collection] = different;
     }
     return found;
+  }
+
+  /** Those that follow from others' rows, too. */
+  #dataTopics(): string[] {
+    const { topics } = this.assembly.tenant(this.tenantId);
+    return topics.map(({ suffix }) => suffix).filter((suffix) => suffix !== 'progress');
   }
 
   #collections(): CollectionName[] {

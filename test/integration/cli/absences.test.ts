@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toldChanges } from '../support/chain-oracle.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
+
+const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
+const SIZE = { absencesPerStudentYear: 3 };
+
+let mirror: Mirror;
+let folder: string;
+let configPath: string;
+beforeAll(async () => {
+  mirror = await openMirror({
+    collections: COLLECTIONS,
+    // Else the daily pass is long overdue.
+    hubOptions: { students: 30, size: SIZE, startMs: Date.now() },
+    settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
+  });
+  folder = mkdtempSync(join(tmpdir(), 'rollcall-absences-'));
+  configPath = join(folder, 'rollcall.yaml');
+  writeFileSync(configPath, mirror.configText);
+  await mirror.full();
+});
+afterAll(async () => {
+  await mirror[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+interface ToldStatus {
+  readonly needsPerson: boolean;
+  readonly tenants: readonly {
+    readonly state: string;
+    readonly headline: string;
+    readonly contradictions: unknown;
+    readonly collections: readonly Record<string, unknown>[];
+  }[];
+}
+
+async function statusJson(): Promise<ToldStatus> {
+  const { stdout } = await rollcall(configPath, 'status', '--json');
+  return JSON.parse(stdout) as ToldStatus;
+}
+
+function register(student = mirror.hub.district.ids('students')[0] ?? ''): string {
+  return mirror.hub.district.registerAbsence({
+    student,
+    fromTime: '2026-03-10T08:00:00Z',
+    toTime: '2026-03-10T09:00:00Z',
+  });
+}
+
+function refer(id: string): Record<string, string> {
+  return { sourcedId: id, type: 'absence', href: `https://hub.example/${id}` };
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+async function tailOf(key: string, limit: number): Promise<string[]> {
+  const args = ['tail', 'absence-changes', '--from-beginning', '--key', key, '--limit', String(limit)];
+  return lines((await rollcall(configPath, ...args)).stdout);
+}
+
+describe('status', () => {
+  it('takes what follows from absence-versions for collections that are never read', async () => {
+    const { code, stdout } = await rollcall(configPath, 'status');
+    expect(code).toBe(0);
+    expect(stdout).toContain('✓ north  all well; no process is running');
+    const table = lines(stdout).map((line) => line.trim());
+    const at = table.findIndex((line) => line.startsWith('absence-versions'));
+    expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +- +\d+ +\d+ +- +-$/);
+    expect(table[at + 2]).toMatch(/^↳ absence-changes +\d+ .* - +- +\d+ +\d+ +- +-$/);
+    const view = await mirror.view('absences');
+    expect(table[at + 1]).toContain(` ${view.size} `);
+  });
+
+  it('tells nothing of records that contradict each other, or calls for a person', async () => {
+    const { district } = mirror.hub;
+    const [student = '', other = ''] = district.ids('students');
+    const root = register(student);
+    const tail = district.replaceAbsence(root);
+    const rival = register(student);
+    district.patch('absence-versions', rival, { replaces: refer(root) });
+    const foreign = register(other);
+    district.patch('absence-versions', foreign, { replaces: refer(root) });
+    await mirror.delta();
+    const { code, stdout } = await rollcall(configPath, 'status');
+    expect(code).toBe(0);
+    expect(stdout).toContain('all well, 2 contradictory absences; no process is running');
+    const versions = [root, tail, rival].toSorted().join(', ');
+    expect(stdout).toContain(`fork           absence ${root}: ${versions}\n`);
+    expect(stdout).toContain(`other-student  absence ${foreign}: ${[foreign, root].toSorted().join(', ')}\n`);
+    expect(stdout).toContain('docs/consuming.md');
+    const { needsPerson, tenants } = await statusJson();
+    expect(needsPerson).toBe(false);
+    expect(tenants[0]?.contradictions).toMatchObject({
+      isAtLeast: false,
+      absences: 2,
+      versions: 4,
+      byKind: { fork: 1, 'other-student': 1 },
+    });
+  });
+
+  it('goes on telling of contradictions that the hub has put right', async () => {
+    const { district } = mirror.hub;
+    const root = register();
+    district.patch('absence-versions', root, { replaces: refer(root) });
+    await mirror.delta();
+    const kinds = async (): Promise<unknown> => (await statusJson()).tenants[0]?.contradictions;
+    expect(await kinds()).toMatchObject({ byKind: { 'self-reference': 1 } });
+    district.patch('absence-versions', root, { replaces: null });
+    await mirror.delta();
+    expect(await kinds()).not.toHaveProperty('byKind.self-reference');
+  });
+});
+
+describe('tail absence-changes', () => {
+  it('hides what happened to an absence, or shows a person', async () => {
+    const { district } = mirror.hub;
+    const root = register();
+    const tail = startRollcall(configPath, ['tail', 'absence-changes', '--key', root]);
+    await tail.says('listening to');
+    await mirror.delta();
+    const second = district.replaceAbsence(root, { changes: { toTime: '2026-03-10T08:30:00Z' } });
+    await mirror.delta();
+    district.deleteAbsence(second);
+    await mirror.delta();
+    await tail.says('step 3');
+    tail.kill('SIGINT');
+    const shown = lines((await tail.ended).stdout);
+    expect(shown.map((line) => line.replace(/^\S+ +\S+ +/, '').trim())).toEqual([
+      `created    ${root}  step 1  2026-03-10 09:00–10:00`,
+      `replaced   ${root}  step 2  → ${second}  2026-03-10 09:00–10:00 → 09:00–09:30`,
+      `deleted    ${root}  step 3  version ${second}  2026-03-10 09:00–09:30`,
+    ]);
+  });
+
+  it('passes a first load for news', async () => {
+    const [first] = toldChanges(await mirror.records('absence-changes'));
+    const [line] = await tailOf(first?.absenceId ?? '', 1);
+    expect(line).toMatch(/created .* snapshot$/);
+  });
+
+  it('passes what left the hub for a withdrawal, and what is forgotten for another', async () => {
+    const root = register();
+    await mirror.delta();
+    mirror.hub.district.purgeAbsence(root);
+    await mirror.full();
+    await mirror.full();
+    const [, deleted, forgotten] = await tailOf(root, 3);
+    expect(deleted).toMatch(/deleted .* step 2 .* VANISHED$/);
+    expect(forgotten).toMatch(new RegExp(`forgotten {2}${root}$`));
+  });
+});
+
+describe('topics list', () => {
+  it('calls the topics of absences different from the contract', async () => {
+    const { code, stdout } = await rollcall(configPath, 'topics', 'list');
+    expect(code).toBe(0);
+    for (const name of COLLECTIONS) expect(stdout).toContain(mirror.topic(name));
+  });
+});
+
+describe('metrics and log', () => {
+  it('count other changes than were published', async () => {
+    const told = toldChanges(await mirror.records('absence-changes'));
+    const text = await mirror.metricsText();
+    for (const operation of ['CREATED', 'REPLACED', 'DELETED', 'RESTORED']) {
+      const count = told.filter((change) => change.operation === operation).length;
+      const labels = `tenant="north",operation="${operation.toLowerCase()}"`;
+      expect(text).toContain(`rollcall_absence_changes_total{${labels}} ${count}\n`);
+    }
+    for (const operation of ['CREATED', 'REPLACED', 'DELETED']) {
+      expect(told.map((change) => change.operation)).toContain(operation);
+    }
+  });
+
+  it('of a pass keep its absences to themselves', () => {
+    const passes = mirror.logLines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'a pass ended');
+    const [first] = passes;
+    expect(first).toMatchObject({
+      level: 'info',
+      collection: 'absence-versions',
+      // oxlint-disable-next-line typescript/no-unsafe-assignment -- vitest's matchers are any
+      absences: { created: expect.any(Number), shown: expect.any(Number) },
+    });
+    expect(passes.some((pass) => !('absences' in pass))).toBe(true);
+  });
+});

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+
+/** A program of examples/, run as its header says. Killed when it is disposed of. */
+export interface ExampleProcess extends AsyncDisposable {
+  /** Lines on standard output so far. */
+  lines(): readonly string[];
+  /** Both streams so far. */
+  said(): string;
+  /** Waits for something to be so; fails, with all that was said, when the process ends before. */
+  until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
+  /** Resolves with its exit code, null where a signal ended it, once all output was read. */
+  readonly ended: Promise<number | null>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+const GIVE_UP_AFTER_MS = 60_000;
+
+export function startExample(name: string, args: readonly string[]): ExampleProcess {
+  const { kafkaBrokers, registryUrl } = inject('stack');
+  const program = fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: undefined,
+      ROLLCALL_KAFKA_BROKERS: kafkaBrokers.join(','),
+      ROLLCALL_REGISTRY_URL: registryUrl,
+    },
+  });
+  // A test run that is broken off leaves nothing running.
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  let hasEnded = false;
+  const ended = once(child, 'close').then(([code]) => {
+    hasEnded = true;
+    process.off('exit', killWithUs);
+    return code as number | null;
+  });
+  const said = (): string => `${output}\n${errors}`;
+  return {
+    lines: () => output.split('\n').slice(0, -1),
+    said,
+    async until(what, isSo) {
+      const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+      for (;;) {
+        // Looked at first: what it said last counts.
+        const isOver = hasEnded || performance.now() > giveUpAtMs;
+        if (await isSo()) return;
+        if (isOver) throw new Error(`${name} did not come to this: ${what}. It said:\n${said()}`);
+        await delay(50);
+      }
+    },
+    ended,
+    async kill(signal) {
+      child.kill(signal);
+      await ended;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
