@@ -63,11 +63,20 @@ function chainFindings(tenant: Readonly<Record<string, unknown>>, index: number)
     Array.isArray(written) ? written.includes(name) : mapOf(mapOf(written)[name])['enabled'] !== false;
   const mirrored = CHAIN_COLLECTIONS.filter(isMirrored);
   if (mirrored.length === 0) return [];
+  const settings = CHAIN_COLLECTIONS.flatMap((name) =>
+    Object.keys(mapOf(mapOf(written)[name]))
+      .filter((key) => key !== 'enabled')
+      .map((key) => ({
+        path: ['tenants', index, 'collections', name, key],
+        message: 'has no meaning here: set it for absence-versions, from which these records follow',
+      })),
+  );
   const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(name));
-  return lacking.map((name) => ({
+  const partners = lacking.map((name) => ({
     path: ['tenants', index, 'collections'],
     message: `names ${mirrored.join(' and ')}, which cannot be had without ${name}: mirror both, or neither`,
   }));
+  return [...settings, ...partners];
 }
 
 function isProtected(collection: string, field: unknown): boolean {

@@ -35,14 +35,14 @@ export interface WriterParts extends RenderParts {
 
 export interface ChainParts {
   readonly book: ChainBook;
-  /** Asks the hub for single rows; none where it cannot be asked. */
+  /** Asks the hub for single rows; null when it cannot be had at present. */
   readonly fetch: (
     ids: readonly string[],
     stamp: () => number,
   ) => Promise<{
     pages: readonly { readonly readings: readonly KeyedReading[]; readonly stamp: number }[];
     gone: readonly string[];
-  }>;
+  } | null>;
   /** Called after the commit. */
   readonly told: (outcome: ChainOutcome) => void;
 }
@@ -123,7 +123,7 @@ export class CollectionWriter {
   }
 
   get hasPending(): boolean {
-    return this.#pending.size > 0;
+    return !this.#pending.isEmpty;
   }
 
   get isFull(): boolean {
@@ -219,7 +219,7 @@ export class CollectionWriter {
     return this.#run(async () => {
       const { chains } = this.#parts;
       if (chains !== undefined) await this.#tellChains(chains, pass, completion);
-      if (this.#pending.size === 0 && completion === null) return;
+      if (this.#pending.isEmpty && completion === null) return;
       await this.#commit(pass, completion);
     });
   }
@@ -285,7 +285,7 @@ export class CollectionWriter {
     completion: PassCompletion | 'incomplete' | null,
   ): Promise<void> {
     if (completion === null) {
-      if (this.#pending.size > 0) await this.#settle(chains, pass, { mode: 'page', revisit: [] });
+      if (!this.#pending.isEmpty) await this.#settle(chains, pass, { mode: 'page', revisit: [] });
       return;
     }
     const isProven = completion !== 'incomplete' && completion.isProven === true;
@@ -295,9 +295,11 @@ export class CollectionWriter {
       await this.#settle(chains, pass, { mode: 'final', revisit, isProven });
       isSettled = true;
     }
-    if (!isSettled && this.#pending.size > 0) {
+    if (!isSettled && !this.#pending.isEmpty) {
       await this.#settle(chains, pass, { mode: 'final', revisit: [], isProven });
     }
+    // An index that was lost meanwhile had nothing open, either.
+    await this.#lookUpNow('open', []);
     if (completion === 'incomplete' || completion.lastCompleteFull === null) return;
     const isSnapshot = this.#derived.get('absence-changes')?.lastCompleteFull == null;
     if (isSnapshot) {
@@ -363,6 +365,7 @@ export class CollectionWriter {
   /** Rows asked for one by one are decided like those of a page. */
   async #fetch(chains: ChainParts, pass: ActivePass, ids: readonly string[]): Promise<FetchedVersions> {
     const found = await chains.fetch(ids, this.stamp);
+    if (found === null) return { versions: [], gone: [], isFailed: true };
     for (const page of found.pages) await this.#decide(pass, page, new Set());
     const readings = found.pages.flatMap((page) => page.readings.map(({ reading }) => reading));
     this.#pending.takeVersions();
@@ -371,6 +374,7 @@ export class CollectionWriter {
         reading.kind === 'row' ? [reading.value as AbsenceVersionValue] : [],
       ),
       gone: found.gone,
+      isFailed: false,
     };
   }
 
@@ -399,10 +403,26 @@ export class CollectionWriter {
       metBefore: (key) => metBefore.has(key),
       note: (change) => this.#note(change),
     });
+    if (this.#tellsAgain(pass)) {
+      for (const { key, reading } of page.readings) {
+        const isAsKnown =
+          reading.kind === 'row' && key !== null && this.#knownHash('rows', key, rows)?.equals(reading.hash);
+        if (isAsKnown === true) this.#pending.noteMet(reading);
+      }
+    }
     pass.stamp = Math.max(pass.stamp, page.stamp);
     addTally(pass.stats, tally);
     this.#sweepPublished();
     return tally;
+  }
+
+  /**
+   * Versions that are there while what follows from them was lost, or never told: a full pass brings their records,
+   * which else would have to be read back out of the log.
+   */
+  #tellsAgain(pass: ActivePass): boolean {
+    if (this.#parts.chains === undefined || pass.seen === null) return false;
+    return this.#derived.get('absence-changes')?.lastCompleteFull == null;
   }
 
   /** One after another; and none any more once log or index has failed. */

@@ -1,7 +1,7 @@
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { changeHeaders } from '../core/cloud-events.ts';
 import type { Change } from '../core/page-decision.ts';
-import type { RowReader } from '../core/reading.ts';
+import type { ReadableRow, RowReader } from '../core/reading.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../publisher/log.ts';
@@ -50,8 +50,13 @@ export class PendingTransaction {
     this.transactionId = parts.randomId();
   }
 
+  /** Of records, and of versions that records may follow from. */
   get size(): number {
-    return this.records.length;
+    return Math.max(this.records.length, this.#versions.size);
+  }
+
+  get isEmpty(): boolean {
+    return this.records.length === 0 && this.changes.length === 0 && this.#versions.size === 0;
   }
 
   /** Of the values, without keys and headers. */
@@ -95,6 +100,11 @@ export class PendingTransaction {
     for (const change of outcome.changes) this.changes.push(change);
     this.#chainRecords += outcome.records.length;
     this.outcomes.push(outcome);
+  }
+
+  /** A version that is as it was, and of which chains are to be told nevertheless. */
+  noteMet({ sourcedId, value }: ReadableRow): void {
+    if (!this.#versions.has(sourcedId)) this.#versions.set(sourcedId, value as AbsenceVersionValue);
   }
 
   note(change: Change): void {

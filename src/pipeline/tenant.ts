@@ -19,7 +19,7 @@ import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
 import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
-import { classStudentsSource, nestedSource, plainSource, type FetchedRows, type Source } from './source.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -196,11 +196,11 @@ function chainParts(
     book,
     fetch: async (ids, stamp) => {
       try {
-        return (await source.fetchRows?.(ids, { stamp, signal })) ?? NOTHING_FETCHED;
+        return (await source.fetchRows?.(ids, { stamp, signal })) ?? null;
       } catch (error) {
         // What cannot be had now is asked for again at the pass's end, or with the next change of its chain.
         if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
-        return NOTHING_FETCHED;
+        return null;
       }
     },
     told: ({ tally, toldOpen, students }) => {
@@ -209,8 +209,6 @@ function chainParts(
     },
   };
 }
-
-const NOTHING_FETCHED: FetchedRows = { pages: [], gone: [] };
 
 function sourceOf(parts: TenantParts, { name, reader }: TenantCollection): Source {
   const { hub } = parts;

@@ -29,6 +29,8 @@ export interface ChainBookParts extends RenderChainsParts {
 /** So many chains left open are looked at again in one transaction. */
 const REVISIT_AT_ONCE = 10_000;
 const FORGET_AT_ONCE = 5_000;
+/** A hub that serves lists, but fails to find single rows for so long, will not find them. */
+const UNANSWERED_ENDS_AT_MOST = 5;
 const LOOK_UP_AT_ONCE = 5_000;
 
 /**
@@ -38,6 +40,8 @@ const LOOK_UP_AT_ONCE = 5_000;
 export class ChainBook {
   readonly #parts: ChainBookParts;
   readonly #open: OpenRecords;
+  /** Ends of passes in a row at which the hub could not be asked. */
+  #unansweredEnds = 0;
 
   constructor(parts: ChainBookParts) {
     this.#parts = parts;
@@ -49,11 +53,16 @@ export class ChainBook {
     return this.#parts.now() - this.#parts.forgetAfterMs;
   }
 
-  async settle(task: ChainTask): Promise<ChainOutcome> {
-    const resolved = await resolveTask(task, {
-      kept: (versionId) => this.#open.get(versionId),
-      readBack: this.#parts.readBack,
-    });
+  async settle(task: Omit<ChainTask, 'tellsUnanswered'>): Promise<ChainOutcome> {
+    const tellsUnanswered = this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
+    const resolved = await resolveTask(
+      { ...task, tellsUnanswered },
+      {
+        kept: (versionId) => this.#open.get(versionId),
+        readBack: this.#parts.readBack,
+      },
+    );
+    if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
     this.#keepOpen(resolved);
     const outcome = renderChains(this.#parts, task, resolved);
     const contradictions = await this.#contradictions(task, resolved);
@@ -182,7 +191,10 @@ export class ChainBook {
     }
   }
 
-  async #contradictions(task: ChainTask, { known, resolution }: Resolved): Promise<IndexChange[]> {
+  async #contradictions(
+    task: Pick<ChainTask, 'lookUp'>,
+    { known, resolution }: Resolved,
+  ): Promise<IndexChange[]> {
     const versionIds = [...known.versions.keys()];
     const isAny = (await this.#parts.index.count('contradictions')) > 0;
     if (!isAny && resolution.contradictions.length === 0) return [];

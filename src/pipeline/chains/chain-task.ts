@@ -26,6 +26,8 @@ export interface ChainTask {
   readonly forgottenBeforeMs: number | null;
   /** So many single versions may be asked for at the hub. */
   readonly askAtMost: number;
+  /** Whether a chain may be told without an answer that the hub, being away, could not give. */
+  readonly tellsUnanswered: boolean;
   /** Ids that the pass has proven to be gone; null where it has proven nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;
   /** Of the index as of the transaction before. */
@@ -39,6 +41,8 @@ export interface ChainTask {
 export interface FetchedVersions {
   readonly versions: readonly AbsenceVersionValue[];
   readonly gone: readonly string[];
+  /** The hub could not be asked: it may be tomorrow. */
+  readonly isFailed: boolean;
 }
 
 /** How many of each were published. */

@@ -70,13 +70,13 @@ class OutcomeDraft {
     for (const step of steps) {
       const { versionId, previousVersionId, ...told } = step;
       const version = this.#record(versionId);
-      const body = encodeChange({
-        ...told,
-        version,
-        previousVersion: previousVersionId === null ? null : this.#record(previousVersionId),
-        snapshot: this.#task.snapshot,
-        detectedAt: now(),
-      });
+      const previousVersion = previousVersionId === null ? null : this.#record(previousVersionId);
+      const event = { ...told, version, snapshot: this.#task.snapshot, detectedAt: now() };
+      const whole = encodeChange({ ...event, previousVersion });
+      const isTooLarge = previousVersion !== null && whole.length > LARGEST_EVENT_BYTES;
+      const body = isTooLarge
+        ? encodeChange({ ...event, previousVersion: { sourcedId: previousVersion.sourcedId } })
+        : whole;
       this.#tally[operationOf(step)] += 1;
       this.#noteStudent(version);
       this.#records.push({
@@ -245,6 +245,8 @@ class OutcomeDraft {
 }
 
 const EMPTY = Buffer.alloc(0);
+/** Below Kafka's default `max.message.bytes`; a version alone always fits. Of two, the former is cut to its id. */
+const LARGEST_EVENT_BYTES = 950_000;
 
 /** Its chain is to be looked at again. */
 function isUnsettled(entry: VersionEntry | null): boolean {

@@ -2,7 +2,7 @@ import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-ro
 import type { ChainRow } from '../../core/chains/knowledge.ts';
 import { resolve, type Resolution } from '../../core/chains/resolve.ts';
 import { KnownChains } from './chain-lookup.ts';
-import type { ChainTask } from './chain-task.ts';
+import type { ChainTask, FetchedVersions } from './chain-task.ts';
 
 /** Reads records back out of the log, by version id; see {@link readBack}. */
 export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, AbsenceVersionValue>>;
@@ -18,6 +18,8 @@ export interface Resolved {
   readonly known: KnownChains;
   /** By version id: of all that is to be published. */
   readonly records: ReadonlyMap<string, AbsenceVersionValue>;
+  /** Some chains wait because the hub could not be asked. */
+  readonly isUnanswered: boolean;
   /** Versions that are new or changed. */
   readonly changed: readonly string[];
   /** By version id: of the currents. */
@@ -33,6 +35,8 @@ interface Draft {
   readonly gone: Set<string>;
   /** Asked for in vain. */
   readonly mute: Set<string>;
+  /** The hub could not be asked: nothing is told of their chains. */
+  readonly unanswered: Set<string>;
   readonly known: KnownChains;
   asked: number;
 }
@@ -50,6 +54,7 @@ export async function resolveTask(
     records: new Map(),
     gone: new Set(),
     mute: new Set(),
+    unanswered: new Set(),
     known: new KnownChains(task.lookUp),
     asked: 0,
   };
@@ -59,6 +64,7 @@ export async function resolveTask(
   for (;;) {
     const { mode, sequence } = task;
     const forgotten = forgottenIn(task, draft);
+    for (const id of draft.unanswered) hold.add(id);
     const resolution = resolve({
       ...inputOf(task, draft),
       knowledge: draft.known,
@@ -76,8 +82,9 @@ export async function resolveTask(
       await learn(task, draft);
     } else if (!mayHold) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
-      const { known, records, rows } = draft;
-      return { resolution, known, records, hashes, changed: [...rows.keys()] };
+      const { known, records, rows, unanswered } = draft;
+      const isUnanswered = unanswered.size > 0;
+      return { resolution, known, records, hashes, changed: [...rows.keys()], isUnanswered };
     } else {
       for (const id of holders) hold.add(id);
     }
@@ -121,10 +128,13 @@ async function learn(task: ChainTask, draft: Draft): Promise<void> {
   }
 }
 
+const NOTHING_ASKED: FetchedVersions = { versions: [], gone: [], isFailed: false };
+
 async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
   draft.asked += asked.length;
-  const found = asked.length === 0 ? { versions: [], gone: [] } : await task.fetch(asked);
+  const found = asked.length === 0 ? NOTHING_ASKED : await task.fetch(asked);
+  if (found.isFailed && !task.tellsUnanswered) for (const id of asked) draft.unanswered.add(id);
   for (const value of found.versions) addVersion(draft, value);
   for (const id of found.gone) draft.gone.add(id);
   for (const id of ids) if (!draft.rows.has(id) && !draft.gone.has(id)) draft.mute.add(id);

@@ -57,6 +57,15 @@ describe('absences and their changes', () => {
     expect(() => namesOf(`collections: ${collections}`)).toThrow(`cannot be had without ${lacking}`);
   });
 
+  it.each(['drop: [school]', 'pseudonymise: [student]', 'deltaEvery: 5m'])(
+    'a setting that does nothing is taken: %s',
+    (setting) => {
+      expect(() => namesOf(`collections: { absences: { ${setting} } }`)).toThrow(
+        'set it for absence-versions',
+      );
+    },
+  );
+
   it('the versions alone can be mirrored', () => {
     expect(namesOf('collections: [absence-versions]')).toEqual(['absence-versions']);
   });

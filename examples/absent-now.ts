@@ -1,0 +1,179 @@
+/**
+ * Who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
+ *
+ *   npx node examples/absent-now.ts                    # prints the table, and again whenever it changes
+ *   npx node examples/absent-now.ts --once --json      # for programs: one line of JSON, then ends
+ *
+ *   --topics <prefix>.<tenant>   default rollcall.north
+ *   --at <ISO time>              who is absent then, instead of now
+ *
+ * Addresses are taken from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
+ * Keeps nothing on disk: every start reads from the beginning, and prints nothing before all of it is held. Ends with 1
+ * when the topics were lost; then start it again.
+ */
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
+
+/** What is used here of a value in `absences` (avro/absence-versions.avsc). Times in ms since the epoch. */
+interface Absence {
+  readonly fromTime: number | null;
+  readonly toTime: number | null;
+  readonly student: { readonly sourcedId: string } | null;
+  readonly classesAffected: { readonly sourcedId: string } | null;
+}
+
+/** What is used here of a value in `progress` (avro/progress.avsc). */
+interface Progress {
+  readonly lastCompleteFull: {
+    readonly startedAt: number;
+    readonly offsets: Readonly<Record<string, number>>;
+  } | null;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    topics: { type: 'string', default: 'rollcall.north' },
+    at: { type: 'string' },
+    once: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+});
+const at = options.at === undefined ? null : Date.parse(options.at);
+if (Number.isNaN(at)) throw new Error('--at takes a time such as 2026-03-10T09:30:00Z');
+const ABSENCES = `${options.topics}.absences`;
+const PROGRESS = `${options.topics}.progress`;
+const LOOK_AGAIN_MS = 30_000;
+/** How long a fetch waits for records, and Ctrl-C for the fetch. */
+const MAX_WAIT_MS = 500;
+
+const registry = new SchemaRegistry({
+  host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
+});
+const kafka = new Kafka({
+  brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(','),
+  logLevel: logLevel.ERROR,
+});
+
+/** By absence id: those that are not over yet. */
+const notOver = new Map<string, Absence>();
+/** Last offset passed, by `<topic>/<partition>`. */
+const passed = new Map<string, number>();
+let full: Progress['lastCompleteFull'] = null;
+let printed = '';
+let isWaitTold = false;
+
+const admin = kafka.admin();
+await admin.connect();
+const [{ high: progressEnd } = { high: '0' }] = await admin.fetchTopicOffsets(PROGRESS);
+await admin.disconnect();
+
+// A group of its own that commits no offsets: the table is only in memory, so each start reads everything.
+const consumer = kafka.consumer({
+  groupId: `absent-now-${randomUUID()}`,
+  maxWaitTimeInMs: MAX_WAIT_MS,
+  allowAutoTopicCreation: false,
+});
+const ended = Promise.withResolvers<void>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.resolve());
+consumer.on(consumer.events.CRASH, ({ payload }) => {
+  if (!payload.restart) ended.reject(payload.error);
+});
+// Comes also after batches that held nothing but ends of transactions: these, too, bring the position forward.
+consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+  const partition = `${payload.topic}/${payload.partition}`;
+  passed.set(partition, Math.max(offsetPassed(partition), Number(payload.lastOffset)));
+  look();
+});
+await consumer.connect();
+await consumer.subscribe({ topics: [PROGRESS, ABSENCES], fromBeginning: true });
+await consumer.run({ autoCommit: false, eachBatch: take });
+const timer = setInterval(look, LOOK_AGAIN_MS); // absences begin and end without a record
+try {
+  await ended.promise;
+} catch (error) {
+  console.error(String(error));
+  process.exitCode = 1;
+} finally {
+  clearInterval(timer);
+  await consumer.disconnect();
+}
+
+async function take({ batch }: EachBatchPayload): Promise<void> {
+  const seenBefore = offsetPassed(`${batch.topic}/${batch.partition}`);
+  for (const { key, value, offset } of batch.messages) {
+    if (Number(offset) <= seenBefore) continue; // after a reconnection it begins again: older values change nothing
+    const decoded: unknown = value === null ? null : await registry.decode(value);
+    if (batch.topic === ABSENCES) takeAbsence(String(key), decoded as Absence | null);
+    else if (String(key) === 'absences') takeProgress(decoded as Progress);
+  }
+}
+
+function takeAbsence(absenceId: string, absence: Absence | null): void {
+  // Null: withdrawn, gone, or found to be part of another absence. What is over is not kept, nor what has no end.
+  if (absence === null || (absence.toTime ?? 0) <= timeOfInterest()) notOver.delete(absenceId);
+  else notOver.set(absenceId, absence);
+}
+
+function takeProgress({ lastCompleteFull }: Progress): void {
+  if (isProgressRead() && full !== null && lastCompleteFull === null) {
+    ended.reject(new Error('The topics were lost and are being filled again. Start again, from nothing.'));
+  }
+  full = lastCompleteFull;
+}
+
+/** An older record of `progress` may say what no longer holds. */
+function isProgressRead(): boolean {
+  return offsetPassed(`${PROGRESS}/0`) >= Number(progressEnd) - 1;
+}
+
+function look(): void {
+  if (!isProgressRead()) return;
+  const isHeld = Object.entries(full?.offsets ?? {})
+    .filter(([partition]) => partition.startsWith(`${ABSENCES}/`))
+    .every(([partition, offset]) => offsetPassed(partition) >= offset);
+  if (full === null && !isWaitTold) console.error('Rollcall has not read all absences yet: waiting.');
+  isWaitTold = true;
+  if (full === null || !isHeld) return;
+  print(full.startedAt);
+  if (options.once) ended.resolve();
+}
+
+function print(completeAsOf: number): void {
+  const now = timeOfInterest();
+  for (const [id, { toTime }] of notOver) if ((toTime ?? 0) <= now) notOver.delete(id);
+  const absent = [...notOver]
+    .filter(([, { fromTime }]) => fromTime !== null && fromTime <= now)
+    .map(([absenceId, { student, fromTime, toTime, classesAffected }]) => ({
+      absenceId,
+      student: student?.sourcedId ?? null,
+      from: iso(fromTime),
+      to: iso(toTime),
+      class: classesAffected?.sourcedId ?? null, // null: the whole day, or outside of class
+    }))
+    .toSorted((a, b) => (a.absenceId < b.absenceId ? -1 : 1));
+  const text = JSON.stringify(absent);
+  if (text === printed) return;
+  printed = text;
+  if (options.json) {
+    console.log(`{"at":"${iso(now)}","completeAsOf":"${iso(completeAsOf)}","absent":${text}}`);
+  } else {
+    console.log(
+      `\n${absent.length} absences at ${iso(now)}; all that the hub had at ${iso(completeAsOf)} is held`,
+    );
+    if (absent.length > 0) console.table(absent);
+  }
+}
+
+function timeOfInterest(): number {
+  return at ?? Date.now();
+}
+
+function offsetPassed(partition: string): number {
+  return passed.get(partition) ?? -1;
+}
+
+function iso(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString();
+}

@@ -1,0 +1,188 @@
+/**
+ * Reacts to each change of an absence exactly once in effect: decides whom to write to, from the topic `absence-changes`.
+ *
+ *   npx node examples/react-once.ts --db reactions.sqlite
+ *
+ *   --topics <prefix>.<tenant>   default rollcall.north
+ *   --db <file>                  where reactions are remembered (SQLite)
+ *   --group <id>                 default react-once
+ *   --too-late-after <hours>     nobody is written to about an absence that ended so long ago; default 24
+ *
+ * Addresses are taken from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
+ *
+ * Each event becomes at most one row of the table `reactions`, by its `ce_id`; offsets are committed after the rows. Kill
+ * it whenever you like: what comes again is known already. Sending a message is then a step of its own, here a line of
+ * output: it may happen twice in a crash, so hand the `ce_id` on, by which the receiver can tell.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
+
+/** What is used here of an absence record (avro/absence-versions.avsc). Times in ms since the epoch. */
+interface Version {
+  readonly sourcedId: string;
+  readonly fromTime: number | null;
+  readonly toTime: number | null;
+  readonly student: { readonly sourcedId: string } | null;
+  readonly classesAffected: { readonly sourcedId: string } | null;
+}
+
+/** What is used here of an event (avro/absence-changes.avsc). Words may get new values: then a person should look. */
+interface AbsenceChange {
+  readonly absenceId: string;
+  readonly step: number;
+  readonly operation: string;
+  readonly version: Version;
+  readonly previousVersion: Version | null;
+  readonly snapshot: boolean;
+  readonly cause: string;
+  readonly detectedAt: number;
+}
+
+/** Messages to a guardian, work for a person, and what was seen and led to nothing. */
+type Action = 'tell' | 'correct' | 'withdraw' | 'ask' | 'nothing';
+
+const { values: options } = parseArgs({
+  options: {
+    topics: { type: 'string', default: 'rollcall.north' },
+    db: { type: 'string', default: 'reactions.sqlite' },
+    group: { type: 'string', default: 'react-once' },
+    'too-late-after': { type: 'string', default: '24' },
+  },
+});
+const tooLateMs = Number(options['too-late-after']) * 3_600_000;
+if (!(tooLateMs >= 0)) throw new Error('--too-late-after takes a number of hours');
+
+/** How long to wait for another process at the same file. */
+const BUSY_MS = 10_000;
+/** How long after a crash the group waits before it goes on without the dead member. */
+const SESSION_TIMEOUT_MS = 10_000;
+/** How long a fetch waits for records, and Ctrl-C for the fetch. */
+const MAX_WAIT_MS = 500;
+const db = new DatabaseSync(options.db, { timeout: BUSY_MS });
+db.exec(`
+  create table if not exists started (at integer not null);
+  create table if not exists reactions (
+    ce_id text primary key, absence_id text not null, step integer not null, action text not null,
+    facts text not null, sent integer not null default 0
+  );
+  create index if not exists reactions_of on reactions (absence_id);
+  insert into started select ${Date.now()} where not exists (select * from started);
+`);
+const startedAt = Number(db.prepare('select at from started').get()?.['at']);
+const known = db.prepare('select 1 from reactions where ce_id = ?');
+const lastMessage = db.prepare(`
+  select action, facts from reactions
+  where absence_id = ? and action in ('tell', 'correct', 'withdraw') order by rowid desc limit 1`);
+const remember = db.prepare(
+  'insert into reactions (ce_id, absence_id, step, action, facts) values (?, ?, ?, ?, ?)',
+);
+const unsent = db.prepare(`select ce_id, absence_id, action, facts from reactions
+  where sent = 0 and action <> 'nothing' order by rowid`);
+const markSent = db.prepare('update reactions set sent = 1 where ce_id = ?');
+
+const registry = new SchemaRegistry({
+  host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
+});
+const kafka = new Kafka({
+  brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(','),
+  logLevel: logLevel.ERROR,
+});
+const consumer = kafka.consumer({
+  groupId: options.group,
+  sessionTimeout: SESSION_TIMEOUT_MS,
+  maxWaitTimeInMs: MAX_WAIT_MS,
+  allowAutoTopicCreation: false,
+});
+const ended = Promise.withResolvers<void>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.resolve());
+consumer.on(consumer.events.CRASH, ({ payload }) => {
+  if (!payload.restart) ended.reject(payload.error);
+});
+send(); // what a crash may have left
+await consumer.connect();
+// From the beginning, also if the group's offsets expired while it was away: what was known or found before does nothing.
+await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });
+await consumer.run({ autoCommit: false, eachBatch: take });
+try {
+  await ended.promise;
+} catch (error) {
+  console.error(String(error));
+  process.exitCode = 1;
+} finally {
+  await consumer.disconnect();
+  db.close();
+}
+
+async function take({ batch }: EachBatchPayload): Promise<void> {
+  const events: { id: string; change: AbsenceChange }[] = [];
+  for (const { headers, value } of batch.messages) {
+    if (value === null) continue; // the absence is forgotten: no event
+    const change = (await registry.decode(value)) as AbsenceChange;
+    events.push({ id: String(headers?.['ce_id']), change });
+  }
+  db.exec('begin immediate');
+  try {
+    for (const { id, change } of events) react(id, change);
+    db.exec('commit');
+  } catch (error) {
+    db.exec('rollback');
+    throw error;
+  }
+  send();
+  const offset = String(BigInt(batch.lastOffset()) + 1n);
+  await consumer.commitOffsets([{ topic: batch.topic, partition: batch.partition, offset }]);
+}
+
+function react(id: string, change: AbsenceChange): void {
+  // What was there when Rollcall first looked, or before this program existed, is no news.
+  if (change.snapshot || change.detectedAt < startedAt) return;
+  if (known.get(id) !== undefined) return;
+  remember.run(id, change.absenceId, change.step, reactionTo(change), factsOf(change.version));
+}
+
+function reactionTo({ absenceId, operation, cause, version, previousVersion }: AbsenceChange): Action {
+  // Nothing happened to the student: the absence `mergedInto` goes on. What is kept under this id belongs to that one.
+  if (cause === 'MERGED') return 'nothing';
+  const isTooLate = version.toTime !== null && version.toTime < Date.now() - tooLateMs;
+  if (isTooLate) return 'nothing';
+  // The record has left the hub, but nobody withdrew it: neither tell nor forget, a person should find out.
+  if (cause !== 'HUB') return 'ask';
+  // What the guardian believes: our last message, or, where there was none, what was so before this program.
+  const last = lastMessage.get(absenceId);
+  const wasTold = operation === 'REPLACED' || operation === 'DELETED';
+  const isTold = last === undefined ? wasTold : last['action'] !== 'withdraw';
+  const told = last === undefined ? previousVersion && factsOf(previousVersion) : last['facts'];
+  switch (operation) {
+    case 'CREATED':
+    case 'REPLACED':
+    case 'RESTORED':
+      if (!isTold) return 'tell';
+      // A new version may change nothing of interest; an absence that was away may come back as it was.
+      return told === factsOf(version) ? 'nothing' : 'correct';
+    case 'DELETED':
+      return isTold ? 'withdraw' : 'nothing';
+    default:
+      return 'ask'; // a newer Rollcall
+  }
+}
+
+/** What a message says: of other differences between two versions nobody need hear. Ids only. */
+function factsOf({ student, fromTime, toTime, classesAffected }: Version): string {
+  const from = fromTime === null ? null : new Date(fromTime).toISOString();
+  const to = toTime === null ? null : new Date(toTime).toISOString();
+  return JSON.stringify({
+    student: student?.sourcedId ?? null,
+    from,
+    to,
+    class: classesAffected?.sourcedId ?? null,
+  });
+}
+
+function send(): void {
+  for (const { ce_id: id, absence_id: absence, action, facts } of unsent.all()) {
+    console.log(`${String(action)} ${String(facts)} absence ${String(absence)} ce_id ${String(id)}`);
+    markSent.run(id as string);
+  }
+}
