@@ -1,48 +1,60 @@
+import { absenceStepOf } from '../src/cli/tail/absence-step.ts';
+import { describeAbsenceStep } from './describe-absence-step.ts';
 import { describeValue, shortId } from './describe-change.ts';
 import { count, type Screen } from './screen.ts';
 import type { WatchedRecord } from './watch-topics.ts';
 
 /** More lines than this in a second no one can read. */
 const LINES_A_SECOND = 8;
+/** What changes with each absence, and is told by the line of that change. */
+const FOLLOWS_FROM_CHANGES = ['absence-versions', 'absences', 'absence-summaries'];
+const OPERATIONS = ['CREATED', 'REPLACED', 'DELETED', 'RESTORED'] as const;
+const WIDEST_COLLECTION = 22;
+/** A consumer comes a little after what it reads. */
+const SNAPSHOT_SILENT_MS = 1_200;
 
-/** Shows records as they arrive: one line each while they are few, a line a topic when they are many. */
+type Counts = Map<string, number>;
+
+/**
+ * Shows records as they arrive. Each change of an absence is a line; other records are one while they are few, and a
+ * number where they are many, or only say the same once more.
+ */
 export class Changes {
   readonly #screen: Screen;
-  readonly #counts = new Map<string, number>();
-  readonly #unshown = new Map<string, Map<string, number>>();
+  readonly #timeZone: string;
+  readonly #unshown = new Map<string, Counts>();
+  readonly #classTitles = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
+  #snapshot: Counts = new Map();
+  #snapshotAtMs = Number.NEGATIVE_INFINITY;
   #linesThisSecond = 0;
-  #firstAtMs: number | null = null;
+  #told = 0;
 
-  constructor(screen: Screen) {
+  /** `timeZone`: IANA name, in which the times of absences are shown. */
+  constructor(screen: Screen, options: { timeZone: string }) {
     this.#screen = screen;
+    this.#timeZone = options.timeZone;
     this.#timer = setInterval(() => this.#flush(), 1_000);
     this.#timer.unref();
   }
 
-  /** Records by topic, `progress` left out. */
-  get counts(): ReadonlyMap<string, number> {
-    return this.#counts;
+  /** Changes of absences that were news. */
+  get told(): number {
+    return this.#told;
   }
 
-  /** When the first record was shown, by performance.now. */
-  get firstAtMs(): number | null {
-    return this.#firstAtMs;
+  /** Nothing of a first load has come for a while. */
+  get isSnapshotOver(): boolean {
+    return performance.now() - this.#snapshotAtMs > SNAPSHOT_SILENT_MS;
   }
 
   show(records: readonly WatchedRecord[]): void {
     for (const record of records) {
-      this.#counts.set(record.collection, (this.#counts.get(record.collection) ?? 0) + 1);
       if (record.collection === 'progress') continue;
-      this.#firstAtMs ??= performance.now();
-      if (records.length <= LINES_A_SECOND && this.#linesThisSecond < LINES_A_SECOND) {
-        this.#linesThisSecond += 1;
-        this.#screen.happened(this.#line(record));
-      } else {
-        const kinds = this.#unshown.get(record.collection) ?? new Map<string, number>();
-        kinds.set(record.kind, (kinds.get(record.kind) ?? 0) + 1);
-        this.#unshown.set(record.collection, kinds);
-      }
+      if (record.collection === 'classes') this.#learnTitle(record);
+      if (record.collection === 'absence-changes') this.#showStep(record);
+      else if (FOLLOWS_FROM_CHANGES.includes(record.collection)) this.#count(record);
+      else this.#showOther(record, records.length);
     }
   }
 
@@ -51,20 +63,90 @@ export class Changes {
     this.#flush();
   }
 
+  #showOther(record: WatchedRecord, together: number): void {
+    if (together > LINES_A_SECOND || this.#linesThisSecond >= LINES_A_SECOND) {
+      this.#count(record);
+      return;
+    }
+    const { colors } = this.#screen;
+    const what = describeValue(record.collection, record.value, colors);
+    this.#line(
+      record.collection,
+      `${this.#sign(record.kind)} ${colors.dim(shortId(record.key).padEnd(13))} ${what}`,
+    );
+  }
+
+  #showStep(record: WatchedRecord): void {
+    const step = absenceStepOf(record.value, this.#timeZone);
+    if (step === null) {
+      this.#count(record);
+      return;
+    }
+    if (step.isSnapshot) {
+      addTo(this.#snapshot, step.operation);
+      this.#snapshotAtMs = performance.now();
+      return;
+    }
+    this.#told += 1;
+    if (this.#linesThisSecond >= LINES_A_SECOND) {
+      this.#count({ ...record, kind: step.operation });
+      return;
+    }
+    const { colors } = this.#screen;
+    const classTitle = (id: string): string | undefined => this.#classTitles.get(id);
+    this.#line(record.collection, describeAbsenceStep(step, { colors, classTitle }));
+  }
+
+  #learnTitle({ key, value }: WatchedRecord): void {
+    const title = (value as { title?: unknown } | null)?.title;
+    if (typeof title === 'string') this.#classTitles.set(key, title);
+  }
+
+  #count({ collection, kind }: WatchedRecord): void {
+    const kinds = this.#unshown.get(collection) ?? new Map<string, number>();
+    addTo(kinds, kind);
+    this.#unshown.set(collection, kinds);
+  }
+
   #flush(): void {
     this.#linesThisSecond = 0;
-    for (const [collection, kinds] of this.#unshown) {
-      const { colors } = this.#screen;
-      const parts = [...kinds].map(([kind, number]) => `${this.#sign(kind)}${count(number)}`);
-      this.#screen.happened(`${collection.padEnd(22)} ${parts.join(' ')} ${colors.dim('records')}`);
+    const { colors, happened } = this.#screen;
+    if (this.#snapshot.size > 0) {
+      const numbers = this.#operations(this.#snapshot);
+      this.#line('absence-changes', `${numbers}  ${colors.dim('snapshot: as it was found, not news')}`);
+      this.#snapshot = new Map();
     }
+    for (const [collection, kinds] of this.#unshown) {
+      if (FOLLOWS_FROM_CHANGES.includes(collection)) continue;
+      const isSteps = collection === 'absence-changes';
+      this.#line(
+        collection,
+        isSteps ? this.#operations(kinds) : `${this.#signs(kinds)} ${colors.dim('records')}`,
+      );
+    }
+    const besides = FOLLOWS_FROM_CHANGES.flatMap((collection) => {
+      const kinds = this.#unshown.get(collection);
+      return kinds === undefined ? [] : [`${colors.dim(collection)} ${this.#signs(kinds)}`];
+    });
+    if (besides.length > 0) happened(`${''.padEnd(WIDEST_COLLECTION)} ${besides.join(colors.dim(' · '))}`);
+    this.#linesThisSecond = 0;
     this.#unshown.clear();
   }
 
-  #line({ collection, key, kind, value }: WatchedRecord): string {
-    const { colors } = this.#screen;
-    const what = describeValue(collection, value, colors);
-    return `${collection.padEnd(22)} ${this.#sign(kind)} ${colors.dim(shortId(key).padEnd(13))} ${what}`;
+  #line(collection: string, text: string): void {
+    this.#linesThisSecond += 1;
+    this.#screen.happened(`${collection.padEnd(WIDEST_COLLECTION)} ${text}`.trimEnd());
+  }
+
+  #operations(counts: Counts): string {
+    const known = OPERATIONS.filter((operation) => counts.has(operation));
+    const others = [...counts.keys()].filter((name) => !(OPERATIONS as readonly string[]).includes(name));
+    return [...known, ...others].map((name) => `${count(counts.get(name) ?? 0)} ${name}`).join(' · ');
+  }
+
+  #signs(kinds: Counts): string {
+    const inOrder = [...kinds].sort(([one], [other]) => rankOf(one) - rankOf(other));
+    return inOrder.map(([kind, number]) => `${this.#sign(kind)}${count(number)}`).join(' ');
   }
 
   #sign(kind: string): string {
@@ -72,4 +154,15 @@ export class Changes {
     if (kind === 'created') return colors.green('+');
     return kind === 'deleted' ? colors.red('−') : colors.yellow('~');
   }
+}
+
+function addTo(counts: Counts, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+const KINDS = ['created', 'updated', 'deleted'];
+
+function rankOf(kind: string): number {
+  const rank = KINDS.indexOf(kind);
+  return rank === -1 ? KINDS.length : rank;
 }

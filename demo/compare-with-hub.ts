@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
+import { chainProblems } from '../test/integration/support/chain-oracle.ts';
 import { differences } from '../test/integration/support/hub-oracle.ts';
 import {
   compactedView,
@@ -13,11 +15,11 @@ export interface ComparedTopic {
   readonly records: number;
   /** Keys that have a value. */
   readonly rows: number;
+  /** What was found, if nothing differs; empty where there is nothing to compare with. */
+  readonly verdict: string;
   /** What tells the topic from the hub, a line a key; at most a few. */
   readonly differences: readonly string[];
 }
-
-const HOLDS_NO_COLLECTION = new Set(['rejects', 'progress']);
 
 /** Reads all topics from the beginning, as a consumer that knows only the contract, and holds them against the hub. */
 export async function compareWithHub(options: {
@@ -25,19 +27,79 @@ export async function compareWithHub(options: {
   hub: ReferenceHub;
   topics: readonly string[];
 }): Promise<ComparedTopic[]> {
+  const { hub } = options;
   const byTopic = Map.groupBy(await readTopicsAt(options.servers, options.topics), ({ topic }) => topic);
-  return options.topics.map((topic) => {
-    const collection = topic.slice(topic.lastIndexOf('.') + 1);
-    const records = byTopic.get(topic) ?? [];
-    return {
-      collection,
-      records: records.length,
-      rows: compactedView(records).size,
-      differences: HOLDS_NO_COLLECTION.has(collection) ? [] : differencesOf(options.hub, collection, records),
-    };
+  const byCollection = new Map(
+    options.topics.map((topic) => [topic.slice(topic.lastIndexOf('.') + 1), byTopic.get(topic) ?? []]),
+  );
+  return [...byCollection].map(([collection, records]) => {
+    const { verdict, differences } = comparisonOf(hub, collection, byCollection);
+    const rows = compactedView(records).size;
+    return { collection, records: records.length, rows, verdict, differences };
   });
 }
 
-function differencesOf(hub: ReferenceHub, collection: string, records: readonly TopicRecord[]): string[] {
-  return differences({ hub, collection, records, afterschoolIds: hub.district.afterschoolIds() });
+type Records = ReadonlyMap<string, readonly TopicRecord[]>;
+
+function comparisonOf(
+  hub: ReferenceHub,
+  collection: string,
+  all: Records,
+): Pick<ComparedTopic, 'verdict' | 'differences'> {
+  const records = all.get(collection) ?? [];
+  switch (collection) {
+    case 'rejects':
+    case 'progress':
+      return { verdict: '', differences: [] };
+    case 'absences':
+      return {
+        verdict: 'the end of every chain that is not deleted',
+        differences: [...problemsOf(hub, all, collection), ...otherContents(all)],
+      };
+    case 'absence-changes':
+      return {
+        verdict: 'every step of every chain, once and in order',
+        differences: problemsOf(hub, all, collection),
+      };
+    default: {
+      const afterschoolIds = hub.district.afterschoolIds();
+      return {
+        verdict: 'equals the hub',
+        differences: differences({ hub, collection, records, afterschoolIds }),
+      };
+    }
+  }
+}
+
+/** What the chains of the hub's records say of one of the two topics. */
+function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'absence-changes'): string[] {
+  const absences = all.get('absences') ?? [];
+  const changes = all.get('absence-changes') ?? [];
+  const prefix = collection === 'absences' ? 'absences ' : 'changes ';
+  return chainProblems({ hub, absences, changes }).flatMap((problem) =>
+    problem.startsWith(prefix) ? [problem.slice(prefix.length)] : [],
+  );
+}
+
+const MOST_TOLD = 10;
+
+/** An absence is the record of a version; and those are compared with the hub by themselves. */
+function otherContents(all: Records): string[] {
+  const versions = compactedView(all.get('absence-versions') ?? []);
+  const found: string[] = [];
+  for (const [key, { value }] of compactedView(all.get('absences') ?? [])) {
+    const version = versions.get(String(value?.['sourcedId']))?.value ?? null;
+    if (!isDeepStrictEqual(contentOf(value), contentOf(version))) {
+      found.push(`${key}: is not what its version says`);
+    }
+  }
+  return found.slice(0, MOST_TOLD);
+}
+
+/** Without what alone is no change. */
+function contentOf(value: unknown): unknown {
+  const text = JSON.stringify(value, (name, inner: unknown) =>
+    name === 'href' || name === 'dateLastModified' ? undefined : inner,
+  );
+  return text === undefined ? null : (JSON.parse(text) as unknown);
 }

@@ -10,7 +10,7 @@ const TELLING: Readonly<Record<string, readonly string[]>> = {
   categories: ['title'],
   classes: ['title'],
   courses: ['title'],
-  enrollments: ['class', 'role', 'beginDate', 'endDate'],
+  enrollments: ['role', 'beginDate', 'endDate'],
   orgs: ['name'],
   results: ['scoreStatus', 'score', 'textScore', 'scoreDate'],
   'assessment-results': ['scoreStatus', 'score', 'scoreDate'],
@@ -27,7 +27,6 @@ const DAY_MS = 86_400_000;
 export function describeValue(collection: string, value: unknown, colors: Colors): string {
   if (value === null || typeof value !== 'object') return '';
   const fields = value as Fields;
-  if (collection === 'absence-versions') return describeAbsence(fields, colors);
   if (collection === 'class-students') return `${(fields['students'] as readonly string[]).length} students`;
   return (TELLING[collection] ?? [])
     .flatMap((name) => {
@@ -35,21 +34,6 @@ export function describeValue(collection: string, value: unknown, colors: Colors
       return text === '' ? [] : [`${colors.dim(name)} ${text}`];
     })
     .join('  ');
-}
-
-/** `2026-11-20 08:15–09:00  replaced by 1fbebf09-2fb…`, times in UTC. */
-function describeAbsence(fields: Fields, colors: Colors): string {
-  const times = `${minute(Number(fields['fromTime']))}–${minute(Number(fields['toTime'])).slice(11)}`;
-  const links = [
-    ['replaces', fields['replaces']],
-    ['replaced by', fields['replacedBy']],
-  ] as const;
-  const chain = links.flatMap(([word, to]) => {
-    const id = describeField('', to);
-    return id === '' ? [] : [colors.yellow(`${word} ${id}`)];
-  });
-  const deleted = fields['deletedTime'] == null ? [] : [colors.red('deleted')];
-  return [times, ...chain, ...deleted].join('  ');
 }
 
 function describeField(name: string, value: unknown): string {
@@ -70,7 +54,9 @@ function minute(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Enough of an id to recognise it. */
-export function shortId(id: string): string {
-  return id.length <= 13 ? id : `${id.slice(0, 12)}…`;
+/** Enough of an id to recognise it; one of random hexadecimal digits needs no `…`. */
+export function shortId(id: string, length = 12): string {
+  if (id.length <= length + 1) return id;
+  const start = id.slice(0, length);
+  return /^[0-9a-f]{8}$/.test(start) ? start : `${start}…`;
 }

@@ -49,7 +49,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   });
   publishing.catch((error: unknown) => opened.reject(error));
   const session = await opened.promise;
-  const changes = new Changes(screen);
+  const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
   const topics = tenant.topics.map(({ name }) => name);
   await using _consumer = await watchTopics({
     brokers: stack.kafkaBrokers,
@@ -59,7 +59,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   });
   const status = setInterval(() => progress.show(screen), STATUS_EVERY_MS);
   try {
-    await live(parts, progress);
+    await live(parts, { progress, changes, timeZone: tenant.config.fullPull.timeZone });
     if (parts.forMs === null || interrupted.aborted) return 0;
     clearInterval(status);
     return await conclude(parts, { session, changes, topics });
@@ -95,22 +95,26 @@ function tellTrouble(screen: Screen, event: PipelineEvent): void {
 }
 
 /** Until the time is over: the first load, then changes as they come, and once a night with its re-stamp. */
-async function live({ forMs, screen, interrupted, hub }: DemoParts, progress: Progress): Promise<void> {
+async function live(
+  { forMs, screen, interrupted, hub }: DemoParts,
+  { progress, changes, timeZone }: { progress: Progress; changes: Changes; timeZone: string },
+): Promise<void> {
   const { say, colors } = screen;
   const startedAtMs = performance.now();
   const isOver = (): boolean =>
     interrupted.aborted || (forMs !== null && performance.now() - startedAtMs >= forMs);
   let isLoaded = false;
+  let loadedAtMs: number | null = null;
   let restampAtMs = Number.POSITIVE_INFINITY;
   while (!isOver()) {
     await delay(200, undefined, { signal: interrupted }).catch(() => undefined);
-    if (!isLoaded && progress.isComplete) {
+    if (progress.isComplete) loadedAtMs ??= performance.now();
+    if (!isLoaded && loadedAtMs !== null && changes.isSnapshotOver) {
       isLoaded = true;
-      const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+      const seconds = ((loadedAtMs - startedAtMs) / 1000).toFixed(1);
+      say(colors.bold(`── first load complete after ${seconds} s: ${progress.summary}`));
       say(
-        colors.bold(
-          `── first load complete after ${seconds} s; from here on, each line is a change at the hub`,
-        ),
+        `   From here on, what comes is news. ${colors.dim(`(An absence's times by the clocks of ${timeZone}; ids shortened.)`)}`,
       );
       restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
     }
@@ -131,22 +135,21 @@ interface Ending {
 /** Freezes the district, makes one more full pass, reads all topics and holds them against the hub. */
 async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Promise<number> {
   const { say, colors } = screen;
-  say(colors.bold('── the district stands still; one more full pass, then topics and hub are compared'));
+  say(
+    colors.bold(
+      `── ${count(ending.changes.told)} changes of absences told so far. The district stands still; one more full pass, then all is compared`,
+    ),
+  );
   hub.living.freeze();
   const passes = [...ending.session.runners.values()].map((runner) => runner.demand('FULL'));
   await Promise.all(passes);
   const compared = await compareWithHub({ servers: stack, hub, topics: ending.topics });
   ending.changes.stop();
   say('');
-  for (const { collection, records, rows, differences } of compared) {
+  for (const { collection, records, rows, verdict, differences } of compared) {
     const numbers = `${count(records).padStart(9)} records ${count(rows).padStart(9)} keys`;
-    const isOwn = collection === 'progress' || collection === 'rejects';
-    const verdict = isOwn
-      ? ''
-      : differences.length === 0
-        ? colors.green('equals the hub')
-        : colors.red('differs');
-    say(`  ${collection.padEnd(22)} ${numbers}   ${verdict}`);
+    const shown = differences.length === 0 ? colors.green(verdict) : colors.red('differs');
+    say(`  ${collection.padEnd(22)} ${numbers}   ${shown}`);
   }
   say('');
   return verdictOf(screen, compared);

@@ -7,7 +7,7 @@ export interface WatchedRecord {
   /** Last part of the topic's name. */
   readonly collection: string;
   readonly key: string;
-  /** `created`, `updated` or `deleted`: the end of `ce_type`. */
+  /** `created`, `updated` or `deleted`: the end of `ce_type`; `forgotten` for the removal of an absence's events. */
   readonly kind: string;
   /** Decoded; null for a removal. */
   readonly value: unknown;
@@ -34,13 +34,13 @@ export async function watchTopics(options: {
       const { batch } = payload;
       const records: WatchedRecord[] = [];
       for (const { key, value, headers } of batch.messages) {
+        const collection = batch.topic.slice(batch.topic.lastIndexOf('.') + 1);
+        const type = String(headers?.['ce_type'] ?? '');
+        const isForgotten = collection === 'absence-changes' && value === null;
         records.push({
-          collection: batch.topic.slice(batch.topic.lastIndexOf('.') + 1),
+          collection,
           key: key?.toString() ?? '',
-          kind:
-            String(headers?.['ce_type'] ?? '')
-              .split('.')
-              .at(-1) ?? '',
+          kind: isForgotten ? 'forgotten' : type.slice(type.lastIndexOf('.') + 1),
           value: value === null ? null : await registry.decode(value),
         });
       }

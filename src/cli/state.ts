@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { passCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planCatchUp } from '../core/catch-up-plan.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import { CHAIN_COLLECTIONS, isChainCollection, type CollectionName } from '../model/collections.ts';
+import { CHAIN_COLLECTIONS, isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
 import { allOffsets, type Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
@@ -57,7 +57,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   const { output, signal } = context;
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
-  const only = options.collection === undefined ? null : chooseCollection(options.collection);
+  const only = options.collection === undefined ? null : sourceOf(chooseCollection(options.collection));
   if (config.redis === undefined) {
     output.line(
       'There is no lasting index: no Redis is configured, so the index lives in the memory of the running process',

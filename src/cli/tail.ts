@@ -26,7 +26,8 @@ export function tailCommand(): Command {
   return new Command('tail')
     .description(
       "Shows a topic's records as they are committed, one a line: when, partition@offset, what happened, key.\n" +
-        'What a row holds is shown only with --values or --json.',
+        'What a row holds is shown only with --values or --json. Of absence-changes the step, the version, its times\n' +
+        "by the clocks of the tenant's fullPull.timeZone, and its class are always shown.",
     )
     .argument('<collection>', 'a collection, or rejects, or progress')
     .option('--tenant <id>', 'of this tenant only')
@@ -40,7 +41,7 @@ export function tailCommand(): Command {
 With --json each line is {"topic", "partition", "offset", "timestamp", "key", "headers", "value"}.
 
 Examples:
-  rollcall tail absence-versions                          watch changes arrive
+  rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
   rollcall tail users --from-beginning --limit 5          the first few records there are
   rollcall tail progress                                  how passes get on
   rollcall tail results --json | jq -r .key               for programs
@@ -56,20 +57,25 @@ async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags
   const topics = topicsOf(config, { suffix, tenant: options.tenant });
   await withAssembly(config, async (assembly) => {
     const from = await withAdmin({ assembly, signal: context.signal }, (admin) =>
-      startingPoints(admin, { topics, fromBeginning: options.fromBeginning }),
+      startingPoints(admin, {
+        topics: topics.map(({ name }) => name),
+        fromBeginning: options.fromBeginning,
+      }),
     );
-    await follow({ context, assembly, suffix, from, flags: options });
+    const timeZones = new Map(topics.map(({ name, timeZone }) => [name, timeZone]));
+    await follow({ context, assembly, suffix, from, timeZones, flags: options });
   }).catch((error: unknown) => {
     // stopped while still connecting: that is how it ends
     if (!context.signal.aborted) throw error;
   });
 }
 
-function topicsOf(config: Config, options: { suffix: TopicSuffix; tenant: string | undefined }): string[] {
+function topicsOf(config: Config, options: { suffix: TopicSuffix; tenant: string | undefined }) {
   const { topicPrefix } = config.kafka;
-  return chooseTenants(config, options.tenant).map((tenant) =>
-    topicName({ topicPrefix, tenantId: tenant.id }, options.suffix),
-  );
+  return chooseTenants(config, options.tenant).map(({ id, fullPull }) => ({
+    name: topicName({ topicPrefix, tenantId: id }, options.suffix),
+    timeZone: fullPull.timeZone,
+  }));
 }
 
 /** The ends are asked for before the consumer starts: what is committed from then on is shown, however long joining takes. */
@@ -98,18 +104,23 @@ async function startingPoints(
   return points;
 }
 
+/** Their lines are made from the value, too. */
+const TELL_MORE_THAN_THE_KEY: ReadonlySet<TopicSuffix> = new Set(['rejects', 'progress', 'absence-changes']);
+
 async function follow(options: {
   context: VerbContext;
   assembly: Assembly;
   suffix: TopicSuffix;
   from: readonly StartingPoint[];
+  /** By topic. */
+  timeZones: ReadonlyMap<string, string>;
   flags: TailFlags;
 }): Promise<void> {
-  const { context, assembly, suffix, from, flags } = options;
+  const { context, assembly, suffix, from, timeZones, flags } = options;
   const { output, signal } = context;
   const { colors } = output;
   const topics = [...new Set(from.map(({ topic }) => topic))];
-  const needsValue = output.json || flags.values || suffix === 'rejects' || suffix === 'progress';
+  const needsValue = output.json || flags.values || TELL_MORE_THAN_THE_KEY.has(suffix);
   const wantedKey = flags.key === undefined ? null : Buffer.from(flags.key, 'utf8');
   let shown = 0;
   await followTopics({
@@ -122,7 +133,10 @@ async function follow(options: {
       if (wantedKey !== null && message.key?.equals(wantedKey) !== true) return true;
       const value = needsValue && message.value !== null ? await decoded(assembly, message.value) : null;
       const record = tailedRecord({ topic, suffix, partition }, message, value);
-      output.line(recordLine(record, { colors, values: flags.values, showTopic: topics.length > 1 }));
+      const timeZone = timeZones.get(topic) ?? 'UTC';
+      output.line(
+        recordLine(record, { colors, values: flags.values, showTopic: topics.length > 1, timeZone }),
+      );
       output.data(recordAsJson(record));
       shown += 1;
       return shown !== flags.limit;

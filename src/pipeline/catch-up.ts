@@ -81,7 +81,7 @@ export async function catchUp(
           });
     if (plan.kind === 'current' && position !== null) {
       starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
-      report(parts, { collection, how: 'current', why: '' }, starts);
+      await report(parts, { collection, how: 'current', why: '' }, starts);
       continue;
     }
     const isResumed = plan.kind === 'resume' && position !== null;
@@ -109,7 +109,7 @@ export async function catchUp(
     const position = positionOf(parts, progress, offsets);
     await replay.finish(position);
     starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
-    report(parts, { collection, how, why }, starts);
+    await report(parts, { collection, how, why }, starts);
   }
   return starts;
 }
@@ -211,18 +211,22 @@ async function writerStart(
   };
 }
 
-function report(
+async function report(
   parts: CatchUpParts,
   done: { collection: CollectionName; how: 'current' | 'resumed' | 'rebuilt'; why: string },
   starts: ReadonlyMap<CollectionName, WriterStart>,
-): void {
+): Promise<void> {
   const start = starts.get(done.collection);
+  const hasChains = parts.chains !== undefined && done.collection === 'absence-versions';
+  const index = parts.state.collection(done.collection);
+  const contradictions = hasChains ? await index.count('contradictions') : null;
   parts.emit({
     type: 'caught-up',
     ...done,
     rows: start?.knownRows ?? 0,
     rejects: start?.knownRejects ?? 0,
     progress: start?.progress ?? null,
+    contradictions,
   });
 }
 

@@ -21,6 +21,8 @@ export type PipelineEvent =
       readonly rows: number;
       readonly rejects: number;
       readonly progress: Progress | null;
+      /** Entries of the index on contradictory absences; null but for `absence-versions` with absences mirrored. */
+      readonly contradictions: number | null;
     }
   | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: PassMode }
   | {
@@ -76,6 +78,8 @@ export type PipelineEvent =
       readonly tally: Readonly<ChainTally>;
       /** Chains told by the best that is known, because the hub did not say more. */
       readonly toldOpen: number;
+      /** Entries of the index on contradictory absences, as of now; null where nothing was looked at. */
+      readonly contradictions: number | null;
     }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };

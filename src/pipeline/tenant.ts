@@ -203,8 +203,8 @@ function chainParts(
         return null;
       }
     },
-    told: ({ tally, toldOpen, students }) => {
-      parts.emit({ type: 'chains-told', tally, toldOpen });
+    told: ({ tally, toldOpen, contradictions, students }) => {
+      parts.emit({ type: 'chains-told', tally, toldOpen, contradictions });
       chains.onStudents(students);
     },
   };

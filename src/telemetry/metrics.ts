@@ -30,6 +30,14 @@ export type HubOutcome =
   | 'too-large';
 export type TransactionOutcome = 'committed' | 'aborted' | 'unknown';
 
+/** Events of `absence-changes` by their operations. */
+export interface AbsenceCounts {
+  readonly created: number;
+  readonly replaced: number;
+  readonly deleted: number;
+  readonly restored: number;
+}
+
 /** The numbers of a process. Label values are the contract's names and the types above, nothing free. */
 export interface Metrics {
   /** Makes every counter of the scope exist at 0, so that a first increase shows as one. */
@@ -37,6 +45,12 @@ export interface Metrics {
   /** Rows seen = unchanged + created + updated + rejected + skipped, by construction. */
   countRows(scope: Scope, counts: RowCounts): void;
   countDeleted(scope: Scope, rows: number): void;
+  /** As {@link Metrics.prepare}, for a tenant's absences. */
+  prepareAbsences(tenant: string): void;
+  countAbsenceChanges(tenant: string, counts: AbsenceCounts): void;
+  /** Chains told by the best that is known, for want of an answer of the hub's. */
+  countToldOpen(tenant: string, chains: number): void;
+  setContradictions(tenant: string, count: number): void;
   setWithheld(scope: Scope, rows: number): void;
   setRejects(scope: Scope, rows: number): void;
   passStarted(scope: Scope, mode: PassMode): void;
@@ -53,6 +67,7 @@ export interface Metrics {
 const SCOPE_LABELS = ['tenant', 'collection'] as const;
 const MODE_LABELS = ['tenant', 'collection', 'mode'] as const;
 const OUTCOME_LABELS = ['tenant', 'outcome'] as const;
+const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const satisfies (keyof AbsenceCounts)[];
 const ROW_FATES = {
   unchanged: 'Rows whose content was known already.',
   created: 'Rows published that were not known before.',
@@ -66,6 +81,7 @@ export function createMetrics(registry: Registry, options: { process: boolean })
   if (options.process) collectDefaultMetrics({ register: registry });
   return {
     ...rowMetrics(registry),
+    ...absenceMetrics(registry),
     ...passMetrics(registry),
     ...dependencyMetrics(registry),
   };
@@ -125,6 +141,36 @@ function rowMetrics(registry: Registry) {
     countDeleted: (scope: Scope, count: number) => deleted.inc(labels(scope), count),
     setWithheld: (scope: Scope, count: number) => withheld.set(labels(scope), count),
     setRejects: (scope: Scope, count: number) => rejects.set(labels(scope), count),
+  };
+}
+
+function absenceMetrics(registry: Registry) {
+  const changes = counter(registry, {
+    name: 'rollcall_absence_changes_total',
+    help: 'Changes of absences published, by operation; those of a first load too.',
+    labelNames: ['tenant', 'operation'],
+  });
+  const toldOpen = counter(registry, {
+    name: 'rollcall_absences_told_open_total',
+    help: 'Absences told by the best that was known: the hub did not say what became of a version they refer to.',
+    labelNames: ['tenant'],
+  });
+  const contradictions = gauge(registry, {
+    name: 'rollcall_absence_contradictions',
+    help: "Places at which the hub's records of absences contradict each other at present.",
+    labelNames: ['tenant'],
+  });
+  const countAbsenceChanges = (tenant: string, counts: AbsenceCounts): void => {
+    for (const operation of OPERATIONS) changes.inc({ tenant, operation }, counts[operation]);
+  };
+  return {
+    prepareAbsences(tenant: string) {
+      countAbsenceChanges(tenant, { created: 0, replaced: 0, deleted: 0, restored: 0 });
+      toldOpen.inc({ tenant }, 0);
+    },
+    countAbsenceChanges,
+    countToldOpen: (tenant: string, chains: number) => toldOpen.inc({ tenant }, chains),
+    setContradictions: (tenant: string, count: number) => contradictions.set({ tenant }, count),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
-import { RollcallError, describeError, type ErrorCode } from '../errors.ts';
+import { RollcallError, type ErrorCode } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import type { Health, HealthPart } from './health.ts';
+import { logEvent } from './log-pipeline.ts';
 import type { HubOutcome, Metrics } from './metrics.ts';
 
 /** Turns what happens into metrics, log lines and readiness. Metrics for the usual, logs for the unusual. */
@@ -17,7 +18,7 @@ export function observePipeline(parts: {
     const logger = parts.logger.child({ tenant });
     measure(parts, tenant, event);
     const isNews = judgeHealth({ health: parts.health, suspects }, tenant, event);
-    log(logger, event, isNews);
+    logEvent(logger, event, isNews);
   };
 }
 
@@ -34,6 +35,10 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'caught-up': {
       const scope = { tenant, collection: event.collection };
       metrics.prepare(scope);
+      if (event.contradictions !== null) {
+        metrics.prepareAbsences(tenant);
+        metrics.setContradictions(tenant, event.contradictions);
+      }
       metrics.setRejects(scope, event.rejects);
       const full = event.progress?.lastCompleteFull ?? null;
       if (full !== null) {
@@ -76,6 +81,11 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       return;
     case 'committed':
       metrics.transaction(tenant, { outcome: 'committed', seconds: event.durationMs / 1000 });
+      return;
+    case 'chains-told':
+      metrics.countAbsenceChanges(tenant, event.tally);
+      metrics.countToldOpen(tenant, event.toldOpen);
+      if (event.contradictions !== null) metrics.setContradictions(tenant, event.contradictions);
       return;
     case 'commit-failed':
       metrics.transaction(tenant, { outcome: 'unknown', seconds: event.durationMs / 1000 });
@@ -156,13 +166,6 @@ function judgeHealth(
   }
 }
 
-const DELETION_WORDS = {
-  withheld: 'deletions wait for a person',
-  unproven: 'a full pass proved nothing; nothing is removed',
-  short: 'the hub counts more rows than it gave; it is read again',
-  'second-pass': 'deletions wait for a second pass to miss the same rows',
-} as const;
-
 /** Collections whose last full pass proved nothing, with why, by tenant. */
 type Suspects = Map<string, Map<string, string>>;
 
@@ -210,69 +213,4 @@ function partOf(error: unknown): HealthPart {
     HUB: 'hub',
   };
   return parts[area ?? ''] ?? 'pipeline';
-}
-
-function log(logger: Logger, event: PipelineEvent, isNews: boolean): void {
-  switch (event.type) {
-    case 'owned':
-      logger.info({ owner: event.owner }, 'the tenant is owned by this process');
-      return;
-    case 'caught-up': {
-      const { collection, how, why, rows, rejects } = event;
-      logger.info({ collection, how, why, rows, rejects }, 'the index equals the log');
-      return;
-    }
-    case 'session-opened':
-      logger.info('mirroring');
-      return;
-    case 'session-failed':
-      logger[isNews ? 'warn' : 'debug'](
-        { error: event.error, retryInMs: event.retryInMs },
-        describeError(event.error),
-      );
-      return;
-    case 'pass-ended': {
-      const { collection, outcome, why, durationMs, stats } = event;
-      const changed = stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
-      const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
-      logger[level]({ collection, outcome, why, durationMs, ...stats }, 'a pass ended');
-      return;
-    }
-    case 'pass-failed': {
-      const { collection, mode, error, retryInMs } = event;
-      logger[isNews ? 'warn' : 'debug']({ collection, mode, error, retryInMs }, describeError(error));
-      return;
-    }
-    case 'not-offered':
-      logger[event.isNews ? 'warn' : 'debug'](
-        { collection: event.collection, error: event.error },
-        'the hub does not offer this collection; the others go on',
-      );
-      return;
-    case 'deletion':
-      logger.warn(event.event, DELETION_WORDS[event.event.kind]);
-      return;
-    case 'hub':
-      logHub(logger, event.event);
-      return;
-    default:
-  }
-}
-
-function logHub(logger: Logger, event: HubEvent): void {
-  switch (event.type) {
-    case 'request-done':
-    case 'request-failed':
-    case 'request-retried':
-    case 'token-obtained':
-    // Rows that come and go while a list is read leave its total behind: usual on a living hub.
-    case 'total-unreliable':
-      logger.debug(event, 'hub');
-      return;
-    case 'circuit-closed':
-      logger.info(event, 'the hub answers again');
-      return;
-    default:
-      logger.warn(event, 'the hub is unlike its specification, or unwell');
-  }
 }

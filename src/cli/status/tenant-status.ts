@@ -1,7 +1,8 @@
 import { lastFullPullDue, type FullPullTime } from '../../core/full-pull-time.ts';
-import type { CollectionName } from '../../model/collections.ts';
+import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import type { PassMode, Progress } from '../../model/progress.ts';
 import { countOf, formatDuration } from '../words.ts';
+import type { KnownContradictions } from './contradictions.ts';
 
 /** What `status` knows of a collection before it judges. */
 export interface CollectionFacts {
@@ -27,6 +28,8 @@ export interface TenantFacts {
   readonly isOwnerAlive: boolean | null;
   /** Collections that the hub does not have, as the living owner tells it. */
   readonly notOffered: readonly string[];
+  /** Null where absences are not mirrored, or the index cannot be asked. */
+  readonly contradictions: KnownContradictions | null;
   readonly nowMs: number;
 }
 
@@ -42,6 +45,8 @@ export type TenantState = 'needs-person' | 'not-mirrored' | 'loading' | 'unfinis
 
 export interface CollectionStatus {
   readonly collection: CollectionName;
+  /** The collection in whose passes this one's records come: troubles are told there alone; null for most. */
+  readonly derivedFrom: CollectionName | null;
   /** Rows as of the last complete full pass. */
   readonly rows: number | null;
   readonly lastCompleteFullMs: number | null;
@@ -73,6 +78,7 @@ export interface TenantStatus {
   readonly owner: TenantFacts['owner'];
   readonly isOwnerAlive: boolean | null;
   readonly collections: readonly CollectionStatus[];
+  readonly contradictions: KnownContradictions | null;
 }
 
 /** A full pass may take its time before it counts as late. */
@@ -86,15 +92,17 @@ const PASS_SILENT_MS = 10 * 60_000;
 export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const { state, headline } = judge(facts, collections);
-  const { tenant, owner, isOwnerAlive } = facts;
-  return { tenant, state, headline, owner, isOwnerAlive, collections };
+  const { tenant, owner, isOwnerAlive, contradictions } = facts;
+  return { tenant, state, headline, owner, isOwnerAlive, collections, contradictions };
 }
 
 function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
   const { progress } = facts;
   const full = progress?.lastCompleteFull ?? null;
+  const { derivedFrom } = collectionNamed(facts.collection);
   return {
     collection: facts.collection,
+    derivedFrom,
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
@@ -110,8 +118,25 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
             rejected: progress.rowsRejected,
             removed: progress.rowsRemoved,
           },
+    ...(derivedFrom === null ? troublesOf(facts, tenant) : NO_TROUBLES),
+  };
+}
+
+type Troubles = Pick<CollectionStatus, 'withheld' | 'withheldBy' | 'rejected' | 'late' | 'unfinished'>;
+
+const NO_TROUBLES: Troubles = {
+  withheld: 0,
+  withheldBy: 'index',
+  rejected: 0,
+  late: null,
+  unfinished: false,
+};
+
+function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
+  const { progress } = facts;
+  return {
     ...withheldOf(facts),
-    rejected: Math.max(full?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
+    rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
     late: lateness(facts, tenant),
     unfinished: isUnfinished(facts, tenant),
   };
@@ -167,19 +192,16 @@ function judge(
       facts.owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
     return { state: 'not-mirrored', headline };
   }
-  const incomplete = collections.filter(
-    ({ collection, lastCompleteFullMs }) =>
-      lastCompleteFullMs === null && !facts.notOffered.includes(collection),
-  );
+  const { expected, incomplete } = wholeness(facts, collections);
   if (incomplete.length > 0) {
-    const done = collections.length - incomplete.length;
+    const done = expected - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
     const stuck = incomplete.some(({ unfinished }) => unfinished)
       ? '; a last pass did not come to its end'
       : '';
     return {
       state: 'loading',
-      headline: `first load: ${done} of ${collections.length} collections are whole, not yet ${which}${stuck}${suffix}`,
+      headline: `first load: ${done} of ${expected} collections are whole, not yet ${which}${stuck}${suffix}`,
     };
   }
   const unfinished = collections.filter((each) => each.unfinished);
@@ -195,9 +217,39 @@ function judge(
   }
   const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
-  const { notOffered } = facts;
+  const { notOffered, contradictions } = facts;
+  const contradictory =
+    contradictions === null || contradictions.absences === 0
+      ? ''
+      : `, ${contradictoryAbsences(contradictions)}`;
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
-  return { state: 'well', headline: `all well${rejects}${missing}${suffix}` };
+  return { state: 'well', headline: `all well${rejects}${contradictory}${missing}${suffix}` };
+}
+
+/**
+ * Which collections were never read whole. What follows from another one is told only if it alone is lacking, as after
+ * it was switched on, or its topic was lost.
+ */
+function wholeness(
+  { notOffered }: TenantFacts,
+  collections: readonly CollectionStatus[],
+): { expected: number; incomplete: readonly CollectionStatus[] } {
+  const incomplete = collections.filter(
+    ({ collection, derivedFrom, lastCompleteFullMs }) =>
+      lastCompleteFullMs === null && !notOffered.includes(derivedFrom ?? collection),
+  );
+  const names = new Set(incomplete.map(({ collection }) => collection));
+  const isToldElsewhere = ({ derivedFrom }: CollectionStatus): boolean =>
+    derivedFrom !== null && names.has(derivedFrom);
+  return {
+    expected: collections.filter((each) => !isToldElsewhere(each)).length,
+    incomplete: incomplete.filter((each) => !isToldElsewhere(each)),
+  };
+}
+
+/** `3 contradictory absences`, `at least 5,000 contradictory absences`. */
+export function contradictoryAbsences({ absences, isAtLeast }: KnownContradictions): string {
+  return `${isAtLeast ? 'at least ' : ''}${countOf(absences, 'contradictory absence')}`;
 }
 
 function withheldHeadline(collections: readonly CollectionStatus[]): string {

@@ -2,6 +2,7 @@ import type { IHeaders, KafkaMessage } from 'kafkajs';
 import { countOf, printable } from '../words.ts';
 import type { Output } from '../output.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
+import { absenceStepOf } from './absence-step.ts';
 
 /** A record as `tail` shows it. */
 export interface TailedRecord {
@@ -51,19 +52,39 @@ export function recordAsJson(record: TailedRecord): Record<string, unknown> {
   return { topic, partition, offset, timestamp, key, headers, value: value ?? null };
 }
 
-const PAINT = { created: 'green', updated: 'yellow', deleted: 'red' } as const;
+const PAINT = {
+  created: 'green',
+  updated: 'yellow',
+  replaced: 'yellow',
+  deleted: 'red',
+  restored: 'cyan',
+  forgotten: 'dim',
+} as const;
 
-/** `created`, `updated` or `deleted`, as `ce_type` says; a record without it is judged by its value. */
+/**
+ * The end of `ce_type`: `created`, `updated` or `deleted`, of an event of an absence also `replaced` or `restored`; a
+ * record without it is judged by its value. A null in `absence-changes` is no event, whatever its type says: the absence
+ * is `forgotten` there.
+ */
 export function kindOf(record: TailedRecord): string {
+  if (record.suffix === 'absence-changes' && record.isRemoval) return 'forgotten';
   const said = record.headers['ce_type']?.split('.').at(-1);
   return said ?? (record.isRemoval ? 'deleted' : 'updated');
 }
 
+export interface RecordLineOptions {
+  readonly colors: Output['colors'];
+  readonly values: boolean;
+  readonly showTopic: boolean;
+  /** IANA name: in which the times of absences are told. */
+  readonly timeZone: string;
+}
+
+const WIDEST_KIND = 7;
+const WIDEST_KIND_OF_ABSENCES = 9;
+
 /** One line for people: time, place, kind, key; what a row holds only with `values`. */
-export function recordLine(
-  record: TailedRecord,
-  options: { colors: Output['colors']; values: boolean; showTopic: boolean },
-): string {
+export function recordLine(record: TailedRecord, options: RecordLineOptions): string {
   const { colors, values, showTopic } = options;
   const kind = kindOf(record);
   const paint = kind in PAINT ? colors[PAINT[kind as keyof typeof PAINT]] : colors.cyan;
@@ -71,9 +92,11 @@ export function recordLine(
     colors.dim(clockTime(record.publishedAtMs)),
     ...(showTopic ? [record.topic] : []),
     `${record.partition}@${record.offset}`.padEnd(8),
-    paint(printable(kind).padEnd(7)),
+    paint(
+      printable(kind).padEnd(record.suffix === 'absence-changes' ? WIDEST_KIND_OF_ABSENCES : WIDEST_KIND),
+    ),
     printable(record.key),
-    ...[summaryOf(record)].filter((text) => text !== ''),
+    ...[summaryOf(record, options)].filter((text) => text !== ''),
     ...(values && !record.isRemoval ? [colors.dim(printable(jsonOf(record.value)))] : []),
   ];
   return parts.join('  ');
@@ -90,8 +113,10 @@ function clockTime(atMs: number): string {
     .join(':');
 }
 
-/** Of Rollcall's own topics, what the record says in short: none of it comes out of a row. */
-function summaryOf({ suffix, value }: TailedRecord): string {
+/** Of Rollcall's own topics, what the record says in short: none of it is what a person wrote. */
+function summaryOf(record: TailedRecord, options: RecordLineOptions): string {
+  const { suffix, value } = record;
+  if (suffix === 'absence-changes') return stepText(record, options);
   if (typeof value !== 'object' || value === null) return '';
   const fields = value as Readonly<Record<string, unknown>>;
   if (suffix === 'rejects') return printable(textOf(fields['reason']));
@@ -106,6 +131,30 @@ function summaryOf({ suffix, value }: TailedRecord): string {
   ];
   const state = fields['complete'] === true ? 'complete' : 'under way';
   return `#${textOf(fields['sequence'])} ${textOf(fields['mode'])} ${state}: ${counts.join(', ')}`;
+}
+
+/** The version, unless it is the one that gave the absence its id. */
+function versionText(key: string, ids: { versionId: string; previousId: string | null }): string[] {
+  if (ids.previousId !== null) return [`→ ${printable(ids.versionId)}`];
+  return ids.versionId === key ? [] : [`version ${printable(ids.versionId)}`];
+}
+
+function stepText({ key, value }: TailedRecord, { colors, timeZone }: RecordLineOptions): string {
+  const step = absenceStepOf(value, timeZone);
+  if (step === null) return '';
+  const { versionId, previousId, classId, previousClassId, otherFields, cause, mergedInto } = step;
+  const classes = [...new Set([previousClassId, classId])].map((id) => printable(id ?? 'none'));
+  const parts = [
+    `step ${step.step}`,
+    ...versionText(key, { versionId, previousId }),
+    step.times,
+    ...(classId === null && previousClassId === null ? [] : [`class ${classes.join(' → ')}`]),
+    ...(otherFields.length === 0 ? [] : [`also ${otherFields.map(printable).join(', ')}`]),
+    ...(cause === 'HUB' || cause === '' ? [] : [colors.yellow(printable(cause))]),
+    ...(mergedInto === null ? [] : [`into ${printable(mergedInto)}`]),
+    ...(step.isSnapshot ? [colors.dim('snapshot')] : []),
+  ];
+  return parts.join('  ');
 }
 
 function textOf(value: unknown): string {

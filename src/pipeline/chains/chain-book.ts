@@ -65,8 +65,8 @@ export class ChainBook {
     if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
     this.#keepOpen(resolved);
     const outcome = renderChains(this.#parts, task, resolved);
-    const contradictions = await this.#contradictions(task, resolved);
-    return { ...outcome, changes: [...outcome.changes, ...contradictions] };
+    const { changes, count } = await this.#contradictions(task, resolved);
+    return { ...outcome, changes: [...outcome.changes, ...changes], contradictions: count };
   }
 
   /** Versions whose chains were left open, in batches. */
@@ -163,7 +163,7 @@ export class ChainBook {
       (['absences', 'absent'] as const).map((area) => ({ area, key, value: null })),
     );
     const tally = { ...noTally(), hidden: absenceIds.length };
-    return { records, changes, tally, toldOpen: 0, students: new Set() };
+    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
   }
 
   #forget(
@@ -178,7 +178,7 @@ export class ChainBook {
       for (const area of ['absences', 'ended'] as const) changes.push({ area, key: absenceId, value: null });
     }
     const tally = { ...noTally(), forgotten: absenceIds.length };
-    return { records, changes, tally, toldOpen: 0, students: new Set() };
+    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
   }
 
   #keepOpen({ changed, known, resolution, records }: Resolved): void {
@@ -191,14 +191,21 @@ export class ChainBook {
     }
   }
 
+  /** What is to be written of them, and how many entries there are then. */
   async #contradictions(
     task: Pick<ChainTask, 'lookUp'>,
     { known, resolution }: Resolved,
-  ): Promise<IndexChange[]> {
+  ): Promise<{ changes: IndexChange[]; count: number }> {
     const versionIds = [...known.versions.keys()];
-    const isAny = (await this.#parts.index.count('contradictions')) > 0;
-    if (!isAny && resolution.contradictions.length === 0) return [];
-    const reported = isAny ? await task.lookUp('contradictions', versionIds) : [];
-    return contradictionChanges(resolution.contradictions, { versionIds, reported });
+    const before = await this.#parts.index.count('contradictions');
+    if (before === 0 && resolution.contradictions.length === 0) return { changes: [], count: 0 };
+    const reported = before > 0 ? await task.lookUp('contradictions', versionIds) : [];
+    const changes = contradictionChanges(resolution.contradictions, { versionIds, reported });
+    const had = new Set(versionIds.filter((_id, at) => (reported[at] ?? null) !== null));
+    const count = changes.reduce(
+      (sum, { key, value }) => sum + Number(value !== null) - Number(had.has(key)),
+      before,
+    );
+    return { changes, count };
   }
 }

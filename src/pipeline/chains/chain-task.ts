@@ -65,6 +65,8 @@ export interface ChainOutcome {
   readonly tally: ChainTally;
   /** Chains told by the best that is known, for want of an answer. */
   readonly toldOpen: number;
+  /** How many entries on contradictions the index has with these changes; null where nothing was looked at. */
+  readonly contradictions: number | null;
   /** Students of the absences that were changed. */
   readonly students: ReadonlySet<string>;
 }

@@ -24,7 +24,11 @@ export interface RenderChainsParts {
 type RenderedTask = Pick<ChainTask, 'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'revisit'>;
 
 /** Turns a resolution into records and changes of the index. */
-export function renderChains(parts: RenderChainsParts, task: RenderedTask, resolved: Resolved): ChainOutcome {
+export function renderChains(
+  parts: RenderChainsParts,
+  task: RenderedTask,
+  resolved: Resolved,
+): Omit<ChainOutcome, 'contradictions'> {
   const draft = new OutcomeDraft(parts, task, resolved);
   draft.tellSteps();
   draft.showCurrents();
@@ -49,7 +53,7 @@ class OutcomeDraft {
     this.#resolved = resolved;
   }
 
-  outcome(): ChainOutcome {
+  outcome(): Omit<ChainOutcome, 'contradictions'> {
     return {
       records: this.#records,
       changes: this.#changes,

@@ -65,6 +65,12 @@ async function tailOf(key: string, limit: number): Promise<string[]> {
   return lines((await rollcall(configPath, ...args)).stdout);
 }
 
+/** The gauge. */
+async function contradictionsTold(): Promise<number> {
+  const gauge = /^rollcall_absence_contradictions\{tenant="north"\} (\d+)$/m.exec(await mirror.metricsText());
+  return Number(gauge?.[1]);
+}
+
 describe('status', () => {
   it('takes what follows from absence-versions for collections that are never read', async () => {
     const { code, stdout } = await rollcall(configPath, 'status');
@@ -110,11 +116,15 @@ describe('status', () => {
     const root = register();
     district.patch('absence-versions', root, { replaces: refer(root) });
     await mirror.delta();
+    expect(await contradictionsTold()).toBe(3);
     const kinds = async (): Promise<unknown> => (await statusJson()).tenants[0]?.contradictions;
     expect(await kinds()).toMatchObject({ byKind: { 'self-reference': 1 } });
     district.patch('absence-versions', root, { replaces: null });
     await mirror.delta();
     expect(await kinds()).not.toHaveProperty('byKind.self-reference');
+    expect(await contradictionsTold()).toBe(2);
+    await mirror.restart();
+    expect(await contradictionsTold()).toBe(2);
   });
 });
 

@@ -25,6 +25,9 @@ describe('metrics', () => {
     metrics.hubRequest('north', { outcome: 'timeout', seconds: 60 });
     metrics.transaction('north', { outcome: 'committed', seconds: 0.02 });
     metrics.setOwner('north', true);
+    metrics.countAbsenceChanges('north', { created: 3, replaced: 2, deleted: 1, restored: 1 });
+    metrics.countToldOpen('north', 2);
+    metrics.setContradictions('north', 4);
     const lines = (await registry.metrics()).split('\n');
     const scope = 'tenant="north",collection="users"';
     expect(lines).toEqual(
@@ -48,6 +51,12 @@ describe('metrics', () => {
         'rollcall_transactions_total{tenant="north",outcome="committed"} 1',
         'rollcall_transaction_seconds_count{tenant="north"} 1',
         'rollcall_owner{tenant="north"} 1',
+        'rollcall_absence_changes_total{tenant="north",operation="created"} 3',
+        'rollcall_absence_changes_total{tenant="north",operation="replaced"} 2',
+        'rollcall_absence_changes_total{tenant="north",operation="deleted"} 1',
+        'rollcall_absence_changes_total{tenant="north",operation="restored"} 1',
+        'rollcall_absences_told_open_total{tenant="north"} 2',
+        'rollcall_absence_contradictions{tenant="north"} 4',
       ]),
     );
     const bare = lines.filter((line) => line.startsWith('# HELP') && line.split(' ').length < 5);
@@ -93,10 +102,22 @@ describe('metrics', () => {
     );
   });
 
+  it('the first withdrawal of an absence does not show as an increase', async () => {
+    const { registry, metrics } = fresh();
+    metrics.prepareAbsences('north');
+    const text = await registry.metrics();
+    for (const operation of ['created', 'replaced', 'deleted', 'restored']) {
+      expect(text).toContain(`rollcall_absence_changes_total{tenant="north",operation="${operation}"} 0`);
+    }
+    expect(text).toContain('rollcall_absences_told_open_total{tenant="north"} 0');
+  });
+
   it('a larger object as scope does not bring labels that nobody knows', () => {
     const { metrics } = fresh();
     const larger = { ...SCOPE, student: 'x' };
     expect(() => metrics.countRows(larger, { created: 1 })).not.toThrow();
+    const tally = { created: 1, replaced: 0, deleted: 0, restored: 0, forgotten: 4, shown: 1 };
+    expect(() => metrics.countAbsenceChanges('north', tally)).not.toThrow();
   });
 
   it('nothing is kept in a registry that others share', async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { tenantStatus, type CollectionFacts } from '../../../../src/cli/status/tenant-status.ts';
+import type { KnownContradictions } from '../../../../src/cli/status/contradictions.ts';
+import {
+  tenantStatus,
+  type CollectionFacts,
+  type TenantFacts,
+} from '../../../../src/cli/status/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 
@@ -69,6 +74,7 @@ function statusOf(
   collections: readonly CollectionFacts[],
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
+  more: Partial<Pick<TenantFacts, 'notOffered' | 'contradictions'>> = {},
 ) {
   return tenantStatus({
     tenant: 'north',
@@ -77,8 +83,14 @@ function statusOf(
     owner: owner === null ? null : { owner, ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive,
     notOffered: [],
+    contradictions: null,
     nowMs: NOW_MS,
+    ...more,
   });
+}
+
+function contradictions(absences: number, isAtLeast = false): KnownContradictions {
+  return { isAtLeast, absences, versions: 2 * absences, byKind: { fork: absences }, first: [] };
 }
 
 describe('the headline', () => {
@@ -203,6 +215,67 @@ describe('the headline', () => {
       'late: users: changes of the last 3 h are not in',
     );
     expect(statusOf([facts('class-students', { progress: behind, hasDelta: false })]).state).toBe('well');
+  });
+});
+
+describe('contradictory absences', () => {
+  it('wait for a person, or are kept back', () => {
+    const three = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(3) });
+    expect(three).toMatchObject({ state: 'well', headline: 'all well, 3 contradictory absences' });
+    const many = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(5000, true) });
+    expect(many.headline).toBe('all well, at least 5,000 contradictory absences');
+  });
+
+  it('none are told', () => {
+    const none = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(0) });
+    expect(none.headline).toBe('all well');
+  });
+});
+
+describe('what follows from absence-versions', () => {
+  const derived = (options: Partial<CollectionFacts> = {}) => [
+    facts('absence-versions', options),
+    facts('absences', options),
+    facts('absence-changes', options),
+  ];
+
+  it('is late, unfinished, withheld or rejected once more', () => {
+    const late = statusOf(derived({ progress: progress({ fullAgoMs: 28 * HOUR_MS }) }));
+    expect(late.headline).toBe('late: absence-versions: its daily full pass was due 5 h ago');
+    const unfinished = statusOf(derived({ progress: progress({ complete: false }) }), false);
+    expect(unfinished.headline).toBe(
+      'not complete: the last pass of absence-versions; no process is running',
+    );
+    const withheld = statusOf(derived({ progress: progress({ withheld: 51 }), withheldInIndex: null }));
+    expect(withheld.headline).toBe(
+      'needs a person: 51 deletions are withheld in absence-versions, by the log',
+    );
+    const rejected = statusOf(derived({ progress: progress({ rejected: 2 }) }));
+    expect(rejected.headline).toBe('all well, 2 rows rejected');
+  });
+
+  it('is listed as missing from a first load that is at its source', () => {
+    expect(statusOf([facts('users'), ...derived({ progress: progress({ fullAgoMs: null }) })])).toMatchObject(
+      {
+        state: 'loading',
+        headline: 'first load: 1 of 2 collections are whole, not yet absence-versions',
+      },
+    );
+  });
+
+  it('is whole when it was only just switched on', () => {
+    const lacking = derived({ progress: null }).slice(1);
+    expect(statusOf([facts('absence-versions'), ...lacking])).toMatchObject({
+      state: 'loading',
+      headline: 'first load: 1 of 3 collections are whole, not yet absences, absence-changes',
+    });
+  });
+
+  it('is waited for where the hub has no absences', () => {
+    const status = statusOf([facts('users'), ...derived({ progress: null })], true, 'vm-1', {
+      notOffered: ['absence-versions'],
+    });
+    expect(status.headline).toBe('all well; the hub does not offer absence-versions');
   });
 });
 

@@ -31,7 +31,7 @@ function record(
   );
 }
 
-const plain = { colors, values: false, showTopic: false };
+const plain = { colors, values: false, showTopic: false, timeZone: 'Europe/Oslo' };
 
 describe('a line of tail', () => {
   it('shows nothing of a row but its key', () => {
@@ -83,6 +83,115 @@ describe('a line of tail', () => {
     const line = recordLine(record({ suffix: 'rejects', key: 'users|u-1', value }), plain);
     expect(line).toContain('fromTime cannot be read');
     expect(line).not.toContain('Oppdikta');
+  });
+});
+
+const BEFORE = {
+  sourcedId: 'v-1',
+  dateLastModified: Date.parse('2026-03-10T07:00:00Z'),
+  fromTime: Date.parse('2026-03-10T07:15:00Z'),
+  toTime: Date.parse('2026-03-10T08:00:00Z'),
+  absenceDurationValue: 45,
+  student: { sourcedId: 's-1', type: 'user', href: 'https://hub.example/s-1' },
+  classesAffected: { sourcedId: 'c-1', type: 'class', href: 'https://hub.example/c-1' },
+  replaces: null,
+  additionalFields: null,
+};
+const AFTER = {
+  ...BEFORE,
+  sourcedId: 'v-2',
+  toTime: Date.parse('2026-03-10T07:40:00Z'),
+  absenceDurationValue: 25,
+  student: { ...BEFORE.student, href: 'https://other.example/s-1' },
+  replaces: { sourcedId: 'v-1', type: 'absence', href: null },
+};
+
+function change(value: Record<string, unknown>, operation = String(value['operation'])) {
+  return record({
+    suffix: 'absence-changes',
+    key: 'v-1',
+    headers: { ce_type: `rollcall.absence.${operation.toLowerCase()}` },
+    value: {
+      absenceId: 'v-1',
+      step: 1,
+      version: BEFORE,
+      previousVersion: null,
+      snapshot: false,
+      cause: 'HUB',
+      mergedInto: null,
+      ...value,
+    },
+  });
+}
+
+describe('a line of absence-changes', () => {
+  it('of an absence that begins hides when it is, or tells it by a clock that nobody has', () => {
+    expect(recordLine(change({ operation: 'CREATED' }), plain)).toBe(
+      '14:02:11  2@118     created    v-1  step 1  2026-03-10 08:15–09:00  class c-1',
+    );
+  });
+
+  it('of a replacement hides what changed, or names what a new version always changes', () => {
+    const replaced = change({ operation: 'REPLACED', step: 2, version: AFTER, previousVersion: BEFORE });
+    expect(recordLine(replaced, plain)).toBe(
+      '14:02:11  2@118     replaced   v-1  step 2  → v-2  2026-03-10 08:15–09:00 → 08:15–08:40  class c-1',
+    );
+  });
+
+  it('of another day, another class or another field hides the difference', () => {
+    const version = {
+      ...BEFORE,
+      sourcedId: 'v-2',
+      fromTime: Date.parse('2026-06-11T07:15:00Z'),
+      toTime: Date.parse('2026-06-12T08:00:00Z'),
+      classesAffected: null,
+      status: 'active',
+      additionalFields: { reason: '"Oppdikta"' },
+    };
+    const line = recordLine(change({ operation: 'REPLACED', version, previousVersion: BEFORE }), plain);
+    expect(line).toContain('2026-03-10 08:15–09:00 → 2026-06-11 09:15 – 2026-06-12 10:00');
+    expect(line).toContain('class c-1 → none');
+    expect(line).toContain('also additionalFields, status');
+    expect(line).not.toContain('Oppdikta');
+  });
+
+  it('passes a record that left the hub, or a merged one, for the hub’s word', () => {
+    const vanished = change({ operation: 'DELETED', step: 3, version: AFTER, cause: 'VANISHED' });
+    expect(recordLine(vanished, plain)).toMatch(/deleted {4}v-1 {2}step 3 {2}version v-2 .* VANISHED$/);
+    const merged = change({ operation: 'DELETED', cause: 'MERGED', mergedInto: 'v-0' });
+    expect(recordLine(merged, plain)).toMatch(/ MERGED {2}into v-0$/);
+    expect(recordLine(change({ operation: 'RESTORED' }), plain)).toMatch(/restored {3}v-1 .* class c-1$/);
+  });
+
+  it('passes a first load for news', () => {
+    const first = recordLine(change({ operation: 'CREATED', snapshot: true }), plain);
+    expect(first).toMatch(/ {2}snapshot$/);
+  });
+
+  it('passes the removal of a key for the deletion of an absence', () => {
+    const removal = record({
+      suffix: 'absence-changes',
+      key: 'v-1',
+      removed: true,
+      headers: { ce_type: 'rollcall.absence.deleted' },
+    });
+    expect(recordLine(removal, { ...plain, values: true })).toBe('14:02:11  2@118     forgotten  v-1');
+  });
+
+  it.each([
+    ['nothing but its id', { sourcedId: 'v-1' }, '?–?'],
+    [
+      'a time that no calendar has',
+      { sourcedId: 'v-1', fromTime: 9e15, toTime: BEFORE.toTime },
+      '? – 2026-03-10 09:00',
+    ],
+    ['no end', { sourcedId: 'v-1', fromTime: BEFORE.fromTime }, '2026-03-10 08:15–?'],
+  ])('breaks on a version of which there is %s', (_name, version, expected) => {
+    expect(recordLine(change({ operation: 'CREATED', version }), plain)).toContain(`step 1  ${expected}`);
+  });
+
+  it('breaks on a value of another shape', () => {
+    expect(recordLine(record({ suffix: 'absence-changes', value: { other: 1 } }), plain)).toMatch(/u-1$/);
   });
 });
 

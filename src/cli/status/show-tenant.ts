@@ -1,0 +1,131 @@
+import type { Output } from '../output.ts';
+import { countOf, formatAge, formatCount, printable } from '../words.ts';
+import type { KnownContradictions, ToldContradiction } from './contradictions.ts';
+import { contradictoryAbsences, type CollectionStatus, type TenantStatus } from './tenant-status.ts';
+
+const PAINT = {
+  'needs-person': { mark: '✗', color: 'red' },
+  'not-mirrored': { mark: '!', color: 'yellow' },
+  loading: { mark: '!', color: 'yellow' },
+  unfinished: { mark: '!', color: 'yellow' },
+  late: { mark: '!', color: 'yellow' },
+  well: { mark: '✓', color: 'green' },
+} as const;
+
+/** A tenant's headline, table and what else there is to know, for people. */
+export function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
+  const { colors } = output;
+  const { mark, color } = PAINT[status.state];
+  output.line(`${colors[color](mark)} ${colors.bold(status.tenant)}  ${colors[color](status.headline)}`);
+  if (status.owner !== null) output.line(`  ${ownerLine(status, nowMs)}`);
+  const remedy = remedyOf(status);
+  if (remedy !== null) output.line(`  ${colors.cyan('→')} ${remedy}`);
+  output.line();
+  if (status.state === 'not-mirrored') return;
+  output.table(
+    [
+      { title: '  collection' },
+      { title: 'rows', align: 'right' },
+      { title: 'last full', align: 'right' },
+      { title: 'up to', align: 'right' },
+      { title: 'pass' },
+      { title: 'seen', align: 'right' },
+      { title: 'published', align: 'right' },
+      { title: 'removed', align: 'right' },
+      { title: 'withheld', align: 'right' },
+      { title: 'rejects', align: 'right' },
+    ],
+    inTableOrder(status.collections).map((each) => row(output, each, nowMs)),
+  );
+  output.line();
+  if (status.contradictions !== null) showContradictions(output, status.contradictions);
+}
+
+/** What follows from another collection stands below it. */
+function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatus[] {
+  const names = new Set(collections.map(({ collection }) => collection));
+  return collections.flatMap((each) => {
+    if (each.derivedFrom !== null && names.has(each.derivedFrom)) return [];
+    return [each, ...collections.filter(({ derivedFrom }) => derivedFrom === each.collection)];
+  });
+}
+
+function remedyOf({ state, collections }: TenantStatus): string | null {
+  if (state === 'unfinished') {
+    return '"rollcall pull" reads again and tells what is wrong; where a process runs, its log does.';
+  }
+  if (state !== 'needs-person') return null;
+  if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
+    return 'The index does not tell which rows: look whether the hub has really lost so many before the next full pass.';
+  }
+  return 'Look whether the hub has really lost these rows; nothing of them is removed until somebody decides.';
+}
+
+function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {
+  const aged = (text: string): string => (each.late === null ? text : colors.yellow(text));
+  return [
+    each.derivedFrom === null ? `  ${each.collection}` : `  ↳ ${each.collection}`,
+    each.rows === null ? '-' : formatCount(each.rows),
+    aged(formatAge(each.lastCompleteFullMs, nowMs)),
+    aged(formatAge(each.watermarkMs, nowMs)),
+    ...passCells(each, colors.yellow),
+    ...(each.derivedFrom === null
+      ? [
+          each.withheld === 0 ? '0' : colors.red(formatCount(each.withheld)),
+          each.rejected === 0 ? '0' : colors.yellow(formatCount(each.rejected)),
+        ]
+      : ['-', '-']),
+  ];
+}
+
+function passCells(
+  { pass, unfinished, derivedFrom }: CollectionStatus,
+  warn: (text: string) => string,
+): string[] {
+  if (pass === null) return ['-', '-', '-', '-'];
+  if (derivedFrom !== null) return ['-', '-', formatCount(pass.published), formatCount(pass.removed)];
+  const name = pass.mode === 'FULL' ? 'full' : 'delta';
+  return [
+    pass.complete ? name : unfinished ? warn(`${name} !`) : `${name} …`,
+    formatCount(pass.seen),
+    formatCount(pass.published),
+    formatCount(pass.removed),
+  ];
+}
+
+function ownerLine({ owner, isOwnerAlive }: TenantStatus, nowMs: number): string {
+  const name = printable(owner?.owner ?? '');
+  const since = formatAge(owner?.ownedSinceMs ?? null, nowMs);
+  if (isOwnerAlive === null) return `last taken over by ${name}, ${since}`;
+  return isOwnerAlive
+    ? `run by ${name}, taken over ${since}`
+    : `not running; last taken over by ${name}, ${since}`;
+}
+
+function showContradictions(output: Output, known: KnownContradictions): void {
+  if (known.absences === 0) return;
+  const { colors } = output;
+  const kinds = Object.entries(known.byKind).map(
+    ([kind, number]) => `${printable(kind)} ${formatCount(number)}`,
+  );
+  output.line(
+    `  ${colors.yellow('!')} ${contradictoryAbsences(known)}, ${countOf(known.versions, 'version')}: ${kinds.join(', ')}`,
+  );
+  const widest = Math.max(...known.first.map(({ kind }) => kind.length));
+  for (const each of known.first)
+    output.line(`      ${printable(each.kind).padEnd(widest)}  ${placeOf(each)}`);
+  const total = Object.values(known.byKind).reduce((sum, number) => sum + number, 0);
+  const untold = total - known.first.length;
+  if (untold > 0) output.line(`      and ${formatCount(untold)} more${known.isAtLeast ? ', or many' : ''}`);
+  output.line(
+    `    The hub's records of them cannot all be true; what fits them best is published. docs/consuming.md explains each kind.`,
+  );
+  output.line();
+}
+
+function placeOf({ absenceId, versionIds, versions }: ToldContradiction): string {
+  const absence = absenceId === null ? 'not published' : `absence ${printable(absenceId)}`;
+  const untold = versions - versionIds.length;
+  const more = untold > 0 ? ` and ${formatCount(untold)} more` : '';
+  return `${absence}: ${versionIds.map(printable).join(', ')}${more}`;
+}

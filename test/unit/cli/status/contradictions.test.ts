@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { MOST_READ, readContradictions } from '../../../../src/cli/status/contradictions.ts';
+import type { IndexEntry } from '../../../../src/state/index-store.ts';
+
+interface Told {
+  readonly kind: string;
+  readonly absenceId: string | null;
+  readonly versionIds: readonly string[];
+}
+
+function indexOf(batches: readonly (readonly IndexEntry[])[], count = batches.flat().length) {
+  let read = 0;
+  return {
+    index: {
+      count: async () => count,
+      async *entries() {
+        for (const batch of batches) {
+          read += 1;
+          yield batch;
+        }
+      },
+    },
+    batchesRead: () => read,
+  };
+}
+
+function entry(...told: readonly Told[]): IndexEntry {
+  return [told[0]?.versionIds[0] ?? '', Buffer.from(JSON.stringify(told))];
+}
+
+const FORK: Told = { kind: 'fork', absenceId: 'a', versionIds: ['a', 'b', 'c'] };
+const PASSING: Told = { kind: 'replaces-only', absenceId: 'a', versionIds: ['a', 'b'] };
+const FOREIGN: Told = { kind: 'other-student', absenceId: null, versionIds: ['x', 'y'] };
+
+describe('contradictions in the index', () => {
+  it('of one absence are counted as several', async () => {
+    const { index } = indexOf([[entry(FORK, PASSING), entry(FOREIGN)]]);
+    expect(await readContradictions(index)).toMatchObject({
+      isAtLeast: false,
+      absences: 2,
+      versions: 5,
+      byKind: { fork: 1, 'replaces-only': 1, 'other-student': 1 },
+    });
+  });
+
+  it('the gravest are hidden behind those that pass', async () => {
+    const passing = Array.from({ length: 20 }, (_each, at): IndexEntry => {
+      const id = `p${at}`;
+      return entry({ kind: 'replaces-only', absenceId: id, versionIds: [id, `${id}-2`] });
+    });
+    const { first, byKind } = await readContradictions(
+      indexOf([passing, [entry(FORK)], [entry(FOREIGN)]]).index,
+    );
+    expect(first.map(({ kind }) => kind).slice(0, 3)).toEqual(['other-student', 'fork', 'replaces-only']);
+    expect(first).toHaveLength(5);
+    expect(Object.keys(byKind)).toEqual(['other-student', 'fork', 'replaces-only']);
+  });
+
+  it('that come twice while the index changes are counted twice', async () => {
+    const { index } = indexOf([[entry(FORK)], [entry(FORK)]], 1);
+    expect(await readContradictions(index)).toMatchObject({ absences: 1, byKind: { fork: 1 } });
+  });
+
+  it('too many fill the memory, or are told as if they were all', async () => {
+    const batch = (number: number) =>
+      Array.from({ length: 1_000 }, (_each, at): IndexEntry => {
+        const id = `${number}-${at}`;
+        return entry({ kind: 'fork', absenceId: id, versionIds: [id, `${id}-2`, `${id}-3`] });
+      });
+    const { index, batchesRead } = indexOf(
+      Array.from({ length: 9 }, (_each, number) => batch(number)),
+      9_000,
+    );
+    expect(await readContradictions(index)).toMatchObject({
+      isAtLeast: true,
+      absences: MOST_READ,
+      byKind: { fork: MOST_READ },
+    });
+    expect(batchesRead()).toBe(MOST_READ / 1_000);
+  });
+
+  it('one of endless many versions fills the screen', async () => {
+    const versionIds = Array.from({ length: 500 }, (_each, at) => `v${at}`);
+    const { first } = await readContradictions(indexOf([[entry({ ...FORK, versionIds })]]).index);
+    expect(first[0]?.versionIds).toHaveLength(8);
+    expect(first[0]?.versions).toBe(500);
+  });
+
+  it('an entry that cannot be read hides the others', async () => {
+    const { index } = indexOf([[['broken', Buffer.from('[')], entry(FORK)]]);
+    expect(await readContradictions(index)).toMatchObject({
+      absences: 2,
+      byKind: { unreadable: 1, fork: 1 },
+    });
+  });
+
+  it('none are looked for by reading the index', async () => {
+    const { index, batchesRead } = indexOf([[entry(FORK)]], 0);
+    expect(await readContradictions(index)).toMatchObject({ absences: 0, first: [] });
+    expect(batchesRead()).toBe(0);
+  });
+});

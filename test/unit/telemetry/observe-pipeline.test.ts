@@ -1,0 +1,135 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
+import { createHealth } from '../../../src/telemetry/health.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+function observed(...events: readonly PipelineEvent[]) {
+  const lines: Line[] = [];
+  const registry = new Registry();
+  const observe = observePipeline({
+    metrics: createMetrics(registry, { process: false }),
+    health: createHealth(),
+    logger: createLogger({
+      level: 'debug',
+      destination: { write: (line: string) => lines.push(JSON.parse(line) as Line) },
+    }),
+    now: () => 0,
+  });
+  for (const event of events) observe('north', event);
+  return { lines, metrics: () => registry.metrics() };
+}
+
+const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
+
+function told(
+  tally: Partial<typeof NOTHING>,
+  toldOpen = 0,
+  contradictions: number | null = null,
+): PipelineEvent {
+  return { type: 'chains-told', tally: { ...NOTHING, ...tally }, toldOpen, contradictions };
+}
+
+function caughtUp(contradictions: number | null): PipelineEvent {
+  return {
+    type: 'caught-up',
+    collection: 'absence-versions',
+    how: 'current',
+    why: '',
+    rows: 10,
+    rejects: 0,
+    progress: null,
+    contradictions,
+  };
+}
+
+function passEnded(
+  collection: 'users' | 'absence-versions',
+  chains: Partial<typeof NOTHING> = {},
+): PipelineEvent {
+  const stats = newPassStats({ passId: 'p1', mode: 'DELTA', startedAtMs: 0 });
+  Object.assign(stats.chains, chains);
+  return {
+    type: 'pass-ended',
+    collection,
+    outcome: 'complete',
+    why: null,
+    stats,
+    durationMs: 5,
+    rows: 10,
+    rejects: 0,
+    progress: null,
+  };
+}
+
+describe('what is told of absences', () => {
+  it('is not counted, or once more at the pass’s end', async () => {
+    const { metrics } = observed(
+      told({ created: 2, deleted: 1, shown: 2 }),
+      told({ created: 1, restored: 1 }),
+      passEnded('absence-versions', { created: 3, deleted: 1, restored: 1, shown: 2 }),
+    );
+    const text = await metrics();
+    const count = (operation: string): string =>
+      `rollcall_absence_changes_total{tenant="north",operation="${operation}"}`;
+    expect(text).toContain(`${count('created')} 3\n`);
+    expect(text).toContain(`${count('deleted')} 1\n`);
+    expect(text).toContain(`${count('restored')} 1\n`);
+    expect(text).toContain(`${count('replaced')} 0\n`);
+  });
+
+  it('fills the log with a line for each transaction', () => {
+    const { lines } = observed(told({ created: 2, shown: 2 }));
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'debug',
+        tenant: 'north',
+        absences: { created: 2, shown: 2 },
+        toldOpen: 0,
+      }),
+    ]);
+  });
+
+  it('for want of the hub’s answer passes for sure', async () => {
+    const { lines, metrics } = observed(told({ created: 4 }, 3));
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+      expect.objectContaining({ tenant: 'north', toldOpen: 3 }),
+    ]);
+    expect(await metrics()).toContain('rollcall_absences_told_open_total{tenant="north"} 3');
+  });
+});
+
+describe('contradictions', () => {
+  it('are forgotten at a start, or by what looks at none', async () => {
+    const { metrics } = observed(caughtUp(3), told({ forgotten: 2 }));
+    expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 3\n');
+  });
+
+  it('that the hub has put right stay', async () => {
+    const { metrics } = observed(caughtUp(3), told({}, 0, 1));
+    expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 1\n');
+  });
+
+  it('are nought of a tenant whose absences are not mirrored', async () => {
+    const { metrics } = observed(caughtUp(null));
+    expect(await metrics()).not.toMatch(/^rollcall_absence.*north/m);
+  });
+});
+
+describe('the line of a pass', () => {
+  it('of absence versions does not say what followed from them', () => {
+    const [line] = observed(passEnded('absence-versions', { replaced: 2, shown: 2 })).lines;
+    expect(line).toMatchObject({ level: 'info', absences: { replaced: 2, shown: 2 }, rowsSeen: 0 });
+  });
+
+  it('of anything else is full of noughts about absences', () => {
+    const [line = {}] = observed(passEnded('users')).lines;
+    expect(line['level']).toBe('debug');
+    expect(Object.keys(line).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
+  });
+});
