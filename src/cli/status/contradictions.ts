@@ -30,6 +30,7 @@ const MOST_VERSIONS_TOLD = 8;
 
 /** The gravest first: the last one passes, where the hub writes one record after the other. */
 const GRAVITY = {
+  crowded: 0,
   'other-student': 1,
   loop: 2,
   fork: 3,

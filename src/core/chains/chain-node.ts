@@ -1,4 +1,5 @@
 import { clusterOf, rowsById, type ChainInput, type Cluster } from './cluster.ts';
+import { crowdsIn } from './crowd.ts';
 import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './knowledge.ts';
 
 /** A version, or an id that versions refer to, amid a resolution. */
@@ -29,8 +30,14 @@ export interface ChainGraph {
   /** Ids in the index that were referred to and are no longer. */
   readonly unlinked: ReadonlyMap<string, VersionEntry>;
   readonly components: readonly (readonly ChainNode[])[];
-  /** Links that are not followed, because they lead to the record itself or to another student's. */
-  readonly refused: readonly { kind: 'self-reference' | 'other-student'; from: ChainNode; to: string }[];
+  /** Ids that too many versions refer to. */
+  readonly crowds: ReadonlyMap<string, VersionEntry | null>;
+  /** Links that are not followed, because they lead to the record itself, to another student's, or where too many lead. */
+  readonly refused: readonly {
+    kind: 'self-reference' | 'other-student' | 'crowded';
+    from: ChainNode;
+    to: string;
+  }[];
 }
 
 /** By id and student. */
@@ -44,16 +51,22 @@ export function graphOf(input: ChainInput): ChainGraph {
   if (unknown !== undefined) throw new Error('resolve() needs all that missing() asks for to be looked up');
   const known = knownNodes({ input, rows, cluster });
   const ghosts: GhostMap = new Map();
-  const refused = link({ input, known, ghosts });
+  const crowds = new Map(
+    [...crowdsIn(known.values(), input.knowledge)].map((id) => [
+      id,
+      input.knowledge.versions.get(id) ?? null,
+    ]),
+  );
+  const refused = link({ input, known, ghosts, crowds });
   retireTold({ input, cluster, ghosts });
   const nodes = [...known.values()];
   for (const same of ghosts.values()) for (const ghost of same.values()) nodes.push(ghost);
   const unlinked = new Map<string, VersionEntry>();
   for (const id of cluster.versions) {
     const entry = input.knowledge.versions.get(id) ?? null;
-    if (entry !== null && !known.has(id) && !ghosts.has(id)) unlinked.set(id, entry);
+    if (entry !== null && !known.has(id) && !ghosts.has(id) && !crowds.has(id)) unlinked.set(id, entry);
   }
-  return { cluster, known, ghosts, unlinked, components: componentsOf(nodes), refused };
+  return { cluster, known, ghosts, unlinked, components: componentsOf(nodes), crowds, refused };
 }
 
 function knownNodes(parts: {
@@ -113,6 +126,7 @@ function link(parts: {
   input: ChainInput;
   known: ReadonlyMap<string, ChainNode>;
   ghosts: GhostMap;
+  crowds: ReadonlyMap<string, unknown>;
 }): ChainGraph['refused'] {
   const { known, ghosts } = parts;
   const gone = new Set(parts.input.gone);
@@ -130,6 +144,10 @@ function link(parts: {
   const other = (from: ChainNode, id: string): ChainNode | null => {
     if (id === from.id) {
       refused.push({ kind: 'self-reference', from, to: id });
+      return null;
+    }
+    if (parts.crowds.has(id)) {
+      refused.push({ kind: 'crowded', from, to: id });
       return null;
     }
     const to = known.get(id) ?? ghostOf(id, from.student);

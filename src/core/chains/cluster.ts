@@ -1,3 +1,4 @@
+import { isKnownCrowd } from './crowd.ts';
 import type { ChainKnowledge, ChainRow } from './knowledge.ts';
 
 /** What a resolution starts from. */
@@ -62,7 +63,7 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
     if (entry === undefined || entry === null) continue;
     addVersion(entry.replaces);
     addVersion(entry.replacedBy);
-    for (const other of entry.linkedFrom) addVersion(other);
+    if (!isKnownCrowd(entry)) for (const other of entry.linkedFrom) addVersion(other);
     if (entry.absenceId !== null) addAbsence(entry.absenceId);
   }
   return { versions, absences, unknownVersions, unknownAbsences };

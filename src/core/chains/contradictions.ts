@@ -7,6 +7,8 @@ export type ContradictionKind =
   | 'self-reference'
   /** Refers to a record of another student. */
   | 'other-student'
+  /** Refers to an id that very many records refer to: none of a record, and not followed. */
+  | 'crowded'
   /** Several records follow the same one. */
   | 'fork'
   /** Several records come before the same one. */
@@ -43,7 +45,7 @@ export function contradictionsIn(parts: {
   const add = (kind: ContradictionKind, ids: readonly string[]): void => {
     found.push({ kind, versionIds: [...new Set(ids)].sort() });
   };
-  for (const { kind, from, to } of parts.refused) add(kind, [from.id, to]);
+  for (const { kind, from, to } of parts.refused) add(kind, kind === 'crowded' ? [from.id] : [from.id, to]);
   if (parts.nodes.length === 1) return found;
   for (const node of parts.nodes) {
     if (node.later.length > 1) add('fork', [node.id, ...node.later.map(({ id }) => id)]);

@@ -1,3 +1,4 @@
+import { isKnownCrowd } from './crowd.ts';
 import { studentFingerprint, type AbsenceEntry, type ChainRow, type VersionEntry } from './knowledge.ts';
 
 /** One event of `absence-changes` as it stands in the topic. */
@@ -80,7 +81,7 @@ export class EntryReplay {
       const target = this.#entries.get(to) ?? null;
       if (target === null) this.#set(to, { ...UNKNOWN, linkedFrom: [row.id] });
       else if (target.replaces !== row.id && target.replacedBy !== row.id) {
-        if (!target.linkedFrom.includes(row.id)) {
+        if (!isKnownCrowd(target) && !target.linkedFrom.includes(row.id)) {
           this.#set(to, { ...target, linkedFrom: [...target.linkedFrom, row.id].sort() });
         }
       }

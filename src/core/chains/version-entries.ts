@@ -1,4 +1,5 @@
 import type { ChainGraph, ChainNode } from './chain-node.ts';
+import { CROWD, isKnownCrowd } from './crowd.ts';
 import type { VersionEntry } from './knowledge.ts';
 
 /** What the index must be told of the versions of a resolution; null for an id that nothing refers to any more. */
@@ -13,6 +14,10 @@ export function changedVersions(
 ): Map<string, VersionEntry | null> {
   const changes = new Map<string, VersionEntry | null>();
   const linkedFrom = backLinks(graph);
+  const linksOf = (id: string, before: VersionEntry | null): string[] => {
+    const links = linkedFrom.get(id) ?? [];
+    return graph.crowds.has(id) ? crowdLinks(before, links) : links.sort();
+  };
   const note = (id: string, before: VersionEntry | null, after: VersionEntry | null): void => {
     if (!isSame(before, after)) changes.set(id, after);
   };
@@ -24,7 +29,7 @@ export function changedVersions(
       state: node.state,
       replaces: node.replaces,
       replacedBy: node.replacedBy,
-      linkedFrom: linkedFrom.get(node.id)?.sort() ?? [],
+      linkedFrom: linksOf(node.id, node.before),
       isDeleted: node.isDeleted,
       student: node.student,
       absenceId: name ?? node.before?.absenceId ?? null,
@@ -33,23 +38,37 @@ export function changedVersions(
   }
   for (const [id, ghosts] of graph.ghosts) {
     const [ghost] = ghosts.values();
-    if (ghost !== undefined) note(id, ghost.before, ghostEntry(ghost, linkedFrom.get(id) ?? []));
+    if (ghost !== undefined)
+      note(id, ghost.before, { ...ghostOf(ghost), linkedFrom: linksOf(id, ghost.before) });
+  }
+  for (const [id, before] of graph.crowds) {
+    if (!graph.known.has(id)) note(id, before, { ...NO_VERSION, linkedFrom: linksOf(id, before) });
   }
   for (const id of graph.unlinked.keys()) changes.set(id, null);
   return changes;
 }
 
-function ghostEntry(ghost: ChainNode, linkedFrom: string[]): VersionEntry {
-  return {
-    state: ghost.state,
-    replaces: null,
-    replacedBy: null,
-    linkedFrom: linkedFrom.sort(),
-    isDeleted: ghost.isDeleted,
-    student: 0,
-    absenceId: ghost.before?.absenceId ?? null,
-    isSettled: true,
-  };
+/** Nobody needs to be asked for it. */
+const NO_VERSION: VersionEntry = {
+  state: 'gone',
+  replaces: null,
+  replacedBy: null,
+  linkedFrom: [],
+  isDeleted: false,
+  student: 0,
+  absenceId: null,
+  isSettled: true,
+};
+
+function ghostOf({ state, isDeleted, before }: ChainNode): VersionEntry {
+  return { ...NO_VERSION, state, isDeleted, absenceId: before?.absenceId ?? null };
+}
+
+/** So many as show that they are too many. */
+function crowdLinks(before: VersionEntry | null, links: readonly string[]): string[] {
+  const known = before?.linkedFrom ?? [];
+  if (isKnownCrowd(before)) return [...known];
+  return [...new Set([...known, ...links])].slice(0, CROWD).sort();
 }
 
 /** For each id the versions that name it and that it does not name. */

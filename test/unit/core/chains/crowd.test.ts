@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { CROWD } from '../../../../src/core/chains/crowd.ts';
+import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { ChainShell } from './support/chain-shell.ts';
+import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
+
+function versions(from: number, count: number): ChainRow[] {
+  return Array.from({ length: count }, (_, at) => ({
+    id: `v${String(from + at).padStart(6, '0')}`,
+    replaces: '0',
+    replacedBy: null,
+    isDeleted: false,
+    studentId: 's',
+  }));
+}
+
+describe('an id that very many versions refer to', () => {
+  it('makes one absence of them all', () => {
+    const shell = new ChainShell(resolve);
+    shell.deliver({ rows: versions(0, CROWD + 50), mode: 'final' });
+    expect(shell.steps.filter(({ operation }) => operation === 'CREATED')).toHaveLength(CROWD + 50);
+    expect(shell.currents.size).toBe(CROWD + 50);
+  });
+
+  it('costs the more the more versions there are', () => {
+    const shell = new ChainShell(resolve);
+    shell.deliver({ rows: versions(0, 2 * CROWD), mode: 'final' });
+    const { versions: changes } = shell.deliver({ rows: versions(2 * CROWD, 1), mode: 'final' });
+    expect(changes.size).toBe(1);
+    expect(shell.version('0')?.linkedFrom).toHaveLength(CROWD);
+    expect(shell.steps.at(-1)).toMatchObject({ operation: 'CREATED', absenceId: `v000${2 * CROWD}` });
+  });
+
+  it('is told of', () => {
+    const shell = new ChainShell(resolve);
+    const { contradictions } = shell.deliver({ rows: versions(0, CROWD + 1), mode: 'final' });
+    expect(contradictions).toHaveLength(CROWD + 1);
+    expect(contradictions[0]).toMatchObject({ kind: 'crowded', versionIds: ['v000000'] });
+  });
+
+  it('tells versions anew that came before the crowd', () => {
+    const shell = new ChainShell(resolve);
+    shell.deliver({ rows: versions(0, 1), mode: 'final' });
+    shell.deliver({ rows: versions(1, 2 * CROWD), mode: 'final' });
+    const first = shell.steps.filter(({ versionId }) => versionId === 'v000000');
+    expect(first.map(({ operation }) => operation)).toEqual(['CREATED']);
+    expect(shell.currents.get(first[0]?.absenceId ?? '')).toBe('v000000');
+  });
+});
