@@ -28,10 +28,10 @@ export function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]):
   return met;
 }
 
-/** A row that any pass meets is present for all of them; so is an unreadable one (design, "Deletions"). */
+/** `pass`: the one that met them on its way; null where they were asked for. A row that any pass meets is present for all of them; so is an unreadable one (design, "Deletions"). */
 export function markSeen(
   passes: Iterable<ActivePass>,
-  pass: ActivePass,
+  pass: ActivePass | null,
   readings: readonly KeyedReading[],
 ): void {
   for (const active of passes) {

@@ -94,7 +94,7 @@ export async function catchUp(
       why: plan.kind === 'rebuild' ? plan.why : '',
       after: isResumed ? position.offsets : {},
       replay,
-      chains: chainReplay(parts, { progress, derived, replay, isResumed }),
+      chains: chainReplay(parts, { derived, replay, isResumed }),
     });
   }
   const readUpTo = await replayLog(parts, behind, signal);
@@ -108,7 +108,8 @@ export async function catchUp(
         : allOffsets([progress, ...derived.values()]);
     const position = positionOf(parts, progress, offsets);
     await replay.finish(position);
-    starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
+    const start = await writerStart(parts, collection, { progress, derived, position });
+    starts.set(collection, { ...start, lastSequence: chains?.lastFirstSequence });
     await report(parts, { collection, how, why }, starts);
   }
   return starts;
@@ -132,13 +133,12 @@ function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: O
 
 function chainReplay(
   parts: CatchUpParts,
-  options: { progress: Progress | null; derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
+  options: { derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
 ): ChainReplay | null {
-  const { progress, derived, replay, isResumed } = options;
+  const { derived, replay, isResumed } = options;
   if (parts.chains === undefined || derived.size === 0) return null;
   const wasWhole = (derived.get('absence-changes')?.lastCompleteFull ?? null) !== null;
-  const hasVersions = (progress?.lastCompleteFull ?? null) !== null;
-  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole, hasVersions });
+  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole });
 }
 
 /**

@@ -1,13 +1,11 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import { allOffsets, type LastCompleteFull, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
-import type { ChainBook } from './chains/chain-book.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
-import type { ChainOutcome, ChainTask, FetchedVersions } from './chains/chain-task.ts';
+import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, nextProgress } from './next-progress.ts';
 import type { PassStats } from './pass-stats.ts';
@@ -18,9 +16,8 @@ const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
 const MAX_UNSEEN_KEYS = 100_000;
-/** Versions that a chain refers to and that the page did not bring: more of them wait for the pass's end. */
-const ASK_AT_ONCE_AT_MOST = 50;
-const ASK_AT_END_AT_MOST = 1_000;
+/** Well below what the index takes in one step. */
+const MAX_PENDING_CHANGES = 50_000;
 const NO_ROWS = { absences: 0, 'absence-changes': 0 };
 /** When the list of what was published lately is swept. */
 const SWEEP_AT_KEYS = 20_000;
@@ -33,20 +30,6 @@ export interface WriterParts extends RenderParts {
   readonly chains?: ChainParts | undefined;
 }
 
-export interface ChainParts {
-  readonly book: ChainBook;
-  /** Asks the hub for single rows; null when it cannot be had at present. */
-  readonly fetch: (
-    ids: readonly string[],
-    stamp: () => number,
-  ) => Promise<{
-    pages: readonly { readonly readings: readonly KeyedReading[]; readonly stamp: number }[];
-    gone: readonly string[];
-  } | null>;
-  /** Called after the commit. */
-  readonly told: (outcome: ChainOutcome) => void;
-}
-
 /** Where the log and the index stand when the writer begins. */
 export interface WriterStart {
   readonly progress: Progress | null;
@@ -54,6 +37,8 @@ export interface WriterStart {
   readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
+  /** Numbers of transactions that the log tells of, though its progress was lost; those to come are greater. */
+  readonly lastSequence?: number | undefined;
   /** Last data offsets so far; the progress has them too, unless it was lost. */
   readonly offsets: Offsets;
   readonly knownRows: number;
@@ -88,19 +73,23 @@ export class CollectionWriter {
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
+  readonly #lastSequence: number;
   #progress: Progress | null;
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
   #indexed: string;
   #known: Record<Change['area'], number>;
   #pending: PendingTransaction;
+  readonly #chains: ChainTeller | null;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
     this.#progress = start.progress;
     this.#derived = start.derived ?? new Map();
     this.#offsetsAtStart = start.offsets;
+    this.#lastSequence = start.lastSequence ?? 0;
     this.#indexed = start.indexed;
     this.#pending = this.#newPending();
+    this.#chains = parts.chains === undefined ? null : new ChainTeller(parts.chains, this.#ledger());
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
   }
 
@@ -127,7 +116,8 @@ export class CollectionWriter {
   }
 
   get isFull(): boolean {
-    return this.#pending.size >= MAX_PENDING_RECORDS || this.#pending.bytes >= MAX_PENDING_BYTES;
+    const { size, bytes, changes } = this.#pending;
+    return size >= MAX_PENDING_RECORDS || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES;
   }
 
   /** To be taken when a page's request is sent; comes back with the page. */
@@ -217,8 +207,7 @@ export class CollectionWriter {
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
   flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
-      const { chains } = this.#parts;
-      if (chains !== undefined) await this.#tellChains(chains, pass, completion);
+      await this.#chains?.tell(pass, endOf(completion));
       if (this.#pending.isEmpty && completion === null) return;
       await this.#commit(pass, completion);
     });
@@ -234,6 +223,7 @@ export class CollectionWriter {
       collection: this.#parts.collection,
       before: this.#progress,
       offsetsAtStart: this.#offsetsAtStart,
+      lastSequence: this.#lastSequence,
       transactionId,
       stats: pass.stats,
       completion,
@@ -275,112 +265,32 @@ export class CollectionWriter {
     });
   }
 
-  /**
-   * Adds to what waits all that follows from the changed versions in it; at a pass's end also what was left open, which
-   * may take transactions of its own.
-   */
-  async #tellChains(
-    chains: ChainParts,
-    pass: ActivePass,
-    completion: PassCompletion | 'incomplete' | null,
-  ): Promise<void> {
-    if (completion === null) {
-      if (!this.#pending.isEmpty) await this.#settle(chains, pass, { mode: 'page', revisit: [] });
-      return;
-    }
-    const isProven = completion !== 'incomplete' && completion.isProven === true;
-    let isSettled = false;
-    for await (const revisit of chains.book.toRevisit()) {
-      if (isSettled) await this.#commit(pass, null);
-      await this.#settle(chains, pass, { mode: 'final', revisit, isProven });
-      isSettled = true;
-    }
-    if (!isSettled && !this.#pending.isEmpty) {
-      await this.#settle(chains, pass, { mode: 'final', revisit: [], isProven });
-    }
-    // An index that was lost meanwhile had nothing open, either.
-    await this.#lookUpNow('open', []);
-    if (completion === 'incomplete' || completion.lastCompleteFull === null) return;
-    const isSnapshot = this.#derived.get('absence-changes')?.lastCompleteFull == null;
-    if (isSnapshot) {
-      const told = this.#pending.keysOf('absences');
-      for await (const outcome of chains.book.hideOrphans(() => this.#pending.next, told)) {
-        this.#addOutcome(pass, outcome);
-        if (this.isFull) await this.#commit(pass, null);
-      }
-    }
-    await this.#forget(chains, pass);
-  }
-
-  /** What is too old; but nothing that is about to be committed anyway. */
-  async #forget(chains: ChainParts, pass: ActivePass): Promise<void> {
-    const ended = this.#pending.keysOf('ended');
-    for await (const outcome of chains.book.forgetEnded(() => this.#pending.next, ended)) {
-      this.#addOutcome(pass, outcome);
-      if (this.isFull) await this.#commit(pass, null);
-    }
-    const absent = this.#pending.keysOf('absent');
-    for await (const changes of chains.book.outlivedAbsents(absent)) this.#pending.changes.push(...changes);
-  }
-
-  async #settle(
-    chains: ChainParts,
-    pass: ActivePass,
-    how: Pick<ChainTask, 'mode' | 'revisit'> & { isProven?: boolean },
-  ): Promise<void> {
-    const { lastCompleteFull } = this.#derived.get('absence-changes') ?? { lastCompleteFull: null };
-    const isFirstLoad = lastCompleteFull === null && pass.seen !== null;
-    const outcome = await chains.book.settle({
-      ...how,
-      ...this.#pending.takeVersions(),
-      ...this.#pending.next,
-      sequence: (this.#progress?.sequence ?? 0) + 1,
-      snapshot: lastCompleteFull === null,
-      // A topic of versions that was lost is filled again; what was told of them was not.
-      forgottenBeforeMs:
-        lastCompleteFull !== null && this.#progress?.lastCompleteFull == null
-          ? chains.book.forgottenBeforeMs
-          : null,
-      askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : isFirstLoad ? 0 : ASK_AT_ONCE_AT_MOST,
-      isGone: how.isProven === true ? (id) => !hasMet(pass, 'rows', id) : null,
+  /** What telling of chains needs of this writer. */
+  #ledger(): ChainLedger {
+    return {
+      pending: () => this.#pending,
+      isFull: () => this.isFull,
+      commit: (pass) => this.#commit(pass, null),
       lookUp: this.#lookUpNow,
       hashesOf: async (ids) => {
         const known = await this.#lookUp('rows', ids);
         return new Map(ids.map((id) => [id, this.#knownHash('rows', id, known)]));
       },
-      fetch: (ids) => this.#fetch(chains, pass, ids),
-    });
-    this.#addOutcome(pass, outcome);
+      // The walk may yet come to them, with newer content.
+      decide: (pass, page) => this.#decide(pass, { ...page, isAskedFor: true }, new Set()),
+      stamp: this.stamp,
+      sequence: () => (this.#progress?.sequence ?? this.#lastSequence) + 1,
+      progress: () => this.#progress,
+      told: () => this.#derived.get('absence-changes') ?? null,
+      isFullPassUnderWay: () => [...this.#passes].some(({ seen }) => seen !== null),
+    };
   }
 
   readonly #lookUpNow: LookUp = (area, keys) => this.#parts.index.lookup(area, keys, this.#indexed);
 
-  #addOutcome({ stats }: ActivePass, outcome: ChainOutcome): void {
-    this.#pending.add(outcome);
-    for (const [kind, count] of Object.entries(outcome.tally)) {
-      stats.chains[kind as keyof ChainOutcome['tally']] += count;
-    }
-  }
-
-  /** Rows asked for one by one are decided like those of a page. */
-  async #fetch(chains: ChainParts, pass: ActivePass, ids: readonly string[]): Promise<FetchedVersions> {
-    const found = await chains.fetch(ids, this.stamp);
-    if (found === null) return { versions: [], gone: [], isFailed: true };
-    for (const page of found.pages) await this.#decide(pass, page, new Set());
-    const readings = found.pages.flatMap((page) => page.readings.map(({ reading }) => reading));
-    this.#pending.takeVersions();
-    return {
-      versions: readings.flatMap((reading) =>
-        reading.kind === 'row' ? [reading.value as AbsenceVersionValue] : [],
-      ),
-      gone: found.gone,
-      isFailed: false,
-    };
-  }
-
   async #decide(
     pass: ActivePass,
-    page: { readings: readonly KeyedReading[]; stamp: number },
+    page: { readings: readonly KeyedReading[]; stamp: number; isAskedFor?: boolean },
     metBefore: ReadonlySet<string>,
   ): Promise<PageTally> {
     const rows = await this.#lookUp('rows', rowKeys(page.readings));
@@ -392,7 +302,7 @@ export class CollectionWriter {
           page.readings.map(({ rejectKey }) => rejectKey),
         )
       : null;
-    markSeen(this.#passes, pass, page.readings);
+    markSeen(this.#passes, page.isAskedFor === true ? null : pass, page.readings);
     // A row that stands twice in a page is not older than itself.
     const before = this.#stamp;
     const isOvertakenBy = (publishedAt: number): boolean => publishedAt > page.stamp && publishedAt <= before;
@@ -403,7 +313,7 @@ export class CollectionWriter {
       metBefore: (key) => metBefore.has(key),
       note: (change) => this.#note(change),
     });
-    if (this.#tellsAgain(pass)) {
+    if (this.#chains?.tellsAgain(pass) === true) {
       for (const { key, reading } of page.readings) {
         const isAsKnown =
           reading.kind === 'row' && key !== null && this.#knownHash('rows', key, rows)?.equals(reading.hash);
@@ -414,15 +324,6 @@ export class CollectionWriter {
     addTally(pass.stats, tally);
     this.#sweepPublished();
     return tally;
-  }
-
-  /**
-   * Versions that are there while what follows from them was lost, or never told: a full pass brings their records,
-   * which else would have to be read back out of the log.
-   */
-  #tellsAgain(pass: ActivePass): boolean {
-    if (this.#parts.chains === undefined || pass.seen === null) return false;
-    return this.#derived.get('absence-changes')?.lastCompleteFull == null;
   }
 
   /** One after another; and none any more once log or index has failed. */
@@ -462,6 +363,12 @@ export class CollectionWriter {
     const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
     for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
   }
+}
+
+function endOf(completion: PassCompletion | 'incomplete' | null): PassEnd | null {
+  if (completion === null) return null;
+  if (completion === 'incomplete') return { isWhole: false, isProven: false };
+  return { isWhole: completion.lastCompleteFull !== null, isProven: completion.isProven === true };
 }
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {

@@ -19,6 +19,8 @@ export function nextProgress(options: {
   collection: CollectionName;
   before: Progress | null;
   offsetsAtStart: Offsets;
+  /** Where there is no progress. */
+  lastSequence: number;
   transactionId: string;
   stats: PassStats;
   completion: Completion | 'incomplete' | null;
@@ -28,7 +30,7 @@ export function nextProgress(options: {
   const offsets = before?.offsets ?? offsetsWithout(options.offsetsAtStart, CHAIN_COLLECTIONS);
   return {
     collection: options.collection,
-    sequence: (before?.sequence ?? 0) + 1,
+    sequence: (before?.sequence ?? options.lastSequence) + 1,
     transactionId: options.transactionId,
     passId: stats.passId,
     mode: stats.mode,

@@ -11,10 +11,11 @@ import type { TenantLog, Transaction } from '../publisher/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
 import { ChainBook } from './chains/chain-book.ts';
+import type { ChainParts } from './chains/chain-teller.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import { readBack } from './chains/read-back.ts';
 import { CollectionRunner } from './collection-runner.ts';
-import { CollectionWriter, type ChainParts, type WriterStart } from './collection-writer.ts';
+import { CollectionWriter, type WriterStart } from './collection-writer.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
 import { Mutex } from './mutex.ts';
@@ -91,13 +92,12 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         throw error;
       }
     });
-  const read: TenantLog['read'] = (reading) => oneAtATime.run(() => parts.log.read(reading));
   const runners = new Map<CollectionName, CollectionRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
-    runners.set(collection.name, createRunner({ parts, collection, start, commit, read, signal, writers }));
+    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
   }
   return { runners };
 }
@@ -113,7 +113,6 @@ function createRunner(options: {
   collection: TenantCollection;
   start: WriterStart;
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
-  read: TenantLog['read'];
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
 }): CollectionRunner {
@@ -174,7 +173,7 @@ function createRunner(options: {
 }
 
 function chainParts(
-  options: { parts: TenantParts; collection: TenantCollection; read: TenantLog['read']; signal: AbortSignal },
+  options: { parts: TenantParts; collection: TenantCollection; signal: AbortSignal },
   source: Source,
 ): ChainParts | undefined {
   const { parts, collection, signal } = options;
@@ -186,7 +185,7 @@ function chainParts(
     index: parts.state.collection('absence-versions'),
     encodeVersion: (value) => collection.reader.encode(value),
     readBack: readBack({
-      log: { read: options.read },
+      log: parts.log,
       decode: async (framed) => (await chains.decode(framed)) as AbsenceVersionValue,
       signal,
     }),

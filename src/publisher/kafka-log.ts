@@ -63,6 +63,7 @@ class KafkaLog implements TenantLog {
   #adminConnected = false;
   #producer: Producer | null = null;
   #ownedBefore = false;
+  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(options: KafkaLogOptions) {
     this.#options = options;
@@ -169,7 +170,21 @@ class KafkaLog implements TenantLog {
     return { newest, owner, transactionIds };
   }
 
-  async commit(transaction: Transaction): Promise<Committed> {
+  commit(transaction: Transaction): Promise<Committed> {
+    return this.#inTurn(() => this.#commit(transaction));
+  }
+
+  /** The producer does one thing at a time; a reading that begins by marking ends must not fall into a commit. */
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(task);
+    this.#lastTurn = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    return turn;
+  }
+
+  async #commit(transaction: Transaction): Promise<Committed> {
     const producer = this.#producer;
     if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
     const { derived: follows = [] } = transaction;
@@ -246,7 +261,7 @@ class KafkaLog implements TenantLog {
     signal: AbortSignal;
   }): Promise<void> {
     if (options.from.length === 0) return;
-    const sealed = await this.#sealEnds(options.from.map(({ topic }) => topic));
+    const sealed = await this.#inTurn(() => this.#sealEnds(options.from.map(({ topic }) => topic)));
     const stretches: Stretch[] = [];
     const suffixes = new Map<string, TopicSuffix>();
     for (const { topic: suffix, after } of options.from) {

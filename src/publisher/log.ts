@@ -66,7 +66,7 @@ export interface TopicRange {
 export interface TenantLog {
   /** Fences any older owner, settles what it left open, and reads where the log stands. */
   own(signal: AbortSignal): Promise<Ownership>;
-  /** All or nothing. One at a time. */
+  /** All or nothing, one after another. */
   commit(transaction: Transaction): Promise<Committed>;
   /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;

@@ -151,7 +151,8 @@ function link(parts: {
       return null;
     }
     const to = known.get(id) ?? ghostOf(id, from.student);
-    if (to.student === from.student) return to;
+    // One that names nobody is nobody else's.
+    if (to.student === from.student || to.student === 0 || from.student === 0) return to;
     refused.push({ kind: 'other-student', from, to: id });
     return null;
   };

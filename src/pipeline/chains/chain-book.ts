@@ -1,3 +1,4 @@
+import { RollcallError } from '../../errors.ts';
 import { decodeAbsent } from '../../core/chains/absent-entry.ts';
 import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
@@ -19,7 +20,7 @@ import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
 
 export interface ChainBookParts extends RenderChainsParts {
   /** Of `absence-versions`. */
-  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count'>;
+  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   readonly readBack: ReadBack;
   /** How long after a deletion the absence's key is nulled, ms. */
@@ -27,7 +28,7 @@ export interface ChainBookParts extends RenderChainsParts {
 }
 
 /** So many chains left open are looked at again in one transaction. */
-const REVISIT_AT_ONCE = 10_000;
+const REVISIT_AT_ONCE = 5_000;
 const FORGET_AT_ONCE = 5_000;
 /** A hub that serves lists, but fails to find single rows for so long, will not find them. */
 const UNANSWERED_ENDS_AT_MOST = 5;
@@ -54,19 +55,30 @@ export class ChainBook {
   }
 
   async settle(task: Omit<ChainTask, 'tellsUnanswered'>): Promise<ChainOutcome> {
-    const tellsUnanswered = this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
-    const resolved = await resolveTask(
-      { ...task, tellsUnanswered },
-      {
-        kept: (versionId) => this.#open.get(versionId),
-        readBack: this.#parts.readBack,
-      },
-    );
+    const tellsUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
+    const resolved = await this.#resolve({ ...task, tellsUnanswered });
     if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
     this.#keepOpen(resolved);
     const outcome = renderChains(this.#parts, task, resolved);
     const { changes, count } = await this.#contradictions(task, resolved);
     return { ...outcome, changes: [...outcome.changes, ...changes], contradictions: count };
+  }
+
+  async #resolve(task: ChainTask): Promise<Resolved> {
+    try {
+      return await resolveTask(task, {
+        kept: (versionId) => this.#open.get(versionId),
+        readBack: this.#parts.readBack,
+      });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      // An entry that cannot be read was written by another version, or damaged.
+      await this.#parts.index.rebuild();
+      throw new RollcallError('INDEX_DIVERGED', 'the index of chains holds what cannot be read', {
+        remedy: 'It is made again from the topics.',
+        cause: error,
+      });
+    }
   }
 
   /** Versions whose chains were left open, in batches. */

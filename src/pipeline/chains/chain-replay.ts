@@ -22,8 +22,6 @@ export interface ChainReplayParts {
   readonly isResumed: boolean;
   /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
   readonly wasWhole: boolean;
-  /** Whether `absence-versions` holds all that was ever published. Else a version that is not in it may be at the hub. */
-  readonly hasVersions: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -38,9 +36,15 @@ const UNKNOWN_CONTENT = Buffer.alloc(16);
  */
 export class ChainReplay {
   readonly #parts: ChainReplayParts;
+  #lastFirstSequence = 0;
 
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
+  }
+
+  /** The latest first publication that was met: no transaction to come may have a lesser number. */
+  get lastFirstSequence(): number {
+    return this.#lastFirstSequence;
   }
 
   /** Records of one partition of `absence-versions`, in order. */
@@ -90,6 +94,7 @@ export class ChainReplay {
         since: firstSequence ?? 0,
       };
       steps.push(step);
+      this.#lastFirstSequence = Math.max(this.#lastFirstSequence, step.since);
       last.set(key, { step, atMs: change.detectedAt });
     }
     const replay = new EntryReplay(await this.#entriesOf(steps.flatMap(({ row }) => idsIn(row))));
@@ -126,20 +131,21 @@ export class ChainReplay {
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
     if (this.#parts.isResumed) return;
-    if (!this.#parts.hasVersions) {
-      for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
-    }
+    for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
     for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
   }
 
   /**
-   * What was told last of an absence is taken to be at the hub, with a content that nobody knows: a full pass finds it,
-   * or misses it like any row (invariant 3).
+   * A version that an absence was last told to be, and that the log does not hold, is taken to be at the hub, with a
+   * content that nobody knows: the log may have lost it. A full pass finds it, or misses it like any row (invariant 3).
    */
   async #presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
-    const told = entries.map(([id, value]) => decodeToldAbsence(id, value).entry?.toldVersionId ?? null);
+    const told = entries.map(([id, value]) => {
+      const { entry } = decodeToldAbsence(id, value);
+      return entry === null || entry.isToldDeleted ? null : entry.toldVersionId;
+    });
     const versionIds = [...new Set(told)].filter((id) => id !== null);
     const versions = await this.#entriesOf(versionIds);
     const changes: IndexChange[] = [];
@@ -172,9 +178,12 @@ export class ChainReplay {
       reported: [],
     });
     const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
-    // What the log has not told yet, whatever the reason.
+    // What the log has not told yet of the absences that it tells of, whatever the reason.
     const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
-    for (const { versionId } of steps) changes.push({ area: 'open', key: versionId, value: EMPTY });
+    for (const { absenceId, versionId } of steps) {
+      if ((known.absences.get(absenceId) ?? null) === null) continue;
+      changes.push({ area: 'open', key: versionId, value: EMPTY });
+    }
     for (const id of untold) {
       const entry = known.versions.get(id) ?? null;
       if (entry === null) continue;

@@ -1,6 +1,6 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 
-const MAX_BYTES = 32_000_000;
+const MAX_BYTES = 64_000_000;
 
 /**
  * Records of versions whose chain is still open, so that a first load need not read them back out of the log. Bounded:

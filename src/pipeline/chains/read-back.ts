@@ -25,7 +25,8 @@ export function readBack(options: {
         for (const { topic, key, value } of records) {
           const isVersion = topic === 'absence-versions';
           if (value === null || !(isVersion ? versionIds : absenceIds).has(key)) continue;
-          (isVersion ? newest : shown).set(key, value);
+          // A copy: the value is a view of all that was fetched with it.
+          (isVersion ? newest : shown).set(key, Buffer.from(value));
         }
         return Promise.resolve();
       },

@@ -35,9 +35,12 @@ interface Draft {
   readonly gone: Set<string>;
   /** Asked for in vain. */
   readonly mute: Set<string>;
-  /** The hub could not be asked: nothing is told of their chains. */
+  /** Too many to be asked for at once: nothing is told of their chains before the next pass. */
+  readonly postponed: Set<string>;
+  /** The hub could not be asked: nothing is told of their chains, either. */
   readonly unanswered: Set<string>;
   readonly known: KnownChains;
+  readonly forgotten: Set<string>;
   asked: number;
 }
 
@@ -55,6 +58,8 @@ export async function resolveTask(
     gone: new Set(),
     mute: new Set(),
     unanswered: new Set(),
+    postponed: new Set(),
+    forgotten: new Set(),
     known: new KnownChains(task.lookUp),
     asked: 0,
   };
@@ -63,15 +68,14 @@ export async function resolveTask(
   const hold = new Set<string>();
   for (;;) {
     const { mode, sequence } = task;
-    const forgotten = forgottenIn(task, draft);
-    for (const id of draft.unanswered) hold.add(id);
+    for (const id of [...draft.unanswered, ...draft.postponed]) hold.add(id);
     const resolution = resolve({
       ...inputOf(task, draft),
       knowledge: draft.known,
       mode,
       sequence,
       hold,
-      forgotten,
+      forgotten: draft.forgotten,
     });
     if (await askForRevived({ task, draft, resolution, hold })) continue;
     const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
@@ -80,6 +84,8 @@ export async function resolveTask(
     const mayHold = holders.some((id) => !hold.has(id));
     if (isNews) {
       await learn(task, draft);
+    } else if (forget({ task, draft, resolution })) {
+      // Decided anew, without them.
     } else if (!mayHold) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
       const { known, records, rows, unanswered } = draft;
@@ -105,13 +111,19 @@ function inputOf(task: ChainTask, draft: Draft) {
   };
 }
 
-function forgottenIn({ forgottenBeforeMs }: ChainTask, { records }: Draft): ReadonlySet<string> {
-  const forgotten = new Set<string>();
-  if (forgottenBeforeMs === null) return forgotten;
-  for (const [id, { deletedTime }] of records) {
-    if (typeof deletedTime === 'number' && deletedTime < forgottenBeforeMs) forgotten.add(id);
+/** Whether tails are among those told for the first time that were deleted so long ago that they must have been forgotten. */
+function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }): boolean {
+  const { task, draft, resolution } = parts;
+  const { forgottenBeforeMs } = task;
+  if (forgottenBeforeMs === null) return false;
+  const before = draft.forgotten.size;
+  for (const { absenceId, operation, versionId } of resolution.steps) {
+    const deletedMs = draft.records.get(versionId)?.deletedTime;
+    const isFirst = (draft.known.absences.get(absenceId) ?? null) === null;
+    if (operation !== 'DELETED' || !isFirst || typeof deletedMs !== 'number') continue;
+    if (deletedMs < forgottenBeforeMs) draft.forgotten.add(versionId);
   }
-  return forgotten;
+  return draft.forgotten.size > before;
 }
 
 /** Looks up, and asks the hub, until nothing more can be learnt. */
@@ -132,6 +144,7 @@ const NOTHING_ASKED: FetchedVersions = { versions: [], gone: [], isFailed: false
 
 async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
+  if (!task.tellsUnanswered) for (const id of ids.slice(asked.length)) draft.postponed.add(id);
   draft.asked += asked.length;
   const found = asked.length === 0 ? NOTHING_ASKED : await task.fetch(asked);
   if (found.isFailed && !task.tellsUnanswered) for (const id of asked) draft.unanswered.add(id);
