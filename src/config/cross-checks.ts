@@ -18,6 +18,7 @@ export function crossCheck(value: unknown): Finding[] {
   return [
     ...repeatedIds(tenants),
     ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
+    ...tenants.flatMap(scheduleFindings),
     ...credentialFindings(root),
   ];
 }
@@ -53,6 +54,28 @@ function settingsFindings(
     }
     return findings;
   });
+}
+
+/** Whom to ask for is told by another collection. */
+function scheduleFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
+  const needed = students === 'absent' ? 'absence-versions' : students === 'all' ? 'students' : null;
+  const isMissing = needed !== null && !isMirrored(tenant['collections'], needed);
+  if (!isMissing || !isMirrored(tenant['collections'], 'schedules')) return [];
+  const path = ['tenants', index, 'schedules', 'students'];
+  return [
+    {
+      path,
+      message: `${students === 'all' ? 'all' : 'absent'} needs the collection ${needed}, which is not mirrored: enable it, name the ids, or disable the collection schedules`,
+    },
+  ];
+}
+
+/** As the configuration is resolved; what has another shape is told elsewhere. */
+function isMirrored(collections: unknown, name: string): boolean {
+  if (Array.isArray(collections)) return collections.includes(name);
+  const { enabled } = mapOf(mapOf(collections)[name]) as { enabled?: unknown };
+  return enabled !== false && enabled !== 'false';
 }
 
 function isProtected(collection: string, field: unknown): boolean {

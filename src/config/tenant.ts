@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
 import { COLLECTIONS_TO_COME } from './collections-to-come.ts';
+import { schedules } from './schedules.ts';
 import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
 
 const collectionName = z.enum([...COLLECTIONS, ...COLLECTIONS_TO_COME]);
@@ -105,19 +106,7 @@ export const tenant = z
       .max(10_000)
       .prefault([])
       .describe('Ids of the afterschools whose users are mirrored.'),
-    schedules: z
-      .strictObject({
-        students: z
-          .union([z.enum(['absent', 'all']), z.array(text())], {
-            error: 'must be absent, all or a list of ids',
-          })
-          .prefault('absent')
-          .describe('Whose schedules: absent, all, or ids.'),
-        daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('Days before today.'),
-        daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
-      })
-      .prefault({})
-      .describe('Which schedules are mirrored (not yet).'),
+    schedules,
     absences: z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })

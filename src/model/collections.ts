@@ -28,7 +28,7 @@ export const ROW_COLLECTIONS = [
 ] as const;
 
 /** Collections whose records Rollcall puts together from several rows. */
-export const COMPOSED_COLLECTIONS = ['class-students'] as const;
+export const COMPOSED_COLLECTIONS = ['class-students', 'schedules'] as const;
 
 export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS] as const;
 
@@ -81,6 +81,8 @@ const DESCRIPTIONS: readonly Collection[] = [
     keyset: false,
     byDefault: false,
   }),
+  // Of the Core API: asked for by student and days, in bodies of several shapes (spec 4.4).
+  collection('schedules', '/api/core/schedules', 'schedules', { keyset: false }),
 ];
 
 const BY_NAME = new Map(DESCRIPTIONS.map((description) => [description.name, description]));

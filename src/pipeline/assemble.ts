@@ -11,8 +11,10 @@ import {
 } from '../config.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
+import { createDayReader } from '../core/schedules/read-days.ts';
 import { createValueCodec } from '../core/value-codec.ts';
 import { createHub } from '../hub/create-hub.ts';
+import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topics.ts';
@@ -34,6 +36,7 @@ import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { RejectValue } from './pending-transaction.ts';
+import { NOBODY_ABSENT } from './absent-students.ts';
 import type { PipelineEvent } from './events.ts';
 import { sleep, type TenantCollection, type TenantParts } from './tenant.ts';
 
@@ -147,7 +150,10 @@ function openStore(config: Config): StateStore {
   });
 }
 
-function connectHub({ hub }: TenantConfig, emit: (event: PipelineEvent) => void): Hub & AsyncDisposable {
+function connectHub(
+  { hub }: TenantConfig,
+  emit: (event: PipelineEvent) => void,
+): Hub & CoreApi & AsyncDisposable {
   return createHub({
     baseUrl: hub.baseUrl,
     tokenUrl: hub.tokenUrl,
@@ -167,7 +173,7 @@ function connectHub({ hub }: TenantConfig, emit: (event: PipelineEvent) => void)
 interface TenantInputs {
   readonly config: Config;
   readonly tenantConfig: TenantConfig;
-  readonly hub: Hub;
+  readonly hub: Hub & CoreApi;
   readonly kafka: Kafka;
   readonly registry: Registry;
   readonly store: StateStore;
@@ -216,6 +222,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     state: inputs.store.tenant(tenantId),
     collections,
     afterschoolIds: tenantConfig.afterschools,
+    schedules: scheduleSettings(inputs),
     encodeReject: (value) => rejectValues.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
@@ -248,6 +255,21 @@ function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCol
     deltaEveryMs: settings.deltaEveryMs,
     fullPull: settings.fullPull,
   };
+}
+
+function scheduleSettings({ config, tenantConfig, hub }: TenantInputs): TenantParts['schedules'] {
+  const settings = collectionSettings(tenantConfig, 'schedules');
+  if (!settings.enabled) return undefined;
+  const { fields, ...rest } = tenantConfig.schedules;
+  const reader = createDayReader({
+    fields,
+    timeZone: settings.fullPull.timeZone,
+    drop: settings.drop,
+    pseudonymise: settings.pseudonymise,
+    pseudonymiseKey: config.pseudonymise?.key.reveal(),
+    ignore: settings.ignore,
+  });
+  return { ...rest, api: hub, absent: NOBODY_ABSENT, reader };
 }
 
 function schemaOf(schemas: SchemaFiles, suffix: TopicSuffix) {

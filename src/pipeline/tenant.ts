@@ -15,6 +15,8 @@ import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
 import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
+import type { PassRunner } from './pass-runner.ts';
+import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
 
 export interface TenantCollection {
@@ -32,6 +34,8 @@ export interface TenantParts {
   readonly state: TenantState;
   readonly collections: readonly TenantCollection[];
   readonly afterschoolIds: readonly string[];
+  /** Left out where they are not mirrored. */
+  readonly schedules?: ScheduleSettings | undefined;
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly guard: GuardLimits;
   readonly deltaOverlapMs: number;
@@ -46,7 +50,7 @@ export interface TenantParts {
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
-  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
+  readonly runners: ReadonlyMap<CollectionName, PassRunner>;
 }
 
 /** Takes a tenant over: topics, schemas, fence, catch-up (design, "Kafka is the truth"). */
@@ -74,7 +78,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         throw error;
       }
     });
-  const runners = new Map<CollectionName, CollectionRunner>();
+  const runners = new Map<CollectionName, PassRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
@@ -97,7 +101,7 @@ function createRunner(options: {
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
-}): CollectionRunner {
+}): PassRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
   const writer = new CollectionWriter(
@@ -114,6 +118,9 @@ function createRunner(options: {
     options.start,
   );
   options.writers.set(name, writer);
+  if (name === 'schedules') {
+    return createScheduleRunner({ parts, collection, writer, writers: options.writers });
+  }
   const source = sourceOf(parts, collection);
   const pass: PassParts = {
     writer,
