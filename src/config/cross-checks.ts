@@ -1,11 +1,8 @@
 import type { KeyPath } from './problem.ts';
+import { listOf, mapOf, type Finding } from './loose-shape.ts';
+import { scheduleFindings } from './schedule-checks.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
 import { isCollectionName } from '../model/collections.ts';
-
-interface Finding {
-  readonly path: KeyPath;
-  readonly message: string;
-}
 
 /**
  * What is wrong between keys. Works on the file as read, so that it is told together with everything
@@ -18,7 +15,7 @@ export function crossCheck(value: unknown): Finding[] {
   return [
     ...repeatedIds(tenants),
     ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
-    ...tenants.flatMap(scheduleFindings),
+    ...tenants.flatMap(scheduleFindings).map(({ path, message }) => ({ path: ['tenants', ...path], message })),
     ...credentialFindings(root),
   ];
 }
@@ -56,28 +53,6 @@ function settingsFindings(
   });
 }
 
-/** Whom to ask for is told by another collection. */
-function scheduleFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
-  const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
-  const needed = students === 'absent' ? 'absence-versions' : students === 'all' ? 'students' : null;
-  const isMissing = needed !== null && !isMirrored(tenant['collections'], needed);
-  if (!isMissing || !isMirrored(tenant['collections'], 'schedules')) return [];
-  const path = ['tenants', index, 'schedules', 'students'];
-  return [
-    {
-      path,
-      message: `${students === 'all' ? 'all' : 'absent'} needs the collection ${needed}, which is not mirrored: enable it, name the ids, or disable the collection schedules`,
-    },
-  ];
-}
-
-/** As the configuration is resolved; what has another shape is told elsewhere. */
-function isMirrored(collections: unknown, name: string): boolean {
-  if (Array.isArray(collections)) return collections.includes(name);
-  const { enabled } = mapOf(mapOf(collections)[name]) as { enabled?: unknown };
-  return enabled !== false && enabled !== 'false';
-}
-
 function isProtected(collection: string, field: unknown): boolean {
   if (field === 'sourcedId') return true;
   if (!isCollectionName(collection) || typeof field !== 'string') return false;
@@ -102,14 +77,4 @@ function missingPartner(
   if (hasFirst === hasSecond) return [];
   const [absent, present] = hasFirst ? [second, first] : [first, second];
   return [{ path: [...options.path, absent], message: `is missing; ${present} alone is of no use` }];
-}
-
-function mapOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

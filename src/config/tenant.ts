@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
 import { COLLECTIONS_TO_COME } from './collections-to-come.ts';
+import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
 import { schedules } from './schedules.ts';
 import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
 
@@ -23,7 +24,7 @@ const collectionSettingsSchema = z
   .strictObject({
     enabled: flag()
       .optional()
-      .describe('Whether the collection is mirrored. Only `class-students` is off by default.'),
+      .describe('Whether the collection is mirrored. `class-students` is off by default, and `schedules` where the collection that tells whose they are is off.'),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Instead of the tenant's deltaEvery."),
@@ -125,11 +126,12 @@ export const tenant = z
       deltaEveryMs: deltaEvery,
       fullPull: rest.fullPull,
       afterschools: rest.afterschools,
+      scheduled: rest.schedules.students,
     }),
   }));
 
 export interface CollectionSettings {
-  /** False also where there is nothing to read: `afterschool-users` without `afterschools`. */
+  /** False also where there is nothing to read: `afterschool-users` without `afterschools`, `schedules` of nobody known. */
   readonly enabled: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: { readonly at: string; readonly timeZone: string };
@@ -146,7 +148,10 @@ type CollectionsAsWritten =
 
 function resolveCollections(
   written: CollectionsAsWritten,
-  tenant: { deltaEveryMs: number; fullPull: z.output<typeof fullPull>; afterschools: readonly string[] },
+  tenant: { deltaEveryMs: number; fullPull: z.output<typeof fullPull>;
+    afterschools: readonly string[];
+    scheduled: WhichStudents;
+  },
 ): Readonly<Record<CollectionName, CollectionSettings>> {
   const entries = COLLECTIONS.map((name): [CollectionName, CollectionSettings] => {
     const own = written === 'all' || isList(written) ? undefined : written[name];
@@ -163,7 +168,11 @@ function resolveCollections(
     };
     return [name, settings];
   });
-  return Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
+  const resolved = Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
+  const telling = collectionTelling(tenant.scheduled);
+  const isKnownWhose = telling === null || resolved[telling].enabled;
+  if (isKnownWhose) return resolved;
+  return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
 }
 
 function isList(written: CollectionsAsWritten): written is readonly string[] {

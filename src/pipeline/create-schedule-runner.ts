@@ -1,12 +1,13 @@
 import { localDate } from '../core/full-pull-time.ts';
 import type { DayReader } from '../core/schedules/read-days.ts';
+import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
 import type { TenantCollection, TenantParts } from './tenant.ts';
-import { wantedStudents, type WhichStudents } from './wanted-students.ts';
+import { wantedStudents } from './wanted-students.ts';
 
 export interface ScheduleSettings {
   readonly api: CoreApi;
@@ -29,7 +30,7 @@ export function createScheduleRunner(options: {
   if (settings === undefined) throw new Error('there are no settings of schedules');
   const { fullPull, deltaEveryMs, name } = collection;
   const { students: which, api, absent, reader, daysBack, daysAhead } = settings;
-  const parent = parentOf(which);
+  const parent = collectionTelling(which);
   return new ScheduleRunner({
     api,
     reader,
@@ -61,10 +62,4 @@ export function createScheduleRunner(options: {
     sleep: parts.sleep,
     emit: parts.emit,
   });
-}
-
-/** The collection that tells whose schedules are wanted. */
-function parentOf(which: WhichStudents): CollectionName | null {
-  if (which === 'absent') return 'absence-versions';
-  return which === 'all' ? 'students' : null;
 }

@@ -1,8 +1,6 @@
+import type { WhichStudents } from '../core/schedules/which-students.ts';
 import type { DayWindow } from '../core/schedules/window.ts';
 import type { AbsentStudents } from './absent-students.ts';
-
-/** Whose schedules are mirrored: those absent, all, or these. */
-export type WhichStudents = 'absent' | 'all' | readonly string[];
 
 export interface WantedParts {
   readonly which: WhichStudents;

@@ -93,6 +93,8 @@ describe.each(SUFFIXES)('%s', (suffix) => {
       'sourcedId',
       'collection',
       'classId',
+      'student',
+      'date',
       'passId',
       'startedAt',
       'rows',
