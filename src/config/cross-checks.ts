@@ -15,7 +15,9 @@ export function crossCheck(value: unknown): Finding[] {
   return [
     ...repeatedIds(tenants),
     ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
-    ...tenants.flatMap(scheduleFindings).map(({ path, message }) => ({ path: ['tenants', ...path], message })),
+    ...tenants
+      .flatMap(scheduleFindings)
+      .map(({ path, message }) => ({ path: ['tenants', ...path], message })),
     ...credentialFindings(root),
   ];
 }

@@ -24,7 +24,9 @@ const collectionSettingsSchema = z
   .strictObject({
     enabled: flag()
       .optional()
-      .describe('Whether the collection is mirrored. `class-students` is off by default, and `schedules` where the collection that tells whose they are is off.'),
+      .describe(
+        'Whether the collection is mirrored. `class-students` is off by default, and `schedules` where the collection that tells whose they are is off.',
+      ),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Instead of the tenant's deltaEvery."),
@@ -148,7 +150,9 @@ type CollectionsAsWritten =
 
 function resolveCollections(
   written: CollectionsAsWritten,
-  tenant: { deltaEveryMs: number; fullPull: z.output<typeof fullPull>;
+  tenant: {
+    deltaEveryMs: number;
+    fullPull: z.output<typeof fullPull>;
     afterschools: readonly string[];
     scheduled: WhichStudents;
   },

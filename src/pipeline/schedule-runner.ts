@@ -1,70 +1,42 @@
+import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import { AskQueue } from '../core/schedules/ask-queue.ts';
 import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
 import { isInWindow, windowAround, type DayWindow } from '../core/schedules/window.ts';
-import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import { RollcallError } from '../errors.ts';
-import type { CollectionName } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
-import type { ActivePass } from './active-pass.ts';
-import type { Emit } from './events.ts';
 import type { PassResult } from './pass.ts';
 import type { PassRunner } from './pass-runner.ts';
-import { newPassStats, type PassStats } from './pass-stats.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
-import { ScheduleLosses, type ScheduleLossParts } from './schedule-losses.ts';
+import { SCHEDULES, SchedulePasses, type Round, type SchedulePassParts } from './schedule-passes.ts';
 import { ScheduleTrouble } from './schedule-trouble.ts';
 
-const COLLECTION = 'schedules' as const satisfies CollectionName;
 /** A student said to have lost lessons is asked for a second time after so long. */
 const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
-/** While answers keep coming, transactions are no more frequent than this. */
-const FLUSH_EVERY_MS = 1_000;
 const READY_POLL_MS = 500;
 /** What is due is looked at again at least so often: the clock may be set. */
 const LONGEST_REST_MS = 30_000;
-const LONGEST_PAUSE_MS = 300_000;
+const GONE_PAUSE_MS = 300_000;
 
-export interface ScheduleRunnerParts extends AnswerParts {
-  readonly losses: ScheduleLossParts;
+export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
   readonly absent: AbsentStudents;
   /** The students wanted now, in the order in which they are to be asked. */
   readonly wanted: (window: DayWindow) => Promise<Set<string>>;
-  /** Whose changed absences are none of ours: asked only once they are wanted. */
+  /** Whose absences change is not wanted for that alone. */
   readonly onlyWanted: boolean;
-  /** Whether the list of students comes from other collections, and whether these have been read whole. */
+  /** Whether the list of students comes from another collection, and whether that has been read whole. */
   readonly hasParents: boolean;
   readonly isReady: () => boolean;
   readonly size: { readonly daysBack: number; readonly daysAhead: number };
   readonly fullPull: FullPullTime;
-  readonly deltaEveryMs: number;
-  readonly now: () => number;
   /** 0 to 1 */
   readonly random: () => number;
-  readonly randomId: () => string;
   /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly emit: Emit;
 }
 
-interface Round {
-  readonly pass: ActivePass;
-  readonly startedAtMs: number;
-  /** As fast as may be, and told as one full pass. */
-  readonly isHurried: boolean;
-  /** All have been asked; those with doubtful answers are asked once more. */
-  isLast: boolean;
-  removedInBatches: number;
-  /** Whoever waits for its end. */
-  readonly demands: PromiseWithResolvers<PassResult>[];
-}
-
-/** A delta: students asked again, or one after the other over the day. */
-interface Batch {
-  readonly pass: ActivePass;
-  readonly startedAtMs: number;
-}
+type Waiting = PromiseWithResolvers<PassResult>;
 
 /**
  * Keeps `schedules`: asks for each wanted student once a round, which takes a day, and at once when an absence of the
@@ -72,33 +44,29 @@ interface Batch {
  * and students not wanted any more, are removed at the beginning of a round, without asking anybody.
  */
 export class ScheduleRunner implements PassRunner {
-  readonly collection = COLLECTION;
+  readonly collection = SCHEDULES;
   readonly #parts: ScheduleRunnerParts;
+  readonly #passes: SchedulePasses;
   readonly #queue = new AskQueue();
   readonly #trouble: ScheduleTrouble;
   readonly #asking = new Set<Promise<void>>();
-  readonly #demands: { readonly mode: PassMode; readonly done: PromiseWithResolvers<PassResult> }[] = [];
-  #losses: ScheduleLosses | null = null;
-  #wanted: Set<string> = new Set();
-  #round: Round | null = null;
-  #batch: Batch | null = null;
+  readonly #demands: { readonly mode: PassMode; readonly done: Waiting }[] = [];
+  /** Whoever waits for the end of the round. */
+  readonly #waiting: Waiting[] = [];
+  #wanted: Set<string> | null = null;
   #lastDueMs: number | null = null;
-  #flushedAtMs = 0;
-  #answersToTell = 0;
-  #toldAtMs = 0;
-  #skewMs = 0;
-  /** What several deltas came to, for whoever asked for one. */
-  #sum: PassStats | null = null;
   #notOffered = false;
+  /** What concerns the whole tenant. */
   #failure: { readonly error: unknown } | null = null;
   /** Why the hub counts as away, for whoever does not stay. */
-  #away: unknown = null;
+  #away: RollcallError | null = null;
   #ended: { readonly error: unknown } | null = null;
   #isWoken = false;
   #wakeUp: () => void = () => undefined;
 
   constructor(parts: ScheduleRunnerParts) {
     this.#parts = parts;
+    this.#passes = new SchedulePasses(parts);
     this.#trouble = new ScheduleTrouble(parts.random);
   }
 
@@ -122,15 +90,15 @@ export class ScheduleRunner implements PassRunner {
     const stop = this.#parts.absent.onChange((students) => this.#noteChanges(students));
     try {
       while (!signal.aborted) {
-        if (!this.#parts.isReady()) {
+        if (this.#parts.isReady()) {
+          await this.#meetDemands();
+          const plan = this.#plan();
+          if (plan !== null) await this.#beginRound(plan);
+          await this.#turn(signal);
+        } else {
           for (const { done } of this.#demands.splice(0)) done.resolve(this.#notReady());
           await this.#rest(READY_POLL_MS, signal);
-          continue;
         }
-        if (this.#round === null && this.#lastDueMs === null)
-          this.#wanted = await this.#parts.wanted(this.#window());
-        await this.#begin(this.#plan());
-        await this.#turn(signal);
       }
       this.#end(signal.reason);
     } catch (error) {
@@ -143,32 +111,35 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async once(mode: PassMode, { signal }: { readonly signal: AbortSignal }): Promise<PassResult> {
-    if (!this.#parts.isReady()) return this.#notReady();
+    const { isReady, writer } = this.#parts;
+    if (!isReady()) return this.#notReady();
+    this.#away = null;
+    if (mode === 'DELTA' && writer.progress?.lastCompleteFull != null) {
+      this.#passes.beginSum();
+      await this.#turnsUntil(() => !this.#queue.hasChanged && this.#queue.inFlight === 0, signal);
+      return this.#passes.endSum();
+    }
     const done = Promise.withResolvers<PassResult>();
     done.promise.catch(() => undefined);
-    const isFull = mode === 'FULL' || this.#parts.writer.progress?.lastCompleteFull == null;
-    if (isFull) this.#demands.push({ mode: 'FULL', done });
-    const isOver = (): boolean =>
-      isFull ? this.#round === null : !this.#queue.hasChanged && this.#queue.inFlight === 0;
-    this.#away = null;
-    this.#sum = isFull ? null : this.#newPass('DELTA').stats;
-    if (isFull) await this.#begin(null);
+    this.#waiting.push(done);
+    await this.#beginRound(this.#planNow());
+    await this.#turnsUntil(() => this.#passes.round === null, signal);
+    return done.promise;
+  }
+
+  /** Throws what the hub failed with once it counts as away. */
+  async #turnsUntil(isOver: () => boolean, signal: AbortSignal): Promise<void> {
     while (!isOver()) {
       signal.throwIfAborted();
       await this.#turn(signal);
-      if (this.#away !== null) {
-        await this.#flush({ isForced: false });
-        this.#dropRound();
-        throw asError(this.#away);
-      }
+      if (this.#away === null) continue;
+      await this.#passes.flush({ isForced: false });
+      this.#passes.dropRound();
+      throw this.#away;
     }
-    if (isFull) return done.promise;
-    await this.#flush({ isForced: true });
-    const stats = this.#sum ?? this.#newPass('DELTA').stats;
-    return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
   }
 
-  /** The round that is to begin; null while the one at hand goes on. */
+  /** The round that is to begin; null while the one at hand goes on, or none is due. */
   #plan(): RoundPlan | null {
     const { fullPull, now, writer } = this.#parts;
     return roundDue({
@@ -179,21 +150,101 @@ export class ScheduleRunner implements PassRunner {
     });
   }
 
+  #planNow(): RoundPlan {
+    const { fullPull, now } = this.#parts;
+    return { dueMs: lastFullPullDue(fullPull, now()), endMs: now() };
+  }
+
+  async #meetDemands(): Promise<void> {
+    const demands = this.#demands.splice(0);
+    const isKnown = this.#parts.writer.progress?.lastCompleteFull != null;
+    const full = demands.filter(({ mode }) => mode === 'FULL' || !isKnown);
+    if (full.length > 0) {
+      this.#waiting.push(...full.map(({ done }) => done));
+      await this.#beginRound(this.#planNow());
+    }
+    const deltas = demands.filter(({ mode }) => mode === 'DELTA' && isKnown);
+    if (deltas.length === 0) return;
+    // Changes are asked for at once anyway: what has come until now is what a delta has to tell.
+    this.#passes.beginSum();
+    const result = await this.#passes.endSum();
+    for (const { done } of deltas) done.resolve(result);
+  }
+
+  async #beginRound(plan: RoundPlan): Promise<void> {
+    const { now, onlyWanted } = this.#parts;
+    const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
+    await this.#passes.flush({ isForced: false });
+    this.#lastDueMs = plan.dueMs;
+    const window = this.#window();
+    const changedBefore = this.#queue.takeChanged();
+    const wanted = await this.#parts.wanted(window);
+    // Who changed while the list was made may be missing from it.
+    const changedMeanwhile = this.#queue.takeChanged();
+    if (!onlyWanted) for (const student of changedMeanwhile) wanted.add(student);
+    this.#wanted = wanted;
+    await this.#passes.flush({ isForced: false });
+    this.#passes.beginRound({ isHurried: plan.endMs <= now() });
+    await this.#sweep(wanted, window);
+    this.#trouble.reset();
+    this.#queue.pauseUntil(0);
+    // Whom the last round did not reach comes first: one that never ends would else always miss the same.
+    const first = left.filter((student) => wanted.has(student));
+    this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
+    for (const student of [...changedBefore, ...changedMeanwhile]) {
+      if (wanted.has(student)) this.#queue.change(student);
+    }
+  }
+
+  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
+  async #sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
+    const { writer } = this.#parts;
+    const losses = await this.#passes.losses();
+    const isOver = (key: string): boolean => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || !wanted.has(parts[0])) return true;
+      return parts[1] !== '*' && !isInWindow(parts[1], window);
+    };
+    for (const area of ['rows', 'rejects'] as const) {
+      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
+      for (let left = known; left > 0;) {
+        const { keys, count } = await writer.find(area, isOver);
+        losses.forget(keys);
+        await writer.remove(this.#passes.passNow(), area, keys);
+        await this.#passes.flush({ isForced: false });
+        left = count - keys.length;
+      }
+    }
+  }
+
   /** One step: asks whom it may, publishes what came, ends the round, or waits. */
   async #turn(signal: AbortSignal): Promise<void> {
     const askAtMs = this.#startAsking(signal);
     if (this.#failure !== null) throw this.#failure.error;
-    const round = this.#round;
+    const { round } = this.#passes;
     if (round !== null && this.#queue.unanswered === 0 && this.#queue.inFlight === 0) {
       await this.#endRound(round);
       return;
     }
-    if (this.#isFlushDue()) {
-      await this.#flush({ isForced: false });
-      return;
+    const flushInMs = this.#passes.dueInMs(this.#asking.size);
+    if (flushInMs <= 0) await this.#passes.flush({ isForced: false });
+    else await this.#rest(Math.min(askAtMs - this.#parts.now(), flushInMs, LONGEST_REST_MS), signal);
+  }
+
+  async #endRound(round: Round): Promise<void> {
+    await this.#passes.flush({ isForced: false });
+    if (!round.isLast) {
+      round.isLast = true;
+      const losses = await this.#passes.losses();
+      const doubtful = [...losses.studentsToAskAgain()].filter(
+        (student) => this.#wanted?.has(student) === true,
+      );
+      const atMs = this.#parts.now();
+      for (const student of doubtful) this.#queue.askAgain(student, { atMs, isOwed: true });
+      if (doubtful.length > 0) return;
     }
-    const restMs = Math.min(askAtMs - this.#parts.now(), this.#mayFlushInMs(), LONGEST_REST_MS);
-    await this.#rest(restMs, signal);
+    const result = await this.#passes.completeRound(round);
+    for (const done of this.#waiting.splice(0)) done.resolve(result);
   }
 
   /** Asks for as many as may be under way; returns when the next may be asked. */
@@ -212,268 +263,82 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async #ask(student: string, signal: AbortSignal): Promise<void> {
-    const { now } = this.#parts;
-    const round = this.#round;
+    const { now, emit } = this.#parts;
+    const { round } = this.#passes;
     const window = this.#window();
     try {
       const answer = await askForStudent(this.#parts, { student, window, signal });
-      if (answer.hubTimeMs !== null) this.#skewMs = answer.hubTimeMs - now();
+      if (answer.hubTimeMs !== null) this.#passes.noteHubTime(answer.hubTimeMs);
       const wantsSecond = await acceptAnswer(this.#parts, answer, {
         student,
         window,
-        losses: await this.#openLosses(),
-        isLast: round !== null && round === this.#round && round.isLast,
-        isWanted: () => this.#wanted.has(student),
-        pass: () => this.#passNow(),
-        onTally: (pass, tally) =>
-          this.#parts.emit({ type: 'pass-page', collection: COLLECTION, stats: pass.stats, tally }),
+        losses: await this.#passes.losses(),
+        isLast: round !== null && round === this.#passes.round && round.isLast,
+        isWanted: () => this.#wanted?.has(student) !== false,
+        pass: () => this.#passes.passNow(),
+        onTally: ({ stats }, tally) => emit({ type: 'pass-page', collection: SCHEDULES, stats, tally }),
       });
+      this.#passes.noteAnswer();
       this.#trouble.answered(student);
       this.#queue.answered(student);
       this.#notOffered = false;
       this.#away = null;
-      this.#answersToTell += 1;
       if (wantsSecond === true) {
         this.#queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
       }
     } catch (error) {
-      if (signal.aborted || concernsTenant(error)) {
+      if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
+        await this.#noteTrouble(student, error);
+      } else {
         this.#failure ??= { error };
         this.#queue.failed(student, now());
-      } else {
-        await this.#noteTrouble(student, error as RollcallError);
       }
     }
   }
 
   async #noteTrouble(student: string, error: RollcallError): Promise<void> {
-    const { now, reader, writer, emit, fullPull } = this.#parts;
-    const verdict = this.#trouble.failed(student, error, this.#wanted.size);
-    const mode: PassMode = this.#round?.isHurried === true ? 'FULL' : 'DELTA';
-    const startedAtMs = this.#round?.startedAtMs ?? now();
-    const failed = { collection: COLLECTION, error, mode, durationMs: now() - startedAtMs };
-    switch (verdict.kind) {
-      case 'give-up': {
-        // Like a row that cannot be read: what is known of the student stays.
-        const pass = this.#passNow();
-        const reading = reader.rejectStudent(student, verdict.reason);
-        await writer.accept(pass, { readings: [reading], stamp: writer.stamp() });
-        this.#queue.answered(student);
-        return;
-      }
-      case 'not-offered': {
-        this.#queue.failed(student, now());
-        const isUnknown = writer.knownRows === 0 && writer.progress?.lastCompleteFull == null;
-        const untilMs = isUnknown
-          ? nextDue(fullPull, lastFullPullDue(fullPull, now()))
-          : now() + LONGEST_PAUSE_MS;
-        this.#queue.pauseUntil(untilMs);
-        if (isUnknown) emit({ type: 'not-offered', ...failed, isNews: !this.#notOffered });
-        else emit({ type: 'pass-failed', ...failed, retryInMs: LONGEST_PAUSE_MS });
-        this.#notOffered = isUnknown;
-        this.#giveUp(error);
-        return;
-      }
-      case 'again':
-        this.#queue.failed(student, now() + verdict.retryMs);
-        if (verdict.pauseMs === null) return;
-        this.#queue.pauseUntil(now() + verdict.pauseMs);
-        emit({ type: 'pass-failed', ...failed, retryInMs: verdict.pauseMs });
-        if (this.#trouble.isAway) this.#giveUp(error);
+    const { now, reader, writer, fullPull } = this.#parts;
+    const verdict = this.#trouble.failed(student, error, this.#wanted?.size ?? 1);
+    if (verdict.kind === 'give-up') {
+      // Like a row that cannot be read: what is known of the student stays.
+      const reading = reader.rejectStudent(student, verdict.reason);
+      await writer.accept(this.#passes.passNow(), { readings: [reading], stamp: writer.stamp() });
+      this.#passes.noteAnswer();
+      this.#queue.answered(student);
+      return;
     }
-  }
-
-  /** Begins what was demanded or is due. */
-  async #begin(plan: RoundPlan | null): Promise<void> {
-    const { now, fullPull, writer } = this.#parts;
-    const demands = this.#demands.splice(0);
-    const isKnown = writer.progress?.lastCompleteFull != null;
-    const full = demands.filter(({ mode }) => mode === 'FULL' || !isKnown).map(({ done }) => done);
-    const dueMs = lastFullPullDue(fullPull, now());
-    if (full.length > 0) await this.#beginRound({ dueMs, endMs: now() }, full);
-    else if (plan !== null) await this.#beginRound(plan, []);
-    const deltas = demands.filter(({ mode }) => mode === 'DELTA' && isKnown);
-    if (deltas.length === 0) return;
-    // Changes are asked for at once anyway: what came until now is what a delta has to tell.
-    const { stats } = this.#openBatch().pass;
-    await this.#flush({ isForced: true });
-    const { rowsWithheld: withheld } = stats;
-    for (const { done } of deltas)
-      done.resolve({ kind: 'complete', stats, withheld, wantsSecondPass: false });
-  }
-
-  async #beginRound(plan: RoundPlan, demands: PromiseWithResolvers<PassResult>[]): Promise<void> {
-    const { now, writer, emit, wanted } = this.#parts;
-    const startedAtMs = now();
-    const demanded = [...(this.#round?.demands ?? []), ...demands];
-    const unanswered = this.#round === null ? [] : [...this.#queue.unansweredStudents()];
-    await this.#flush({ isForced: false });
-    this.#dropRound();
-    this.#lastDueMs = plan.dueMs;
-    const changedBefore = this.#queue.takeChanged();
-    const window = this.#window();
-    const students = await wanted(window);
-    // Who changed while the list was made may be missing from it.
-    const changedMeanwhile = this.#queue.takeChanged();
-    if (!this.#parts.onlyWanted) for (const student of changedMeanwhile) students.add(student);
-    this.#wanted = students;
-    const isHurried = plan.endMs <= startedAtMs;
-    const pass = this.#newPass('FULL');
-    this.#round = { pass, startedAtMs, isHurried, isLast: false, removedInBatches: 0, demands: demanded };
-    writer.begin(pass);
-    emit({ type: 'pass-started', collection: COLLECTION, mode: 'FULL' });
-    await this.#sweep(window);
-    this.#trouble.reset();
-    this.#queue.pauseUntil(0);
-    // Whom the last round did not reach comes first: else one that never ends would always miss the same.
-    const first = unanswered.filter((student) => students.has(student));
-    this.#queue.beginRound({ students: [...first, ...students], nowMs: now(), endMs: plan.endMs });
-    for (const student of [...changedBefore, ...changedMeanwhile])
-      if (students.has(student)) this.#queue.change(student);
-  }
-
-  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
-  async #sweep(window: DayWindow): Promise<void> {
-    const { writer } = this.#parts;
-    const losses = await this.#openLosses();
-    const isOver = (key: string): boolean => {
-      const parts = splitCompositeKey(key);
-      if (parts === null || !this.#wanted.has(parts[0])) return true;
-      return parts[1] !== '*' && !isInWindow(parts[1], window);
-    };
-    for (const area of ['rows', 'rejects'] as const) {
-      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
-      for (let left = known; left > 0;) {
-        const { keys, count } = await writer.find(area, isOver);
-        losses.forget(keys);
-        await writer.remove(this.#passNow(), area, keys);
-        await this.#flush({ isForced: false });
-        left = count - keys.length;
-      }
+    if (verdict.kind === 'not-offered') {
+      this.#queue.failed(student, now());
+      // Where rows are known, a 404 is a gateway's bad minute like any other.
+      const isNew = writer.knownRows === 0 && writer.progress?.lastCompleteFull == null;
+      const untilMs = isNew ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
+      this.#tellFailure(error, { retryInMs: untilMs - now(), isNotOffered: isNew });
+      this.#notOffered = isNew;
+      this.#queue.pauseUntil(untilMs);
+      this.#giveUp(error);
+      return;
     }
+    this.#queue.failed(student, now() + verdict.retryMs);
+    if (verdict.pauseMs === null) return;
+    this.#queue.pauseUntil(now() + verdict.pauseMs);
+    this.#tellFailure(error, { retryInMs: verdict.pauseMs, isNotOffered: false });
+    if (this.#trouble.isAway) this.#giveUp(error);
   }
 
-  async #endRound(round: Round): Promise<void> {
-    const { writer, emit, now } = this.#parts;
-    const losses = await this.#openLosses();
-    await this.#flush({ isForced: false });
-    if (!round.isLast) {
-      round.isLast = true;
-      const doubtful = [...losses.studentsToAskAgain()].filter((student) => this.#wanted.has(student));
-      for (const student of doubtful) this.#queue.askAgain(student, { atMs: now(), isOwed: true });
-      if (doubtful.length > 0) return;
-    }
-    const { stats } = round.pass;
-    stats.startedAtMs = round.startedAtMs + this.#skewMs;
-    stats.rowsWithheld = losses.withheldCount;
-    await writer.flush(round.pass, {
-      watermarkMs: stats.startedAtMs,
-      lastCompleteFull: {
-        passId: stats.passId,
-        startedAtMs: stats.startedAtMs,
-        rows: writer.knownRows,
-        rowsRejected: writer.knownRejects,
-        rowsWithheld: stats.rowsWithheld,
-      },
-    });
-    await losses.remember({ isRoundOver: true });
-    this.#toldAtMs = now();
-    this.#emitEnd(round.pass, { startedAtMs: round.startedAtMs, alreadyTold: round.removedInBatches });
-    const { rowsWithheld: withheld } = stats;
-    for (const done of round.demands.splice(0)) {
-      done.resolve({ kind: 'complete', stats, withheld, wantsSecondPass: false });
-    }
-    this.#dropRound();
-  }
-
-  #dropRound(): void {
-    if (this.#round !== null) this.#parts.writer.end(this.#round.pass);
-    this.#round = null;
-  }
-
-  /** What an answer counts to: a hurried round as a whole, or else the students asked lately. */
-  #passNow(): ActivePass {
-    const isWhole =
-      this.#round !== null &&
-      (this.#round.isHurried || this.#parts.writer.progress?.lastCompleteFull == null);
-    return isWhole && this.#round !== null ? this.#round.pass : this.#openBatch().pass;
-  }
-
-  #openBatch(): Batch {
-    if (this.#batch === null) {
-      const pass = this.#newPass('DELTA');
-      this.#parts.writer.begin(pass);
-      this.#batch = { pass, startedAtMs: this.#parts.now() };
-      this.#parts.emit({ type: 'pass-started', collection: COLLECTION, mode: 'DELTA' });
-    }
-    return this.#batch;
-  }
-
-  #newPass(mode: PassMode): ActivePass {
-    const { now, randomId, writer } = this.#parts;
-    const stats = newPassStats({ passId: randomId(), mode, startedAtMs: now() + this.#skewMs });
-    return { stats, seen: null, seenByOthers: null, seenRejects: null, stamp: writer.stamp() };
-  }
-
-  #isFlushDue(): boolean {
-    return this.#mayFlushInMs() <= 0;
-  }
-
-  /** In how many ms there is something to commit, if no more answers come. */
-  #mayFlushInMs(): number {
-    const { writer, deltaEveryMs, now } = this.#parts;
-    if (writer.isFull) return 0;
-    if (writer.hasPending) return this.#asking.size === 0 ? 0 : this.#flushedAtMs + FLUSH_EVERY_MS - now();
-    // Without changes, that they were asked for is told from time to time.
-    return this.#answersToTell > 0 ? this.#toldAtMs + deltaEveryMs - now() : Number.POSITIVE_INFINITY;
-  }
-
-  /** Commits what waits, and that students were asked. `isForced`: a record of progress in any case. */
-  async #flush({ isForced }: { isForced: boolean }): Promise<void> {
-    const { writer, now } = this.#parts;
-    if (!isForced && this.#answersToTell === 0 && !writer.hasPending) return;
-    const losses = await this.#openLosses();
-    const pass = this.#passNow();
-    // What comes from here on belongs to the next batch.
-    const batch = this.#batch;
-    this.#batch = null;
-    this.#answersToTell = 0;
-    this.#flushedAtMs = now();
-    await losses.settle(pass);
-    pass.stats.rowsWithheld = losses.withheldCount;
-    const { progress } = writer;
-    const isWhole = batch !== null && progress?.lastCompleteFull != null;
-    const completion = { watermarkMs: progress?.watermarkMs ?? 0, lastCompleteFull: null };
-    await writer.flush(pass, isWhole ? completion : 'incomplete');
-    this.#toldAtMs = now();
-    await losses.remember({ isRoundOver: false });
-    if (batch === null) return;
-    writer.end(batch.pass);
-    this.#emitEnd(batch.pass, { startedAtMs: batch.startedAtMs, alreadyTold: 0 });
-    if (this.#round !== null) addStats(this.#round, batch.pass.stats);
-    if (this.#sum !== null) addNumbers(this.#sum, batch.pass.stats);
-  }
-
-  /** `alreadyTold`: removals that the ends of deltas have told. */
-  #emitEnd({ stats }: ActivePass, pass: { startedAtMs: number; alreadyTold: number }): void {
-    const { emit, now, writer } = this.#parts;
-    emit({
-      type: 'pass-ended',
-      collection: COLLECTION,
-      outcome: 'complete',
-      why: null,
-      stats: { ...stats, rowsRemoved: stats.rowsRemoved - pass.alreadyTold },
-      durationMs: now() - pass.startedAtMs,
-      rows: writer.knownRows,
-      rejects: writer.knownRejects,
-      progress: writer.progress,
-    });
+  #tellFailure(error: RollcallError, next: { retryInMs: number; isNotOffered: boolean }): void {
+    const { emit, now } = this.#parts;
+    const { round } = this.#passes;
+    const mode: PassMode = round?.isHurried === true ? 'FULL' : 'DELTA';
+    const durationMs = round === null ? 0 : now() - round.startedAtMs;
+    const failed = { collection: SCHEDULES, error, mode, durationMs };
+    if (next.isNotOffered) emit({ type: 'not-offered', ...failed, isNews: !this.#notOffered });
+    else emit({ type: 'pass-failed', ...failed, retryInMs: next.retryInMs });
   }
 
   #noteChanges(students: ReadonlySet<string>): void {
     for (const student of students) {
-      if (this.#parts.onlyWanted && !this.#wanted.has(student)) continue;
-      this.#wanted.add(student);
+      if (this.#parts.onlyWanted && this.#wanted?.has(student) === false) continue;
+      this.#wanted?.add(student);
       this.#queue.change(student);
     }
     this.#wake();
@@ -484,30 +349,22 @@ export class ScheduleRunner implements PassRunner {
     return windowAround(localDate(now(), fullPull.timeZone), size);
   }
 
-  async #openLosses(): Promise<ScheduleLosses> {
-    this.#losses ??= await ScheduleLosses.open(this.#parts.losses);
-    return this.#losses;
-  }
-
   #notReady(): PassResult {
-    const { stats } = this.#newPass('FULL');
+    const { stats } = this.#passes.newPass('FULL');
     const why = 'the collection that tells whose schedules are wanted has not been read whole yet';
     return { kind: 'suspect', stats, why, withheld: 0 };
   }
 
-  #giveUp(error: unknown): void {
+  /** Nobody need wait for what may take long; the round itself goes on once the hub is back. */
+  #giveUp(error: RollcallError): void {
     this.#away = error;
-    this.#rejectDemands(error);
-  }
-
-  #rejectDemands(error: unknown): void {
-    for (const done of this.#round?.demands.splice(0) ?? []) done.reject(asError(error));
+    for (const done of this.#waiting.splice(0)) done.reject(error);
   }
 
   #end(error: unknown): void {
     this.#ended = { error };
-    this.#rejectDemands(error);
     for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
+    for (const done of this.#waiting.splice(0)) done.reject(asError(error));
   }
 
   #wake(): void {
@@ -524,27 +381,6 @@ export class ScheduleRunner implements PassRunner {
     }
     this.#isWoken = false;
   }
-}
-
-/** A round tells what came in its deltas as well. */
-function addStats(round: Round, batch: PassStats): void {
-  round.removedInBatches += batch.rowsRemoved;
-  addNumbers(round.pass.stats, batch);
-}
-
-function addNumbers(round: PassStats, batch: PassStats): void {
-  round.rowsRemoved += batch.rowsRemoved;
-  round.rowsSeen += batch.rowsSeen;
-  round.rowsUnchanged += batch.rowsUnchanged;
-  round.rowsOvertaken += batch.rowsOvertaken;
-  round.rowsCreated += batch.rowsCreated;
-  round.rowsUpdated += batch.rowsUpdated;
-  round.rowsRejected += batch.rowsRejected;
-}
-
-/** Whether an error says something about the log or the index, which all collections of the tenant share. */
-function concernsTenant(error: unknown): boolean {
-  return !(error instanceof RollcallError) || !error.code.startsWith('HUB_');
 }
 
 function asError(reason: unknown): Error {
