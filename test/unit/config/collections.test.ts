@@ -41,12 +41,12 @@ describe('which collections are mirrored', () => {
     expect(namesOf('afterschools: [a]')).toContain('afterschool-users');
   });
 
-  it.each([
-    '[users, absences, absence-changes]',
-    '{ absences: { enabled: true }, absence-changes: {} }',
-  ])('collections of the contract that are still to come are not refused: %s', (collections) => {
-    expect(namesOf(`collections: ${collections}`)).toContain('users');
-  });
+  it.each(['[users, absences, absence-changes]', '{ absences: { enabled: true }, absence-changes: {} }'])(
+    'collections of the contract that are still to come are not refused: %s',
+    (collections) => {
+      expect(namesOf(`collections: ${collections}`)).toContain('users');
+    },
+  );
 });
 
 describe('settings of a collection', () => {
