@@ -1,5 +1,4 @@
 import type { Config, TenantConfig } from '../config.ts';
-import { COLLECTIONS_TO_COME } from '../config/collections-to-come.ts';
 import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
@@ -29,11 +28,6 @@ export function chooseTopic(name: string): TopicSuffix {
 function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
-  if ((COLLECTIONS_TO_COME as readonly string[]).includes(name)) {
-    throw new RollcallError('USAGE_INVALID', `${name} is not mirrored yet`, {
-      remedy: `These are: ${known.join(', ')}.`,
-    });
-  }
   throw unknownName(what, name, known);
 }
 

@@ -1,11 +1,8 @@
 import type { KeyPath } from './problem.ts';
+import { listOf, mapOf, type Finding } from './loose-shape.ts';
+import { scheduleFindings } from './schedule-checks.ts';
 import { protectedFieldsOf } from '../core/mapping.ts';
 import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
-
-interface Finding {
-  readonly path: KeyPath;
-  readonly message: string;
-}
 
 /**
  * What is wrong between keys. Works on the file as read, so that it is told together with everything
@@ -19,6 +16,9 @@ export function crossCheck(value: unknown): Finding[] {
     ...repeatedIds(tenants),
     ...tenants.flatMap((tenant, index) => settingsFindings(tenant, { index, hasKey })),
     ...tenants.flatMap((tenant, index) => chainFindings(tenant, index)),
+    ...tenants
+      .flatMap(scheduleFindings)
+      .map(({ path, message }) => ({ path: ['tenants', ...path], message })),
     ...credentialFindings(root),
   ];
 }
@@ -103,14 +103,4 @@ function missingPartner(
   if (hasFirst === hasSecond) return [];
   const [absent, present] = hasFirst ? [second, first] : [first, second];
   return [{ path: [...options.path, absent], message: `is missing; ${present} alone is of no use` }];
-}
-
-function mapOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

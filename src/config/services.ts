@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { COLLECTIONS, type TopicSuffix } from '../model/collections.ts';
-import { COLLECTIONS_TO_COME } from './collections-to-come.ts';
 import { flag, httpUrl, secret, text, wholeNumber } from './fields.ts';
 import { redisUrl } from './redis-url.ts';
 import { Secret } from './secret.ts';
@@ -25,13 +24,7 @@ export const kafka = z
       .describe('Of topics that Rollcall creates.'),
     partitions: z
       .union(
-        [
-          partitionCount(),
-          z.partialRecord(
-            z.enum(['default', 'rejects', ...COLLECTIONS, ...COLLECTIONS_TO_COME]),
-            partitionCount(),
-          ),
-        ],
+        [partitionCount(), z.partialRecord(z.enum(['default', 'rejects', ...COLLECTIONS]), partitionCount())],
         { error: 'must be a number, or a map of numbers by collection' },
       )
       .prefault(3)

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
-import { COLLECTIONS_TO_COME } from './collections-to-come.ts';
+import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import { schedules } from './schedules.ts';
 import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
 
-const collectionName = z.enum([...COLLECTIONS, ...COLLECTIONS_TO_COME]);
+const collectionName = z.enum(COLLECTIONS);
 
 const fullPull = z
   .strictObject({
@@ -22,7 +23,9 @@ const collectionSettingsSchema = z
   .strictObject({
     enabled: flag()
       .optional()
-      .describe('Whether the collection is mirrored. Only `class-students` is off by default.'),
+      .describe(
+        'Whether the collection is mirrored. `class-students` is off by default, and `schedules` where the collection that tells whose they are is off.',
+      ),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Instead of the tenant's deltaEvery."),
@@ -105,19 +108,7 @@ export const tenant = z
       .max(10_000)
       .prefault([])
       .describe('Ids of the afterschools whose users are mirrored.'),
-    schedules: z
-      .strictObject({
-        students: z
-          .union([z.enum(['absent', 'all']), z.array(text())], {
-            error: 'must be absent, all or a list of ids',
-          })
-          .prefault('absent')
-          .describe('Whose schedules: absent, all, or ids.'),
-        daysBack: wholeNumber({ min: 0, max: 366 }).prefault(7).describe('Days before today.'),
-        daysAhead: wholeNumber({ min: 0, max: 366 }).prefault(14).describe('Days after today.'),
-      })
-      .prefault({})
-      .describe('Which schedules are mirrored (not yet).'),
+    schedules,
     absences: z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })
@@ -136,11 +127,12 @@ export const tenant = z
       deltaEveryMs: deltaEvery,
       fullPull: rest.fullPull,
       afterschools: rest.afterschools,
+      scheduled: rest.schedules.students,
     }),
   }));
 
 export interface CollectionSettings {
-  /** False also where there is nothing to read: `afterschool-users` without `afterschools`. */
+  /** False also where there is nothing to read: `afterschool-users` without `afterschools`, `schedules` of nobody known. */
   readonly enabled: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: { readonly at: string; readonly timeZone: string };
@@ -157,7 +149,12 @@ type CollectionsAsWritten =
 
 function resolveCollections(
   written: CollectionsAsWritten,
-  tenant: { deltaEveryMs: number; fullPull: z.output<typeof fullPull>; afterschools: readonly string[] },
+  tenant: {
+    deltaEveryMs: number;
+    fullPull: z.output<typeof fullPull>;
+    afterschools: readonly string[];
+    scheduled: WhichStudents;
+  },
 ): Readonly<Record<CollectionName, CollectionSettings>> {
   const entries = COLLECTIONS.map((name): [CollectionName, CollectionSettings] => {
     const own = written === 'all' || isList(written) ? undefined : written[name];
@@ -174,7 +171,11 @@ function resolveCollections(
     };
     return [name, settings];
   });
-  return Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
+  const resolved = Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
+  const telling = collectionTelling(tenant.scheduled);
+  const isKnownWhose = telling === null || resolved[telling].enabled;
+  if (isKnownWhose) return resolved;
+  return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
 }
 
 function isList(written: CollectionsAsWritten): written is readonly string[] {

@@ -91,7 +91,7 @@ function readDouble(raw: unknown): unknown {
 }
 
 /** `true`, `"true"` in any case, and 1 (OneRoster sends text, hubs send all of them). */
-function readBoolean(raw: unknown): unknown {
+export function readBoolean(raw: unknown): unknown {
   if (typeof raw === 'boolean') return raw;
   if (raw === 1) return true;
   if (raw === 0) return false;

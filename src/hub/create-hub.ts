@@ -2,13 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './backoff.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
 import type { HubEvent } from './events.ts';
+import type { CoreApi } from './core-api.ts';
 import { findExisting } from './find-existing.ts';
 import { findRows } from './find-rows.ts';
 import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub, PagingMode } from './hub.ts';
 import { PagingMemory } from './paging-memory.ts';
-import { createRequests } from './requests.ts';
-import { Semaphore } from './semaphore.ts';
+import { readSchedule } from './read-schedule.ts';
+import { createRequests, type Requests, type RequestsOptions } from './requests.ts';
+import { permitsOfBoth, Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
 import { walkPages } from './walk.ts';
 
@@ -58,8 +60,18 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The client of one hub: one pool of connections, one token, one circuit breaker. Closing it breaks off what runs. */
-export function createHub(options: HubOptions): Hub & AsyncDisposable {
+/**
+ * The Core API is asked for one student at a time: with so few failures in a row, and so few attempts each, one that
+ * hangs holds its share of the requests for no longer than it must.
+ */
+const CORE_BREAKER_FAILURES = 4;
+const CORE_ATTEMPTS = 2;
+
+/**
+ * The client of one hub: one pool of connections, one token; one circuit breaker for the Core API, one for all the
+ * others. Closing it breaks off what runs.
+ */
+export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable {
   const {
     now = () => Date.now(),
     monotonicNow = () => performance.now(),
@@ -69,34 +81,74 @@ export function createHub(options: HubOptions): Hub & AsyncDisposable {
     maxConcurrentRequests,
   } = options;
   const baseUrl = new URL(options.baseUrl);
+  const coreShare = Math.max(1, Math.floor(maxConcurrentRequests / 2));
   const http = createHttpClient({
-    connections: maxConcurrentRequests,
+    connections: Math.max(maxConcurrentRequests, coreShare + 1),
     timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
     maxResponseBytes: options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });
   const { tokenUrl, clientId, clientSecret, clientAuth, scope, pageSize, paging } = options;
-  const requests = createRequests({
+  const permits = new Semaphore(maxConcurrentRequests);
+  const policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
+  const common = {
     http,
     tokens: createTokenSource({ tokenUrl, clientId, clientSecret, clientAuth, scope, http, now, onEvent }),
+    permits,
+    tools: { policy, random, sleep, onEvent },
+    now,
+    monotonicNow,
+    onEvent,
+  };
+  const requests = createRequests({
+    ...common,
     breaker: createBreaker({
       policy: { ...DEFAULT_BREAKER_POLICY, ...options.breaker },
       hub: `The hub ${baseUrl.origin}`,
       onEvent,
     }),
-    permits: new Semaphore(maxConcurrentRequests),
-    tools: { policy: { ...DEFAULT_RETRY_POLICY, ...options.retry }, random, sleep, onEvent },
-    now,
-    monotonicNow,
-    onEvent,
   });
+  const core = createCoreRequests({ common, permits, coreShare, baseUrl, options });
+  const told = new Set<string>();
+  const firstTime = (what: string): boolean => !told.has(what) && told.add(what).has(what);
   const memory = new PagingMemory({ now, pageSize });
   const finding = { baseUrl, requests, concurrency: maxConcurrentRequests };
   return {
     readPages: (read) => walkPages({ baseUrl, requests, memory, paging, onEvent }, read),
     findExisting: (find) => findExisting(finding, find),
     findRows: (find) => findRows(finding, find),
+    concurrency: coreShare,
+    readSchedule: (read) => readSchedule({ baseUrl, requests: core, onEvent, firstTime }, read),
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();
     },
   };
+}
+
+/** With a single request allowed for the hub, the Core API has one beside it: it must never hold up the others. */
+function createCoreRequests(parts: {
+  common: Omit<RequestsOptions, 'breaker'>;
+  permits: Semaphore;
+  coreShare: number;
+  baseUrl: URL;
+  options: HubOptions;
+}): Requests {
+  const { common, permits, coreShare, baseUrl, options } = parts;
+  const own = new Semaphore(coreShare);
+  const { tools } = common;
+  const maxAttempts = Math.min(tools.policy.maxAttempts, CORE_ATTEMPTS);
+  return createRequests({
+    ...common,
+    permits: options.maxConcurrentRequests > coreShare ? permitsOfBoth(own, permits) : own,
+    tools: { ...tools, policy: { ...tools.policy, maxAttempts } },
+    breaker: createBreaker({
+      policy: { ...DEFAULT_BREAKER_POLICY, failures: CORE_BREAKER_FAILURES, ...options.breaker },
+      hub: `The Core API of ${baseUrl.origin}`,
+      onEvent: (event) =>
+        common.onEvent(
+          event.type === 'circuit-opened' || event.type === 'circuit-closed'
+            ? { ...event, api: 'core' }
+            : event,
+        ),
+    }),
+  });
 }

@@ -37,8 +37,9 @@ export type HubEvent =
       readonly reason: 'first' | 'expired' | 'refused-by-hub';
       readonly lifetimeMs: number;
     }
-  | { readonly type: 'circuit-opened'; readonly retryInMs: number }
-  | { readonly type: 'circuit-closed' }
+  /** `api`: of the Core API alone, which has a circuit of its own. */
+  | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
+  | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
   | {
       readonly type: 'paging-stepped-down';
       readonly collection: CollectionName;

@@ -38,7 +38,8 @@ function usableNext(url: URL, requested: URL): NextLink | null {
   return { url, carries: url.searchParams.has('offset') ? 'offset' : 'opaque', cursor: null };
 }
 
-function isForeign(url: URL, baseUrl: URL): boolean {
+/** Whether an address leads out of the hub: the token must not go there. */
+export function isForeign(url: URL, baseUrl: URL): boolean {
   if (url.origin !== baseUrl.origin || url.username !== '' || url.password !== '') return true;
   const prefix = baseUrl.pathname.replace(/\/*$/, '/');
   return !url.pathname.startsWith(prefix);

@@ -5,7 +5,7 @@ import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import { withRetries, type RetryTools } from './retry.ts';
-import type { Semaphore } from './semaphore.ts';
+import type { Permits } from './semaphore.ts';
 import type { Token, TokenSource } from './token.ts';
 
 /** A fresh token that was refused with 403 is not replaced again for the same target within this time. */
@@ -34,7 +34,7 @@ export interface RequestsOptions {
   readonly http: HttpClient;
   readonly tokens: TokenSource;
   readonly breaker: Breaker;
-  readonly permits: Semaphore;
+  readonly permits: Permits;
   readonly tools: RetryTools;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;

@@ -1,5 +1,30 @@
+/** Lets in who may be under way. */
+export interface Permits {
+  /** Resolves with what gives the permit back (once; more calls do nothing). Rejects with the signal's reason. */
+  acquire(signal: AbortSignal): Promise<() => void>;
+}
+
+/** Needs a permit of each; the narrower one comes first, so that nobody waits for it with the wider one in hand. */
+export function permitsOfBoth(narrower: Permits, wider: Permits): Permits {
+  return {
+    async acquire(signal) {
+      const releaseNarrower = await narrower.acquire(signal);
+      try {
+        const releaseWider = await wider.acquire(signal);
+        return () => {
+          releaseWider();
+          releaseNarrower();
+        };
+      } catch (error) {
+        releaseNarrower();
+        throw error;
+      }
+    },
+  };
+}
+
 /** Lets at most a number of holders in at a time, first come first served. */
-export class Semaphore {
+export class Semaphore implements Permits {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -7,7 +32,6 @@ export class Semaphore {
     this.#free = permits;
   }
 
-  /** Resolves with what gives the permit back (once; more calls do nothing). Rejects with the signal's reason. */
   async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) {

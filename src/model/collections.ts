@@ -28,7 +28,7 @@ export const ROW_COLLECTIONS = [
 ] as const;
 
 /** Collections whose records Rollcall puts together from several rows. */
-export const COMPOSED_COLLECTIONS = ['class-students'] as const;
+export const COMPOSED_COLLECTIONS = ['class-students', 'schedules'] as const;
 
 /**
  * Topics that follow from the rows of `absence-versions` (spec 3) and are published in the same transactions: they have
@@ -90,6 +90,8 @@ const DESCRIPTIONS: readonly Collection[] = [
     keyset: false,
     byDefault: false,
   }),
+  // Of the Core API: asked for by student and days, in bodies of several shapes (spec 4.4).
+  collection('schedules', '/api/core/schedules', 'schedules', { keyset: false }),
   collection('absences', `${ABSENCES}/absences/detail`, 'absences', { derivedFrom: 'absence-versions' }),
   collection('absence-changes', `${ABSENCES}/absences/detail`, 'absences', {
     derivedFrom: 'absence-versions',

@@ -14,8 +14,11 @@ import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
+import { createZoneClock } from '../core/schedules/zone-clock.ts';
+import { createDayReader } from '../core/schedules/read-days.ts';
 import { createValueCodec } from '../core/value-codec.ts';
 import { createHub } from '../hub/create-hub.ts';
+import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import { OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { topicName } from '../model/topics.ts';
@@ -37,6 +40,8 @@ import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { RejectValue } from './pending-transaction.ts';
+import { NOBODY_ABSENT } from './absent-students.ts';
+import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
 import type { PipelineEvent } from './events.ts';
 import { sleep, type TenantChains, type TenantCollection, type TenantParts } from './tenant.ts';
 
@@ -152,7 +157,10 @@ function openStore(config: Config): StateStore {
   });
 }
 
-function connectHub({ hub }: TenantConfig, emit: (event: PipelineEvent) => void): Hub & AsyncDisposable {
+function connectHub(
+  { hub }: TenantConfig,
+  emit: (event: PipelineEvent) => void,
+): Hub & CoreApi & AsyncDisposable {
   return createHub({
     baseUrl: hub.baseUrl,
     tokenUrl: hub.tokenUrl,
@@ -172,7 +180,7 @@ function connectHub({ hub }: TenantConfig, emit: (event: PipelineEvent) => void)
 interface TenantInputs {
   readonly config: Config;
   readonly tenantConfig: TenantConfig;
-  readonly hub: Hub;
+  readonly hub: Hub & CoreApi;
   readonly kafka: Kafka;
   readonly registry: Registry;
   readonly store: StateStore;
@@ -216,6 +224,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     now,
     randomId: randomUUID,
   });
+  const absent = absentIndex(inputs);
   const parts: TenantParts = {
     tenantId,
     topicPrefix,
@@ -224,7 +233,8 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     state: inputs.store.tenant(tenantId),
     collections,
     afterschoolIds: tenantConfig.afterschools,
-    chains: tenantChains(inputs, now),
+    chains: tenantChains(inputs, { now, absent }),
+    schedules: scheduleSettings(inputs, absent),
     encodeReject: (value) => rejectValues.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
@@ -245,11 +255,21 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
 /** Days of absences that are known by student even where schedules look less far back. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
+/** Null where absences are not mirrored. */
+function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null {
+  if (!collectionSettings(tenantConfig, 'absence-changes').enabled) return null;
+  const clock = createZoneClock(collectionSettings(tenantConfig, 'schedules').fullPull.timeZone);
+  return createAbsentIndex({
+    index: store.tenant(tenantConfig.id).collection('absence-versions'),
+    dateAt: (ms) => clock.dateAt(ms),
+  });
+}
+
 function tenantChains(
   { tenantConfig, schemas, registry }: TenantInputs,
-  now: () => number,
+  { now, absent }: { now: () => number; absent: AbsentIndex | null },
 ): TenantChains | undefined {
-  if (!tenantConfig.collections['absence-changes'].enabled) return undefined;
+  if (absent === null) return undefined;
   const versions = createValueCodec<AbsenceVersionValue>(schemaOf(schemas, 'absence-versions'));
   const changes = createValueCodec<AbsenceChangeValue>(schemaOf(schemas, 'absence-changes'));
   // A day more than asked for, as the tenant's zone counts days otherwise.
@@ -260,7 +280,7 @@ function tenantChains(
     decode: (framed) => registry.decode(framed),
     absentSinceMs: () => now() - days * DAY_MS,
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
-    onStudents: () => undefined,
+    onStudents: (students) => absent.changed(students),
   };
 }
 
@@ -279,6 +299,24 @@ function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCol
     deltaEveryMs: settings.deltaEveryMs,
     fullPull: settings.fullPull,
   };
+}
+
+function scheduleSettings(
+  { config, tenantConfig, hub }: TenantInputs,
+  absent: AbsentIndex | null,
+): TenantParts['schedules'] {
+  const settings = collectionSettings(tenantConfig, 'schedules');
+  if (!settings.enabled) return undefined;
+  const { fields, ...rest } = tenantConfig.schedules;
+  const reader = createDayReader({
+    fields,
+    timeZone: settings.fullPull.timeZone,
+    drop: settings.drop,
+    pseudonymise: settings.pseudonymise,
+    pseudonymiseKey: config.pseudonymise?.key.reveal(),
+    ignore: settings.ignore,
+  });
+  return { ...rest, api: hub, absent: absent ?? NOBODY_ABSENT, reader };
 }
 
 function schemaOf(schemas: SchemaFiles, suffix: TopicSuffix) {

@@ -5,6 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { Emit } from './events.ts';
 import { runPass, type PassParts, type PassResult } from './pass.ts';
+import type { PassRunner } from './pass-runner.ts';
 import type { PassStats } from './pass-stats.ts';
 
 const LONGEST_RETRY_MS = 300_000;
@@ -45,7 +46,7 @@ interface Demand {
 }
 
 /** Runs one collection's passes, one after another: on demand, or when they are due. */
-export class CollectionRunner {
+export class CollectionRunner implements PassRunner {
   readonly #parts: RunnerParts;
   readonly #demands: Demand[] = [];
   #wake: () => void = () => undefined;

@@ -190,12 +190,17 @@ export class CollectionWriter {
 
   /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
   unseen(area: Change['area'], pass: ActivePass): Promise<UnseenKeys> {
+    return this.find(area, (key) => !hasMet(pass, area, key));
+  }
+
+  /** Keys of the index, as of the last commit, that a test takes. Nothing of the collection is written meanwhile. */
+  find(area: Change['area'], test: (key: string) => boolean): Promise<UnseenKeys> {
     return this.#run(async () => {
       const found = new Set<string>();
       let beyond = 0;
       for await (const batch of this.#parts.index.keys(area)) {
         for (const key of batch) {
-          if (hasMet(pass, area, key)) continue;
+          if (!test(key)) continue;
           if (found.size < MAX_UNSEEN_KEYS) found.add(key);
           else if (!found.has(key)) beyond += 1;
         }

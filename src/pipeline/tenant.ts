@@ -20,6 +20,8 @@ import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
 import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
+import type { PassRunner } from './pass-runner.ts';
+import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
 
 export interface TenantCollection {
@@ -37,6 +39,8 @@ export interface TenantParts {
   readonly state: TenantState;
   readonly collections: readonly TenantCollection[];
   readonly afterschoolIds: readonly string[];
+  /** Left out where they are not mirrored. */
+  readonly schedules?: ScheduleSettings | undefined;
   readonly encodeReject: (value: RejectValue) => Buffer;
   /** Undefined where absences and their changes are not mirrored. */
   readonly chains: TenantChains | undefined;
@@ -64,7 +68,7 @@ export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | '
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
-  readonly runners: ReadonlyMap<CollectionName, CollectionRunner>;
+  readonly runners: ReadonlyMap<CollectionName, PassRunner>;
 }
 
 /** Takes a tenant over: topics, schemas, fence, catch-up (design, "Kafka is the truth"). */
@@ -92,7 +96,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         throw error;
       }
     });
-  const runners = new Map<CollectionName, CollectionRunner>();
+  const runners = new Map<CollectionName, PassRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
@@ -115,7 +119,7 @@ function createRunner(options: {
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
-}): CollectionRunner {
+}): PassRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
   const source = sourceOf(parts, collection);
@@ -134,6 +138,9 @@ function createRunner(options: {
     options.start,
   );
   options.writers.set(name, writer);
+  if (name === 'schedules') {
+    return createScheduleRunner({ parts, collection, writer, writers: options.writers });
+  }
   const pass: PassParts = {
     writer,
     walks: () => source.walks(),

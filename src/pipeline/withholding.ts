@@ -97,9 +97,20 @@ export async function holdBack(options: {
   const why = await whyTripped(parts, losses.length, knownRowsBefore);
   if (why !== null) return { keys, count: keys.length, why, isOwn: true };
   // Held only because another collection's wait: released with them.
-  const other = [...tripped].find((each) => each !== collection);
+  const other = whoseTripHolds(collection, tripped);
   if (other === undefined || keys.length === 0) return null;
   return { keys, count: keys.length, why: `deletions of ${other} wait for a person`, isOwn: false };
+}
+
+/**
+ * Another collection whose withheld deletions hold this one's as well; undefined for none. Schedules come from the Core
+ * API, another service with rights of its own: what it loses says nothing of the others, and must not hold up absences.
+ */
+export function whoseTripHolds(
+  collection: CollectionName,
+  tripped: ReadonlySet<CollectionName>,
+): CollectionName | undefined {
+  return [...tripped].find((each) => each !== collection && each !== 'schedules');
 }
 
 /** Why a collection's own numbers are too high; null when they are not. */

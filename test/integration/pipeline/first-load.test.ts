@@ -18,7 +18,8 @@ describe('the first load', () => {
     hub = await startReferenceHub({ students: 120, seed: 3, startMs: TERM_MORNING_MS });
     mirror = await openMirror({
       hub,
-      collections: { 'class-students': { enabled: true } },
+      // Schedules are of the Core API, and compared in a test of their own.
+      collections: { 'class-students': { enabled: true }, schedules: { enabled: false } },
       afterschools: hub.district.afterschoolIds(),
       settings: { kafka: { partitions: { default: 3, users: 5 } } },
     });

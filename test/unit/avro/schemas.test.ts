@@ -95,6 +95,8 @@ describe.each(SUFFIXES)('%s', (suffix) => {
       'classId',
       'absenceId',
       'version',
+      'student',
+      'date',
       'passId',
       'startedAt',
       'rows',

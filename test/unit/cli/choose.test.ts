@@ -31,10 +31,6 @@ describe('names on the command line', () => {
     expect(refusal(() => chooseCollection('lineitems')).remedy).toContain('Did you mean line-items?');
   });
 
-  it('a collection still to come is not called a mistake', () => {
-    expect(refusal(() => chooseTopic('schedules')).message).toBe('schedules is not mirrored yet');
-  });
-
   it("Rollcall's own topics can be followed but are no collections", () => {
     expect(chooseTopic('rejects')).toBe('rejects');
     expect(refusal(() => chooseCollection('rejects')).code).toBe('USAGE_INVALID');

@@ -82,7 +82,11 @@ function problemsOfProgress({ topics }: World): string[] {
 }
 
 /** Invariant 7. */
-function problemsOfOwnership({ topics, processes, unnoticed }: World): string[] {
+export function problemsOfOwnership({
+  topics,
+  processes,
+  unnoticed,
+}: Pick<World, 'topics' | 'processes' | 'unnoticed'>): string[] {
   const problems = unnoticed.map((number) => `went on although it was superseded: process ${number}`);
   const changesOfOwner = topics.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
   for (const [at, owner] of changesOfOwner.entries()) {

@@ -1,5 +1,5 @@
 import type { Hub } from '../../../../src/hub/hub.ts';
-import type { CollectionRunner } from '../../../../src/pipeline/collection-runner.ts';
+import type { PassRunner } from '../../../../src/pipeline/pass-runner.ts';
 import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../../src/publisher/log.ts';
@@ -223,7 +223,7 @@ class History implements World {
   }
 }
 
-function runnerOf(process: SimulatedProcess): CollectionRunner {
+function runnerOf(process: SimulatedProcess): PassRunner {
   if (process.runner === null) throw new Error(`the last process does not own the tenant: ${process.fate}`);
   return process.runner;
 }

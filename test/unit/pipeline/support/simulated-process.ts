@@ -1,6 +1,6 @@
 import { RollcallError, type ErrorCode } from '../../../../src/errors.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { CollectionRunner } from '../../../../src/pipeline/collection-runner.ts';
+import type { PassRunner } from '../../../../src/pipeline/pass-runner.ts';
 import { runTenant, type TenantParts, type TenantSession } from '../../../../src/pipeline/tenant.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
@@ -26,7 +26,7 @@ export class SimulatedProcess {
   }
 
   /** Null while it does not own the tenant. */
-  get runner(): CollectionRunner | null {
+  get runner(): PassRunner | null {
     return this.#session?.runners.get(this.#collection) ?? null;
   }
 

@@ -1,0 +1,84 @@
+import { DEFAULT_LESSON_FIELDS } from '../core/schedules/lesson-fields.ts';
+import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import { listOf, mapOf, type Finding } from './loose-shape.ts';
+
+/** What is wrong between `schedules` and the collections of a tenant, in the file as it is written. */
+export function scheduleFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const { collections } = tenant;
+  const isList = Array.isArray(collections);
+  const own = isList ? undefined : mapOf(collections)['schedules'];
+  const isNamed = isList ? collections.includes('schedules') : own !== undefined && isOn(own);
+  // By default they are simply left out where nobody can tell whose they are.
+  const isMeant = isNamed || (!isList && own === undefined && tenant['schedules'] !== undefined);
+  if (!isMeant) return isMirrored(collections, 'schedules') ? studentFindings(tenant, index) : [];
+  return [
+    ...sourceFindings(tenant, index),
+    ...fieldFindings(tenant, index),
+    ...studentFindings(tenant, index),
+  ];
+}
+
+function sourceFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
+  if (students !== 'absent' && students !== 'all') return [];
+  const needed = collectionTelling(students satisfies WhichStudents) ?? '';
+  if (isMirrored(tenant['collections'], needed)) return [];
+  return [
+    {
+      path: [index, 'schedules', 'students'],
+      message: `needs the collection ${needed} for ${students}: enable that, name ids, or disable the collection schedules`,
+    },
+  ];
+}
+
+/** Whose schedules they are is told by absences: under a pseudonym the hub knows nobody. */
+function studentFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
+  if (students !== 'absent' || !isMirrored(tenant['collections'], 'absences')) return [];
+  const settings = mapOf(mapOf(tenant['collections'])['absence-versions']);
+  return ['drop', 'pseudonymise'].flatMap((kind) =>
+    listOf(settings[kind]).flatMap((field, position) =>
+      field === 'student'
+        ? [
+            {
+              path: [index, 'collections', 'absence-versions', kind, position],
+              message:
+                'names the student, and schedules of absent students need it: keep it, name ids under schedules.students, or disable the collection schedules',
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+/** Without a start no lesson has a day. */
+function fieldFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
+  const given = listOf(mapOf(mapOf(tenant['schedules'])['fields'])['start']);
+  const starts = new Set((given.length > 0 ? given : DEFAULT_LESSON_FIELDS.start).map(firstPart));
+  const settings = mapOf(mapOf(tenant['collections'])['schedules']);
+  return ['drop', 'pseudonymise'].flatMap((kind) =>
+    listOf(settings[kind]).flatMap((field, position) =>
+      starts.has(field)
+        ? [
+            {
+              path: [index, 'collections', 'schedules', kind, position],
+              message: 'names a field that Rollcall cannot do without',
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+function firstPart(name: unknown): unknown {
+  return typeof name === 'string' ? name.split('.')[0] : name;
+}
+
+function isMirrored(collections: unknown, name: string): boolean {
+  return Array.isArray(collections) ? collections.includes(name) : isOn(mapOf(collections)[name]);
+}
+
+function isOn(settings: unknown): boolean {
+  const { enabled } = mapOf(settings);
+  return enabled !== false && enabled !== 'false';
+}

@@ -1,0 +1,234 @@
+import { mappingDigest, shortDigest } from '../content-hash.ts';
+import { canonicalText, jsonText } from '../json-text.ts';
+import { MAPPING_VERSION } from '../mapping.ts';
+import type { KeyedReading } from '../page-decision.ts';
+import { pseudonymise } from '../pseudonymise.ts';
+import { isJsonObject } from '../raw-json.ts';
+import type { Reading, UnreadableRow } from '../reading.ts';
+import { parseDate } from '../timestamps.ts';
+import { compositeKey } from '../../model/keys.ts';
+import { createLessonContent } from './lesson-content.ts';
+import type { LessonFields } from './lesson-fields.ts';
+import { readLesson, type LessonValues } from './read-lesson.ts';
+import { daysOf, isInWindow, type DayWindow } from './window.ts';
+import { createZoneClock, type ZoneClock } from './zone-clock.ts';
+
+/** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
+const MAX_RECORD_BYTES = 900_000;
+
+/** Value of a record in `schedules` (contract). */
+export interface DaySchedule {
+  readonly student: string;
+  /** Days since 1970-01-01. */
+  readonly date: number;
+  readonly lessons: readonly (LessonValues & { readonly raw: string })[];
+}
+
+export interface DayReaderOptions {
+  readonly fields: LessonFields;
+  /** IANA name: times without an offset are by its clock, and days are its days. */
+  readonly timeZone: string;
+  /** Of the lessons' top-level fields; see the settings of a collection. */
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  /** Needed as soon as anything is pseudonymised. */
+  readonly pseudonymiseKey?: string | undefined;
+  readonly ignore: readonly string[];
+}
+
+/** What a student's lessons amount to, day by day. */
+export type StudentDays =
+  | {
+      readonly kind: 'days';
+      /** Days with lessons, and days with one that is not understood, which go to `rejects`. */
+      readonly filled: readonly KeyedReading[];
+      /** The window's other days, each as the value without lessons. */
+      readonly empty: readonly KeyedReading[];
+      /** Not one lesson, on whatever day. */
+      readonly isBlank: boolean;
+    }
+  /** The day of a lesson cannot be told: it may be any of them, so that none can be believed to be whole. */
+  | { readonly kind: 'unreadable'; readonly reading: KeyedReading };
+
+export interface DayReader {
+  /** `lessons` as the hub gave them; those of days outside the window are passed over. */
+  read(answer: {
+    readonly student: string;
+    readonly window: DayWindow;
+    readonly lessons: readonly unknown[];
+    /** False where bytes that are no UTF-8 were replaced by U+FFFD. */
+    readonly isUtf8: boolean;
+  }): StudentDays;
+  /** A student whose lessons cannot be had although others' can; `reason` holds no content. */
+  rejectStudent(student: string, reason: string): KeyedReading;
+}
+
+/** Key in `rejects`, after `schedules|`, of what concerns a student and no single day. */
+export function studentRejectKey(student: string): string {
+  return compositeKey(student, '*');
+}
+
+interface Understood {
+  readonly values: LessonValues;
+  readonly raw: string;
+  readonly content: string;
+}
+
+interface Day {
+  readonly lessons: Understood[];
+  readonly problems: string[];
+  /** Everything of the day, as far as it may be shown. */
+  readonly shown: unknown[];
+}
+
+/** Compiles the reading of lessons into days (contract, "Values of Rollcall's own"). */
+export function createDayReader(options: DayReaderOptions): DayReader {
+  const zone = createZoneClock(options.timeZone);
+  const mask = createMask(options);
+  const contentOf = createLessonContent(options);
+  const prefix = hashPrefix(options);
+  const digest = (texts: readonly unknown[]): Buffer => shortDigest(`${prefix}\n${JSON.stringify(texts)}`);
+  /** Like that of a day, the hash of a reject knows neither order nor stamps. */
+  const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): Reading => {
+    const reason = [...new Set(problems)].map((problem) => `a lesson: ${problem}`).join('; ');
+    const contents = shown.map((raw) => (isJsonObject(raw) ? contentOf(raw) : canonicalText(raw)));
+    return rejectOf({ rejectId, reason, shown, hash: digest([reason, ...contents.toSorted()]) });
+  };
+
+  function dayReading(student: string, date: string, day: Day | null): KeyedReading {
+    const key = compositeKey(student, date);
+    const sorted = (day?.lessons ?? []).toSorted(byTime);
+    const lessons = sorted.filter(({ content }, at) => content !== sorted[at - 1]?.content);
+    const hash = digest([student, date, ...lessons.map(({ content }) => content)]);
+    const size = lessons.reduce((sum, { raw }) => sum + Buffer.byteLength(raw) * 2, 0);
+    const problems = [...(day?.problems ?? [])];
+    if (size > MAX_RECORD_BYTES) problems.push('the day is too large for a record');
+    if (problems.length > 0) {
+      return { key, rejectKey: key, reading: reject(key, problems, day?.shown ?? []) };
+    }
+    const value: DaySchedule = {
+      student,
+      date: parseDate(date),
+      lessons: lessons.map(({ values, raw }) => ({ ...values, raw })),
+    };
+    const reading: Reading = {
+      kind: 'row',
+      sourcedId: key,
+      value,
+      hash,
+      modifiedAtMs: null,
+      additionalFieldCount: 0,
+    };
+    return { key, rejectKey: key, reading, isEmptied: lessons.length === 0 };
+  }
+
+  function rejectStudent(
+    student: string,
+    problems: readonly string[],
+    shown: readonly unknown[],
+  ): KeyedReading {
+    const key = studentRejectKey(student);
+    return { key, rejectKey: key, reading: reject(key, problems, shown) };
+  }
+
+  return {
+    rejectStudent: (student, reason) => rejectStudent(student, [reason], []),
+    read({ student, window, lessons, isUtf8 }) {
+      const days = new Map<string, Day>();
+      const homeless: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };
+      for (const given of lessons) {
+        const raw = isJsonObject(given) ? mask(given) : given;
+        const read = understand(raw, { isUtf8, zone, fields: options.fields });
+        if (read.kind === 'unreadable' && read.date === null) {
+          homeless.problems.push(read.reason);
+          homeless.shown.push(raw);
+        } else if (read.date !== null && isInWindow(read.date, window)) {
+          const day = days.get(read.date) ?? { lessons: [], problems: [], shown: [] };
+          days.set(read.date, day);
+          day.shown.push(raw);
+          if (read.kind === 'unreadable') day.problems.push(read.reason);
+          else
+            day.lessons.push({ values: read.values, raw: jsonText(raw), content: contentOf(raw as Lesson) });
+        }
+      }
+      if (homeless.problems.length > 0) {
+        return { kind: 'unreadable', reading: rejectStudent(student, homeless.problems, homeless.shown) };
+      }
+      const all = daysOf(window).map((date) => ({ day: days.get(date) ?? null, date }));
+      return {
+        kind: 'days',
+        filled: all.flatMap(({ date, day }) => (day === null ? [] : [dayReading(student, date, day)])),
+        empty: all.flatMap(({ date, day }) => (day === null ? [dayReading(student, date, null)] : [])),
+        isBlank: lessons.length === 0,
+      };
+    },
+  };
+}
+
+type Lesson = Readonly<Record<string, unknown>>;
+
+function understand(
+  lesson: unknown,
+  context: { isUtf8: boolean; zone: ZoneClock; fields: LessonFields },
+): ReturnType<typeof readLesson> {
+  if (!isJsonObject(lesson)) return { kind: 'unreadable', date: null, reason: 'it is not an object' };
+  const read = readLesson(lesson, context);
+  if (context.isUtf8 || read.kind === 'unreadable' || !jsonText(lesson).includes('\uFFFD')) return read;
+  return { kind: 'unreadable', date: read.date, reason: 'its text is not UTF-8' };
+}
+
+/** Start, end, id; what is left is told apart by its content, so that the hub's order never shows. */
+function byTime(one: Understood, other: Understood): number {
+  return (
+    (one.values.start ?? 0) - (other.values.start ?? 0) ||
+    (one.values.end ?? 0) - (other.values.end ?? 0) ||
+    compareTexts(one.values.id ?? '', other.values.id ?? '') ||
+    compareTexts(one.content, other.content)
+  );
+}
+
+function compareTexts(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+function rejectOf(reject: {
+  rejectId: string;
+  reason: string;
+  shown: readonly unknown[];
+  hash: Buffer;
+}): UnreadableRow {
+  const { rejectId, reason, shown, hash } = reject;
+  const text = shown.length === 0 ? null : jsonText(shown);
+  return {
+    kind: 'reject',
+    sourcedId: rejectId,
+    rejectId,
+    reason,
+    text: text === null || Buffer.byteLength(text) > MAX_RECORD_BYTES ? null : text,
+    modifiedAtMs: null,
+    hash,
+  };
+}
+
+/** The lesson as it may be shown: without what is dropped, with pseudonyms. */
+function createMask(options: DayReaderOptions): (lesson: Lesson) => Lesson {
+  const dropped = new Set(options.drop);
+  const pseudonymised = new Set(options.pseudonymise);
+  const key = options.pseudonymiseKey ?? '';
+  if (pseudonymised.size > 0 && key === '') throw new Error('pseudonyms need a key');
+  if (dropped.size === 0 && pseudonymised.size === 0) return (lesson) => lesson;
+  return (lesson) => {
+    const masked = Object.create(null) as Record<string, unknown>;
+    for (const [name, value] of Object.entries(lesson)) {
+      if (!dropped.has(name)) masked[name] = pseudonymised.has(name) ? pseudonymise(value, key) : value;
+    }
+    return masked;
+  };
+}
+
+/** Another mapping makes every hash another, as with the other collections. */
+function hashPrefix(options: DayReaderOptions): string {
+  const { drop, pseudonymise: masked, ignore, fields, timeZone } = options;
+  const digest = mappingDigest({ mappingVersion: MAPPING_VERSION, drop, pseudonymise: masked, ignore });
+  return `${digest.toString('hex')} ${timeZone} ${canonicalText(fields)}`;
+}

@@ -1,0 +1,59 @@
+/** The clock on the wall in one time zone. */
+export interface ZoneClock {
+  /** `YYYY-MM-DD` there at an instant (ms since the epoch). */
+  dateAt(ms: number): string;
+  /**
+   * The instant of a time on that wall, given as if it were UTC, in ms. A time that the spring skips is as much later as
+   * the clock jumps, one that the autumn has twice is the first of the two (as RFC 5545 and Temporal's `compatible` have it).
+   */
+  instantOf(wallMs: number): number;
+}
+
+const DAY_MS = 86_400_000;
+/** Every change of an offset in use is at a quarter of an hour in UTC. */
+const BLOCK_MS = 900_000;
+const BLOCKS_KEPT = 4096;
+
+/** `timeZone`: IANA name. Throws RangeError for another. */
+export function createZoneClock(timeZone: string): ZoneClock {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsets = new Map<number, number>();
+
+  /** Wall minus UTC, ms. */
+  function offsetAt(ms: number): number {
+    const block = Math.floor(ms / BLOCK_MS);
+    const known = offsets.get(block);
+    if (known !== undefined) return known;
+    if (offsets.size >= BLOCKS_KEPT) offsets.clear();
+    const offset = wallOf(format, block * BLOCK_MS) - block * BLOCK_MS;
+    offsets.set(block, offset);
+    return offset;
+  }
+
+  return {
+    dateAt: (ms) => new Date(ms + offsetAt(ms)).toISOString().slice(0, 10),
+    instantOf(wallMs) {
+      const [before, after] = [offsetAt(wallMs - DAY_MS), offsetAt(wallMs + DAY_MS)];
+      const first = wallMs - before;
+      if (before === after || offsetAt(first) === before) return first;
+      const second = wallMs - after;
+      return offsetAt(second) === after ? second : first;
+    },
+  };
+}
+
+function wallOf(format: Intl.DateTimeFormat, ms: number): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}

@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto';
+import { jsonText } from '../core/json-text.ts';
+import { readLessonPage } from '../core/schedules/lesson-page.ts';
+import { collectionNamed } from '../model/collections.ts';
+import type { CoreApi, ScheduleAnswer } from './core-api.ts';
+import type { HubEvent } from './events.ts';
+import type { HubAnswer } from './hub-answer.ts';
+import { HubError } from './hub-error.ts';
+import { isForeign, readLinks } from './link.ts';
+import { resourceUrl, withQuery } from './request-url.ts';
+import type { Requests } from './requests.ts';
+
+/** More than any student's lessons in a year fill; ends a list that goes on for ever. */
+const MAX_PAGES = 500;
+const MAX_LESSONS = 50_000;
+
+export interface ScheduleContext {
+  readonly baseUrl: URL;
+  readonly requests: Requests;
+  readonly onEvent: (event: HubEvent) => void;
+  /** True for the first call with a text. */
+  readonly firstTime: (what: string) => boolean;
+}
+
+interface Page {
+  readonly lessons: readonly unknown[];
+  readonly next: URL | null;
+  readonly answer: HubAnswer;
+}
+
+/** See {@link CoreApi.readSchedule}. */
+export async function readSchedule(
+  context: ScheduleContext,
+  asked: Parameters<CoreApi['readSchedule']>[0],
+): Promise<ScheduleAnswer> {
+  const { baseUrl, requests } = context;
+  const collection = collectionNamed('schedules');
+  const where = `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${collection.path}`;
+  const { student, from, to, signal } = asked;
+  const lessons: unknown[] = [];
+  const met = new Set<string>();
+  let url = withQuery(resourceUrl(baseUrl, { collection }), { student, from, to });
+  let first: HubAnswer | null = null;
+  let isUtf8 = true;
+  for (let pages = 1; ; pages += 1) {
+    const page = await requests.get({
+      target: 'schedules',
+      where,
+      url: () => url,
+      signal,
+      stamp: () => 0,
+      read: (answer) => readPage(context, answer, where),
+    });
+    first ??= page.answer;
+    isUtf8 &&= page.answer.isUtf8;
+    lessons.push(...page.lessons);
+    if (page.next === null) break;
+    const marks = [`url ${page.next.href}`, ...markOf(page.lessons)];
+    if (marks.some((mark) => met.has(mark)) || page.next.href === url.href) {
+      throw endless(where, 'a page came twice');
+    }
+    for (const mark of marks) met.add(mark);
+    if (pages >= MAX_PAGES) throw endless(where, `it has more than ${MAX_PAGES} pages`);
+    if (lessons.length > MAX_LESSONS) throw endless(where, `it has more than ${MAX_LESSONS} lessons`);
+    url = page.next;
+  }
+  return { lessons, isUtf8, hubTimeMs: first.hubTimeMs };
+}
+
+/** Pages without lessons may follow each other. */
+function markOf(lessons: readonly unknown[]): string[] {
+  return lessons.length === 0 ? [] : [`page ${hash('sha1', jsonText(lessons))}`];
+}
+
+function endless(where: string, why: string): HubError {
+  return new HubError('HUB_PAGING_BROKEN', `Cannot read all lessons of a student from ${where}: ${why}`, {
+    remedy:
+      'What is known of the student stays as it is. Look at the links to the next page that the hub gives.',
+  });
+}
+
+/** Throws HUB_BODY_INVALID for a body without a list: that is not the same as no lessons. */
+function readPage(context: ScheduleContext, answer: HubAnswer, where: string): Page {
+  const page = readLessonPage(answer.status === 204 ? undefined : answer.body);
+  if (page === null) {
+    throw new HubError(
+      'HUB_BODY_INVALID',
+      `Cannot read ${where}: there is no list of lessons in the answer`,
+      {
+        remedy: 'Compare what the hub answers there with the shapes that docs/schedules.md lists.',
+        retryable: false,
+      },
+    );
+  }
+  const { baseUrl } = context;
+  const { requested } = answer;
+  const byHeader = readLinks(answer.link, { requested, baseUrl });
+  const next = page.next === null ? (byHeader.next?.url ?? null) : followed(context, page.next, requested);
+  if (next === null && (page.saysMore || byHeader.nextOffered)) {
+    throw endless(where, 'there are more pages than it gives addresses for');
+  }
+  return { lessons: page.lessons, next, answer };
+}
+
+/**
+ * A link that leads out of the hub is not followed, as the token would go with it. Behind a gateway such links have the
+ * right query and the wrong host: with the query alone the hub's own address is asked.
+ */
+function followed(context: ScheduleContext, link: string, requested: URL): URL | null {
+  const url = URL.parse(link, requested.href);
+  if (url === null || !isForeign(url, context.baseUrl)) return url;
+  if (context.firstTime(`link ${url.origin}`)) {
+    context.onEvent({ type: 'foreign-link-refused', collection: 'schedules', origin: url.origin });
+  }
+  if (url.search === '') return null;
+  const own = new URL(requested);
+  own.search = url.search;
+  return own;
+}

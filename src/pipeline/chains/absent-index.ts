@@ -1,0 +1,38 @@
+import { decodeAbsent } from '../../core/chains/absent-entry.ts';
+import type { CollectionIndex } from '../../state/index-store.ts';
+import type { AbsentStudents } from '../absent-students.ts';
+
+export interface AbsentIndex extends AbsentStudents {
+  /** To be called after a commit that changed current absences of these students. */
+  changed(students: ReadonlySet<string>): void;
+}
+
+/** Who is absent, out of the chain index; it forgets absences as they leave the window of schedules. */
+export function createAbsentIndex(options: {
+  /** Of `absence-versions`. */
+  index: Pick<CollectionIndex, 'entries'>;
+  /** `YYYY-MM-DD` of an instant, ms since the epoch, in the tenant's zone. */
+  dateAt: (ms: number) => string;
+}): AbsentIndex {
+  const { index, dateAt } = options;
+  const listeners = new Set<(students: ReadonlySet<string>) => void>();
+  return {
+    async *between(from, to) {
+      for await (const entries of index.entries('absent')) {
+        const students = new Set<string>();
+        for (const [, value] of entries) {
+          const { studentId, fromMs, toMs } = decodeAbsent(value);
+          if (dateAt(fromMs) <= to && dateAt(toMs) >= from) students.add(studentId);
+        }
+        if (students.size > 0) yield [...students];
+      }
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    changed(students) {
+      if (students.size > 0) for (const listener of listeners) listener(students);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { localDate } from '../core/full-pull-time.ts';
+import type { DayReader } from '../core/schedules/read-days.ts';
+import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import type { CoreApi } from '../hub/core-api.ts';
+import { sourceOf, type CollectionName } from '../model/collections.ts';
+import type { AbsentStudents } from './absent-students.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import { ScheduleRunner } from './schedule-runner.ts';
+import type { TenantCollection, TenantParts } from './tenant.ts';
+import { wantedStudents } from './wanted-students.ts';
+
+export interface ScheduleSettings {
+  readonly api: CoreApi;
+  readonly absent: AbsentStudents;
+  readonly students: WhichStudents;
+  readonly daysBack: number;
+  readonly daysAhead: number;
+  readonly reader: DayReader;
+}
+
+/** The runner of `schedules`, of which a tenant has at most one. */
+export function createScheduleRunner(options: {
+  parts: TenantParts;
+  collection: TenantCollection;
+  writer: CollectionWriter;
+  writers: ReadonlyMap<CollectionName, CollectionWriter>;
+}): ScheduleRunner {
+  const { parts, collection, writer, writers } = options;
+  const { schedules: settings, now } = parts;
+  if (settings === undefined) throw new Error('there are no settings of schedules');
+  const { fullPull, deltaEveryMs, name } = collection;
+  const { students: which, api, absent, reader, daysBack, daysAhead } = settings;
+  const telling = collectionTelling(which);
+  const parent = telling === null ? null : sourceOf(telling);
+  return new ScheduleRunner({
+    api,
+    reader,
+    writer,
+    losses: {
+      collection: name,
+      writer,
+      memory: parts.state.deletions,
+      limits: parts.guard,
+      today: () => localDate(now(), fullPull.timeZone),
+      now,
+      say: (event) => parts.emit({ type: 'deletion', event }),
+    },
+    absent,
+    wanted: (window) =>
+      wantedStudents(
+        { which, absent, allStudents: () => parts.state.collection('students').keys('rows') },
+        window,
+      ),
+    onlyWanted: which !== 'absent',
+    hasParents: parent !== null,
+    isReady: () => parent === null || writers.get(parent)?.progress?.lastCompleteFull != null,
+    size: { daysBack, daysAhead },
+    fullPull,
+    deltaEveryMs,
+    now,
+    random: parts.random,
+    randomId: parts.randomId,
+    sleep: parts.sleep,
+    emit: parts.emit,
+  });
+}

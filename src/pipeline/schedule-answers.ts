@@ -1,0 +1,63 @@
+import type { PageTally } from '../core/page-decision.ts';
+import type { DayReader } from '../core/schedules/read-days.ts';
+import { studentRejectKey } from '../core/schedules/read-days.ts';
+import { askedDays, type DayWindow } from '../core/schedules/window.ts';
+import type { CoreApi, ScheduleAnswer } from '../hub/core-api.ts';
+import type { ActivePass } from './active-pass.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import type { ScheduleLosses } from './schedule-losses.ts';
+
+export interface AnswerParts {
+  readonly api: CoreApi;
+  readonly reader: DayReader;
+  readonly writer: CollectionWriter;
+}
+
+/** Asks for a student's lessons in the window, and a day more at either end. Throws what the hub throws. */
+export function askForStudent(
+  { api }: AnswerParts,
+  asked: { readonly student: string; readonly window: DayWindow; readonly signal: AbortSignal },
+): Promise<ScheduleAnswer> {
+  const { student, window, signal } = asked;
+  return api.readSchedule({ student, ...askedDays(window), signal });
+}
+
+/**
+ * Takes an answer in: days with lessons go to the writer, days that came without to the losses. A day without lessons
+ * that never had any is nothing. Returns whether the student should be asked again soon; null when the answer is not
+ * wanted any more.
+ */
+export async function acceptAnswer(
+  { reader, writer }: AnswerParts,
+  answer: ScheduleAnswer,
+  options: {
+    readonly student: string;
+    readonly window: DayWindow;
+    readonly losses: ScheduleLosses;
+    /** Asked at the end of a round, once more. */
+    readonly isLast: boolean;
+    /** Called just before anything is taken in. */
+    readonly isWanted: () => boolean;
+    readonly pass: () => ActivePass;
+    readonly onTally: (pass: ActivePass, tally: PageTally) => void;
+  },
+): Promise<boolean | null> {
+  const { student, window, losses, isLast } = options;
+  const { lessons, isUtf8 } = answer;
+  const days = reader.read({ student, window, lessons, isUtf8 });
+  const readings = days.kind === 'days' ? days.filled : [days.reading];
+  const emptied = days.kind === 'days' ? await writer.differing(days.empty) : [];
+  if (!options.isWanted()) return null;
+  const pass = options.pass();
+  losses.forget(readings.flatMap(({ key }) => key ?? []));
+  const wantsSecond =
+    days.kind === 'days' &&
+    losses.emptied(emptied, { isBlank: days.isBlank, isLast, passId: pass.stats.passId });
+  // Nobody asks for a student twice at the same time: no answer is older than what was published.
+  options.onTally(pass, await writer.accept(pass, { readings, stamp: writer.stamp() }));
+  if (days.kind === 'days' && writer.knownRejects > 0) {
+    const readable = [studentRejectKey(student), ...days.empty.map(({ rejectKey }) => rejectKey)];
+    await writer.remove(pass, 'rejects', readable);
+  }
+  return wantsSecond;
+}

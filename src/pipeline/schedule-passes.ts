@@ -1,0 +1,222 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { ActivePass } from './active-pass.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import type { Emit } from './events.ts';
+import type { PassResult } from './pass.ts';
+import { newPassStats, type PassStats } from './pass-stats.ts';
+import { ScheduleLosses, type ScheduleLossParts } from './schedule-losses.ts';
+
+export const SCHEDULES = 'schedules' as const satisfies CollectionName;
+/** While answers keep coming, transactions are no more frequent than this. */
+const FLUSH_EVERY_MS = 1_000;
+
+export interface SchedulePassParts {
+  readonly writer: CollectionWriter;
+  readonly losses: ScheduleLossParts;
+  readonly deltaEveryMs: number;
+  readonly now: () => number;
+  readonly randomId: () => string;
+  readonly emit: Emit;
+}
+
+/** Each wanted student asked once: a full pass. */
+export interface Round {
+  readonly pass: ActivePass;
+  readonly startedAtMs: number;
+  /** As fast as may be: everything in it is told as of the one full pass. */
+  readonly isHurried: boolean;
+  /** All have been asked; those with doubtful answers are asked once more. */
+  isLast: boolean;
+  removedInBatches: number;
+}
+
+/** Students asked meanwhile, or one after the other in a round that takes a day: a delta. */
+interface Batch {
+  readonly pass: ActivePass;
+  readonly startedAtMs: number;
+}
+
+/**
+ * How what is asked for becomes passes, transactions and records of progress. A round that takes a day is told as
+ * deltas, and at its end as one complete full pass: what is published in it is whole for the students it is about.
+ */
+export class SchedulePasses {
+  readonly #parts: SchedulePassParts;
+  #losses: ScheduleLosses | null = null;
+  #round: Round | null = null;
+  #batch: Batch | null = null;
+  #answersToTell = 0;
+  #flushedAtMs = 0;
+  #toldAtMs = 0;
+  #skewMs = 0;
+  /** What several deltas came to, for whoever asked for one. */
+  #sum: PassStats | null = null;
+
+  constructor(parts: SchedulePassParts) {
+    this.#parts = parts;
+  }
+
+  get round(): Round | null {
+    return this.#round;
+  }
+
+  async losses(): Promise<ScheduleLosses> {
+    this.#losses ??= await ScheduleLosses.open(this.#parts.losses);
+    return this.#losses;
+  }
+
+  /** Hub clock minus ours, as an answer tells it. */
+  noteHubTime(hubTimeMs: number): void {
+    this.#skewMs = hubTimeMs - this.#parts.now();
+  }
+
+  noteAnswer(): void {
+    this.#answersToTell += 1;
+  }
+
+  /** What an answer counts to. */
+  passNow(): ActivePass {
+    const round = this.#round;
+    const isWhole =
+      round !== null && (round.isHurried || this.#parts.writer.progress?.lastCompleteFull == null);
+    return isWhole ? round.pass : this.#openBatch().pass;
+  }
+
+  newPass(mode: PassMode): ActivePass {
+    const { now, randomId, writer } = this.#parts;
+    const stats = newPassStats({ passId: randomId(), mode, startedAtMs: now() + this.#skewMs });
+    return { stats, seen: null, seenByOthers: null, seenRejects: null, stamp: writer.stamp() };
+  }
+
+  /** In how many ms there is something to commit, if no more answers come. */
+  dueInMs(underWay: number): number {
+    const { writer, deltaEveryMs, now } = this.#parts;
+    if (writer.isFull) return 0;
+    if (writer.hasPending) return underWay === 0 ? 0 : this.#flushedAtMs + FLUSH_EVERY_MS - now();
+    // Without changes, that students were asked is told from time to time.
+    return this.#answersToTell > 0 ? this.#toldAtMs + deltaEveryMs - now() : Number.POSITIVE_INFINITY;
+  }
+
+  /** Commits what waits, and that students were asked. `isForced`: a record of progress in any case. */
+  async flush({ isForced }: { isForced: boolean }): Promise<void> {
+    const { writer, now } = this.#parts;
+    if (!isForced && this.#answersToTell === 0 && !writer.hasPending) return;
+    const losses = await this.losses();
+    const pass = this.passNow();
+    // What comes from here on belongs to the next batch.
+    const batch = this.#batch;
+    this.#batch = null;
+    this.#answersToTell = 0;
+    this.#flushedAtMs = now();
+    await losses.settle(pass);
+    pass.stats.rowsWithheld = losses.withheldCount;
+    const { progress } = writer;
+    const isWhole = batch !== null && progress?.lastCompleteFull != null;
+    const completion = { watermarkMs: progress?.watermarkMs ?? 0, lastCompleteFull: null };
+    await writer.flush(pass, isWhole ? completion : 'incomplete');
+    this.#toldAtMs = now();
+    await losses.remember({ isRoundOver: false });
+    if (batch === null) return;
+    writer.end(batch.pass);
+    this.#emitEnd(batch.pass, { startedAtMs: batch.startedAtMs, alreadyTold: 0 });
+    const { stats } = batch.pass;
+    if (this.#round !== null) {
+      this.#round.removedInBatches += stats.rowsRemoved;
+      addStats(this.#round.pass.stats, stats);
+    }
+    if (this.#sum !== null) addStats(this.#sum, stats);
+  }
+
+  beginRound({ isHurried }: { isHurried: boolean }): void {
+    const { writer, emit, now } = this.#parts;
+    this.dropRound();
+    const pass = this.newPass('FULL');
+    this.#round = { pass, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0 };
+    writer.begin(pass);
+    emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
+  }
+
+  /** Everybody was answered: commits the complete full pass. What came must have been flushed. */
+  async completeRound(round: Round): Promise<PassResult> {
+    const { writer, now } = this.#parts;
+    const losses = await this.losses();
+    const { stats } = round.pass;
+    stats.startedAtMs = round.startedAtMs + this.#skewMs;
+    stats.rowsWithheld = losses.withheldCount;
+    await writer.flush(round.pass, {
+      watermarkMs: stats.startedAtMs,
+      lastCompleteFull: {
+        passId: stats.passId,
+        startedAtMs: stats.startedAtMs,
+        rows: writer.knownRows,
+        rowsRejected: writer.knownRejects,
+        rowsWithheld: stats.rowsWithheld,
+      },
+    });
+    await losses.remember({ isRoundOver: true });
+    this.#toldAtMs = now();
+    this.#emitEnd(round.pass, { startedAtMs: round.startedAtMs, alreadyTold: round.removedInBatches });
+    this.dropRound();
+    return complete(stats);
+  }
+
+  /** It is not told as complete. */
+  dropRound(): void {
+    if (this.#round !== null) this.#parts.writer.end(this.#round.pass);
+    this.#round = null;
+  }
+
+  /** From here on, what deltas come to is added up for {@link endSum}. */
+  beginSum(): void {
+    this.#sum = this.newPass('DELTA').stats;
+  }
+
+  async endSum(): Promise<PassResult> {
+    const stats = this.#sum ?? this.newPass('DELTA').stats;
+    await this.flush({ isForced: true });
+    stats.rowsWithheld = (await this.losses()).withheldCount;
+    this.#sum = null;
+    return complete(stats);
+  }
+
+  #openBatch(): Batch {
+    if (this.#batch === null) {
+      const pass = this.newPass('DELTA');
+      this.#parts.writer.begin(pass);
+      this.#batch = { pass, startedAtMs: this.#parts.now() };
+      this.#parts.emit({ type: 'pass-started', collection: SCHEDULES, mode: 'DELTA' });
+    }
+    return this.#batch;
+  }
+
+  /** `alreadyTold`: removals that the ends of deltas have told. */
+  #emitEnd({ stats }: ActivePass, pass: { startedAtMs: number; alreadyTold: number }): void {
+    const { emit, now, writer } = this.#parts;
+    emit({
+      type: 'pass-ended',
+      collection: SCHEDULES,
+      outcome: 'complete',
+      why: null,
+      stats: { ...stats, rowsRemoved: stats.rowsRemoved - pass.alreadyTold },
+      durationMs: now() - pass.startedAtMs,
+      rows: writer.knownRows,
+      rejects: writer.knownRejects,
+      progress: writer.progress,
+    });
+  }
+}
+
+function complete(stats: PassStats): PassResult {
+  return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
+}
+
+function addStats(sum: PassStats, batch: PassStats): void {
+  sum.rowsSeen += batch.rowsSeen;
+  sum.rowsUnchanged += batch.rowsUnchanged;
+  sum.rowsOvertaken += batch.rowsOvertaken;
+  sum.rowsCreated += batch.rowsCreated;
+  sum.rowsUpdated += batch.rowsUpdated;
+  sum.rowsRejected += batch.rowsRejected;
+  sum.rowsRemoved += batch.rowsRemoved;
+}

@@ -1,0 +1,388 @@
+import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
+import { AskQueue } from '../core/schedules/ask-queue.ts';
+import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
+import { isInWindow, windowAround, type DayWindow } from '../core/schedules/window.ts';
+import { RollcallError } from '../errors.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { AbsentStudents } from './absent-students.ts';
+import type { PassResult } from './pass.ts';
+import type { PassRunner } from './pass-runner.ts';
+import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
+import { SCHEDULES, SchedulePasses, type Round, type SchedulePassParts } from './schedule-passes.ts';
+import { ScheduleTrouble } from './schedule-trouble.ts';
+
+/** A student said to have lost lessons is asked for a second time after so long. */
+const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
+const READY_POLL_MS = 500;
+/** What is due is looked at again at least so often: the clock may be set. */
+const LONGEST_REST_MS = 30_000;
+const GONE_PAUSE_MS = 300_000;
+
+export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
+  readonly absent: AbsentStudents;
+  /** The students wanted now, in the order in which they are to be asked. */
+  readonly wanted: (window: DayWindow) => Promise<Set<string>>;
+  /** Whose absences change is not wanted for that alone. */
+  readonly onlyWanted: boolean;
+  /** Whether the list of students comes from another collection, and whether that has been read whole. */
+  readonly hasParents: boolean;
+  readonly isReady: () => boolean;
+  readonly size: { readonly daysBack: number; readonly daysAhead: number };
+  readonly fullPull: FullPullTime;
+  /** 0 to 1 */
+  readonly random: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+type Waiting = PromiseWithResolvers<PassResult>;
+
+/**
+ * Keeps `schedules`: asks for each wanted student once a round, which takes a day, and at once when an absence of the
+ * student has changed. Days are published, emptied or withheld as the answers come; days that have left the window,
+ * and students not wanted any more, are removed at the beginning of a round, without asking anybody.
+ */
+export class ScheduleRunner implements PassRunner {
+  readonly collection = SCHEDULES;
+  readonly #parts: ScheduleRunnerParts;
+  readonly #passes: SchedulePasses;
+  readonly #queue = new AskQueue();
+  readonly #trouble: ScheduleTrouble;
+  readonly #asking = new Set<Promise<void>>();
+  readonly #demands: { readonly mode: PassMode; readonly done: Waiting }[] = [];
+  /** Whoever waits for the end of the round. */
+  readonly #waiting: Waiting[] = [];
+  #wanted: Set<string> | null = null;
+  #lastDueMs: number | null = null;
+  #notOffered = false;
+  /** What concerns the whole tenant. */
+  #failure: { readonly error: unknown } | null = null;
+  /** Why the hub counts as away, for whoever does not stay. */
+  #away: RollcallError | null = null;
+  #ended: { readonly error: unknown } | null = null;
+  #isWoken = false;
+  #wakeUp: () => void = () => undefined;
+
+  constructor(parts: ScheduleRunnerParts) {
+    this.#parts = parts;
+    this.#passes = new SchedulePasses(parts);
+    this.#trouble = new ScheduleTrouble(parts.random);
+  }
+
+  get isNotOffered(): boolean {
+    return this.#notOffered;
+  }
+
+  get hasParents(): boolean {
+    return this.#parts.hasParents;
+  }
+
+  demand(mode: PassMode): Promise<PassResult> {
+    if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
+    const done = Promise.withResolvers<PassResult>();
+    this.#demands.push({ mode, done });
+    this.#wake();
+    return done.promise;
+  }
+
+  async loop(signal: AbortSignal): Promise<void> {
+    const stop = this.#parts.absent.onChange((students) => this.#noteChanges(students));
+    try {
+      while (!signal.aborted) {
+        if (this.#parts.isReady()) {
+          await this.#meetDemands();
+          const plan = this.#plan();
+          if (plan !== null) await this.#beginRound(plan);
+          await this.#turn(signal);
+        } else {
+          for (const { done } of this.#demands.splice(0)) done.resolve(this.#notReady());
+          await this.#rest(READY_POLL_MS, signal);
+        }
+      }
+      this.#end(signal.reason);
+    } catch (error) {
+      this.#end(error);
+      throw error;
+    } finally {
+      stop();
+      await Promise.allSettled(this.#asking);
+    }
+  }
+
+  async once(mode: PassMode, { signal }: { readonly signal: AbortSignal }): Promise<PassResult> {
+    const { isReady, writer } = this.#parts;
+    if (!isReady()) return this.#notReady();
+    this.#away = null;
+    if (mode === 'DELTA' && writer.progress?.lastCompleteFull != null) {
+      this.#passes.beginSum();
+      await this.#turnsUntil(() => !this.#queue.hasChanged && this.#queue.inFlight === 0, signal);
+      return this.#passes.endSum();
+    }
+    const done = Promise.withResolvers<PassResult>();
+    done.promise.catch(() => undefined);
+    this.#waiting.push(done);
+    await this.#beginRound(this.#planNow());
+    await this.#turnsUntil(() => this.#passes.round === null, signal);
+    return done.promise;
+  }
+
+  /** Throws what the hub failed with once it counts as away. */
+  async #turnsUntil(isOver: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!isOver()) {
+      signal.throwIfAborted();
+      await this.#turn(signal);
+      if (this.#away === null) continue;
+      await this.#passes.flush({ isForced: false });
+      this.#passes.dropRound();
+      throw this.#away;
+    }
+  }
+
+  /** The round that is to begin; null while the one at hand goes on, or none is due. */
+  #plan(): RoundPlan | null {
+    const { fullPull, now, writer } = this.#parts;
+    return roundDue({
+      fullPull,
+      nowMs: now(),
+      lastDueMs: this.#lastDueMs,
+      lastCompleteMs: writer.progress?.lastCompleteFull?.startedAtMs ?? null,
+    });
+  }
+
+  #planNow(): RoundPlan {
+    const { fullPull, now } = this.#parts;
+    return { dueMs: lastFullPullDue(fullPull, now()), endMs: now() };
+  }
+
+  async #meetDemands(): Promise<void> {
+    const demands = this.#demands.splice(0);
+    const isKnown = this.#parts.writer.progress?.lastCompleteFull != null;
+    const full = demands.filter(({ mode }) => mode === 'FULL' || !isKnown);
+    if (full.length > 0) {
+      this.#waiting.push(...full.map(({ done }) => done));
+      await this.#beginRound(this.#planNow());
+    }
+    const deltas = demands.filter(({ mode }) => mode === 'DELTA' && isKnown);
+    if (deltas.length === 0) return;
+    // Changes are asked for at once anyway: what has come until now is what a delta has to tell.
+    this.#passes.beginSum();
+    const result = await this.#passes.endSum();
+    for (const { done } of deltas) done.resolve(result);
+  }
+
+  async #beginRound(plan: RoundPlan): Promise<void> {
+    const { now, onlyWanted } = this.#parts;
+    const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
+    await this.#passes.flush({ isForced: false });
+    this.#lastDueMs = plan.dueMs;
+    const window = this.#window();
+    const changedBefore = this.#queue.takeChanged();
+    const wanted = await this.#parts.wanted(window);
+    // Who changed while the list was made may be missing from it.
+    const changedMeanwhile = this.#queue.takeChanged();
+    if (!onlyWanted) for (const student of changedMeanwhile) wanted.add(student);
+    this.#wanted = wanted;
+    await this.#passes.flush({ isForced: false });
+    this.#passes.beginRound({ isHurried: plan.endMs <= now() });
+    await this.#sweep(wanted, window);
+    this.#trouble.reset();
+    this.#queue.pauseUntil(0);
+    // Whom the last round did not reach comes first: one that never ends would else always miss the same.
+    const first = left.filter((student) => wanted.has(student));
+    this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
+    for (const student of [...changedBefore, ...changedMeanwhile]) {
+      if (wanted.has(student)) this.#queue.change(student);
+    }
+  }
+
+  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
+  async #sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
+    const { writer } = this.#parts;
+    const losses = await this.#passes.losses();
+    const isOver = (key: string): boolean => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || !wanted.has(parts[0])) return true;
+      return parts[1] !== '*' && !isInWindow(parts[1], window);
+    };
+    for (const area of ['rows', 'rejects'] as const) {
+      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
+      for (let left = known; left > 0;) {
+        const { keys, count } = await writer.find(area, isOver);
+        losses.forget(keys);
+        await writer.remove(this.#passes.passNow(), area, keys);
+        await this.#passes.flush({ isForced: false });
+        left = count - keys.length;
+      }
+    }
+  }
+
+  /** One step: asks whom it may, publishes what came, ends the round, or waits. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const askAtMs = this.#startAsking(signal);
+    if (this.#failure !== null) throw this.#failure.error;
+    const { round } = this.#passes;
+    if (round !== null && this.#queue.unanswered === 0 && this.#queue.inFlight === 0) {
+      await this.#endRound(round);
+      return;
+    }
+    const flushInMs = this.#passes.dueInMs(this.#asking.size);
+    if (flushInMs <= 0) await this.#passes.flush({ isForced: false });
+    else await this.#rest(Math.min(askAtMs - this.#parts.now(), flushInMs, LONGEST_REST_MS), signal);
+  }
+
+  async #endRound(round: Round): Promise<void> {
+    await this.#passes.flush({ isForced: false });
+    if (!round.isLast) {
+      round.isLast = true;
+      const losses = await this.#passes.losses();
+      const doubtful = [...losses.studentsToAskAgain()].filter(
+        (student) => this.#wanted?.has(student) === true,
+      );
+      const atMs = this.#parts.now();
+      for (const student of doubtful) this.#queue.askAgain(student, { atMs, isOwed: true });
+      if (doubtful.length > 0) return;
+    }
+    const result = await this.#passes.completeRound(round);
+    for (const done of this.#waiting.splice(0)) done.resolve(result);
+  }
+
+  /** Asks for as many as may be under way; returns when the next may be asked. */
+  #startAsking(signal: AbortSignal): number {
+    const { api, now } = this.#parts;
+    while (this.#asking.size < api.concurrency) {
+      const next = this.#queue.next(now());
+      if (next.kind === 'wait') return next.untilMs;
+      const asking = this.#ask(next.student, signal).finally(() => {
+        this.#asking.delete(asking);
+        this.#wake();
+      });
+      this.#asking.add(asking);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async #ask(student: string, signal: AbortSignal): Promise<void> {
+    const { now, emit } = this.#parts;
+    const { round } = this.#passes;
+    const window = this.#window();
+    try {
+      const answer = await askForStudent(this.#parts, { student, window, signal });
+      if (answer.hubTimeMs !== null) this.#passes.noteHubTime(answer.hubTimeMs);
+      const wantsSecond = await acceptAnswer(this.#parts, answer, {
+        student,
+        window,
+        losses: await this.#passes.losses(),
+        isLast: round !== null && round === this.#passes.round && round.isLast,
+        isWanted: () => this.#wanted?.has(student) !== false,
+        pass: () => this.#passes.passNow(),
+        onTally: ({ stats }, tally) => emit({ type: 'pass-page', collection: SCHEDULES, stats, tally }),
+      });
+      this.#passes.noteAnswer();
+      this.#trouble.answered(student);
+      this.#queue.answered(student);
+      this.#notOffered = false;
+      this.#away = null;
+      if (wantsSecond === true) {
+        this.#queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
+      }
+    } catch (error) {
+      if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
+        await this.#noteTrouble(student, error);
+      } else {
+        this.#failure ??= { error };
+        this.#queue.failed(student, now());
+      }
+    }
+  }
+
+  async #noteTrouble(student: string, error: RollcallError): Promise<void> {
+    const { now, reader, writer, fullPull } = this.#parts;
+    const verdict = this.#trouble.failed(student, error, this.#wanted?.size ?? 1);
+    if (verdict.kind === 'give-up') {
+      // Like a row that cannot be read: what is known of the student stays.
+      const reading = reader.rejectStudent(student, verdict.reason);
+      await writer.accept(this.#passes.passNow(), { readings: [reading], stamp: writer.stamp() });
+      this.#passes.noteAnswer();
+      this.#queue.answered(student);
+      return;
+    }
+    if (verdict.kind === 'not-offered') {
+      this.#queue.failed(student, now());
+      // Where rows are known, a 404 is a gateway's bad minute like any other.
+      const isNew = writer.knownRows === 0 && writer.progress?.lastCompleteFull == null;
+      const untilMs = isNew ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
+      this.#tellFailure(error, { retryInMs: untilMs - now(), isNotOffered: isNew });
+      this.#notOffered = isNew;
+      this.#queue.pauseUntil(untilMs);
+      this.#giveUp(error);
+      return;
+    }
+    this.#queue.failed(student, now() + verdict.retryMs);
+    if (verdict.pauseMs === null) return;
+    this.#queue.pauseUntil(now() + verdict.pauseMs);
+    this.#tellFailure(error, { retryInMs: verdict.pauseMs, isNotOffered: false });
+    if (this.#trouble.isAway) this.#giveUp(error);
+  }
+
+  #tellFailure(error: RollcallError, next: { retryInMs: number; isNotOffered: boolean }): void {
+    const { emit, now } = this.#parts;
+    const { round } = this.#passes;
+    const mode: PassMode = round?.isHurried === true ? 'FULL' : 'DELTA';
+    const durationMs = round === null ? 0 : now() - round.startedAtMs;
+    const failed = { collection: SCHEDULES, error, mode, durationMs };
+    if (next.isNotOffered) emit({ type: 'not-offered', ...failed, isNews: !this.#notOffered });
+    else emit({ type: 'pass-failed', ...failed, retryInMs: next.retryInMs });
+  }
+
+  #noteChanges(students: ReadonlySet<string>): void {
+    for (const student of students) {
+      if (this.#parts.onlyWanted && this.#wanted?.has(student) === false) continue;
+      this.#wanted?.add(student);
+      this.#queue.change(student);
+    }
+    this.#wake();
+  }
+
+  #window(): DayWindow {
+    const { now, fullPull, size } = this.#parts;
+    return windowAround(localDate(now(), fullPull.timeZone), size);
+  }
+
+  #notReady(): PassResult {
+    const { stats } = this.#passes.newPass('FULL');
+    const why = 'the collection that tells whose schedules are wanted has not been read whole yet';
+    return { kind: 'suspect', stats, why, withheld: 0 };
+  }
+
+  /** Nobody need wait for what may take long; the round itself goes on once the hub is back. */
+  #giveUp(error: RollcallError): void {
+    this.#away = error;
+    for (const done of this.#waiting.splice(0)) done.reject(error);
+  }
+
+  #end(error: unknown): void {
+    this.#ended = { error };
+    for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
+    for (const done of this.#waiting.splice(0)) done.reject(asError(error));
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#wakeUp();
+  }
+
+  /** Sleeps until something happens. */
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken && ms > 0) {
+      const woken = new AbortController();
+      this.#wakeUp = () => woken.abort();
+      await this.#parts.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    }
+    this.#isWoken = false;
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('the session ended');
+}

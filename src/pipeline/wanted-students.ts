@@ -1,0 +1,32 @@
+import type { WhichStudents } from '../core/schedules/which-students.ts';
+import type { DayWindow } from '../core/schedules/window.ts';
+import type { AbsentStudents } from './absent-students.ts';
+
+export interface WantedParts {
+  readonly which: WhichStudents;
+  readonly absent: AbsentStudents;
+  /** Ids of all students known, in batches. */
+  readonly allStudents: () => AsyncIterable<readonly string[]>;
+}
+
+/** The students wanted now, those with an absence in the window first. */
+export async function wantedStudents(parts: WantedParts, window: DayWindow): Promise<Set<string>> {
+  const { which, absent } = parts;
+  const candidates =
+    which === 'absent' ? null : await gather(which === 'all' ? parts.allStudents() : [which]);
+  const wanted = new Set<string>();
+  for await (const batch of absent.between(window.from, window.to)) {
+    for (const student of batch) if (candidates === null || candidates.delete(student)) wanted.add(student);
+  }
+  // Sorted, so that everybody's turn is at the same time each day.
+  for (const student of [...(candidates ?? [])].sort()) wanted.add(student);
+  return wanted;
+}
+
+async function gather(
+  batches: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
+): Promise<Set<string>> {
+  const all = new Set<string>();
+  for await (const batch of batches) for (const student of batch) all.add(student);
+  return all;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { enabledCollections } from '../../../src/config.ts';
+import { DEFAULT_LESSON_FIELDS } from '../../../src/core/schedules/lesson-fields.ts';
+import { load, yamlWith } from './config-text.ts';
+
+function tenantWith(text: string) {
+  const [tenant] = load(yamlWith({ tenant: text })).tenants;
+  if (tenant === undefined) throw new Error('no tenant');
+  return tenant;
+}
+
+const isMirrored = (text: string): boolean =>
+  enabledCollections(tenantWith(text)).some(({ name }) => name === 'schedules');
+
+const NO_ABSENCES = '{ absences: { enabled: false }, absence-changes: { enabled: false } }';
+
+describe('schedules', () => {
+  it('without a word about them: the absent, a week back, two ahead, by all the default names', () => {
+    expect(tenantWith('deltaEvery: 1m').schedules).toEqual({
+      students: 'absent',
+      daysBack: 7,
+      daysAhead: 14,
+      fields: DEFAULT_LESSON_FIELDS,
+    });
+  });
+
+  it('names of a field stand in place of its default names, and of no others', () => {
+    const { fields } = tenantWith('schedules: { fields: { start: [begynner, tid.fra] } }').schedules;
+    expect(fields).toEqual({ ...DEFAULT_LESSON_FIELDS, start: ['begynner', 'tid.fra'] });
+  });
+
+  it('are left out, not refused, where nobody tells whose they are and nobody asked for them', () => {
+    expect(isMirrored('collections: all')).toBe(true);
+    expect(isMirrored(`collections: ${NO_ABSENCES}`)).toBe(false);
+    expect(isMirrored('collections: [schedules]\nschedules: { students: [a] }')).toBe(true);
+    expect(isMirrored('collections: [users]\nschedules: { students: all }')).toBe(false);
+  });
+
+  it.each([
+    ['collections: [users, schedules]', 'absences'],
+    [`collections: ${NO_ABSENCES.replace('}', '}, schedules: {}')}`, 'absences'],
+    [`collections: ${NO_ABSENCES}\nschedules: { daysBack: 1 }`, 'absences'],
+    ['collections: { students: { enabled: false } }\nschedules: { students: all }', 'students'],
+    ['collections: [schedules, absence-versions]\nschedules: { students: all }', 'students'],
+  ])('asked for without the collection that tells whose they are: %s', (text, needed) => {
+    expect(() => tenantWith(text)).toThrow(
+      new RegExp(`tenants\\[0\\]\\.schedules\\.students needs the collection ${needed}`),
+    );
+  });
+
+  it.each([
+    'schedules: { fields: { start: [] } }',
+    'schedules: { fields: { begin: [start] } }',
+    'schedules: { fields: { start: from } }',
+    'collections: { schedules: { drop: [startTime] } }',
+    'schedules: { fields: { start: [tid.fra] } }\ncollections: { schedules: { pseudonymise: [tid] } }',
+  ])('a mapping that can find no start is let through: %s', (text) => {
+    expect(() => tenantWith(text)).toThrow(/rollcall\.yaml/);
+  });
+
+  it.each(['drop', 'pseudonymise'])(
+    'absences are to tell whose they are, but not the student: %s',
+    (kind) => {
+      const text = `collections: { absence-versions: { ${kind}: [student] } }`;
+      expect(() => tenantWith(text)).toThrow('schedules of absent students need it');
+      expect(() => tenantWith(`${text}\nschedules: { students: [a] }`)).not.toThrow(
+        'schedules of absent students need it',
+      );
+    },
+  );
+
+  it('teachers may be dropped', () => {
+    expect(isMirrored('collections: { schedules: { drop: [teachers] } }')).toBe(true);
+  });
+});

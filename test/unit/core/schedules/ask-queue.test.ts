@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { AskQueue } from '../../../../src/core/schedules/ask-queue.ts';
+
+const MINUTE = 60_000;
+
+/** Asks whatever may be asked at once; answers nobody. */
+function take(queue: AskQueue, nowMs: number): string[] {
+  const asked: string[] = [];
+  for (;;) {
+    const next = queue.next(nowMs);
+    if (next.kind === 'wait') return asked;
+    asked.push(next.student);
+  }
+}
+
+function round(students: readonly string[], nowMs: number, endMs: number): AskQueue {
+  const queue = new AskQueue();
+  queue.beginRound({ students, nowMs, endMs });
+  return queue;
+}
+
+describe('a round', () => {
+  it('asks for nobody, or for somebody twice', () => {
+    const queue = round(['a', 'b', 'c'], 0, 0);
+    expect(take(queue, 0)).toEqual(['a', 'b', 'c']);
+    expect(queue.unanswered).toBe(3);
+    for (const student of ['a', 'b', 'c']) queue.answered(student);
+    expect(queue.unanswered).toBe(0);
+    expect(take(queue, 1e15)).toEqual([]);
+  });
+
+  it('asks for many at once although it has the whole day', () => {
+    const queue = round(['a', 'b', 'c', 'd'], 0, 40 * MINUTE);
+    const askedAt: number[] = [];
+    for (let nowMs = 0; nowMs <= 40 * MINUTE; nowMs += MINUTE) {
+      for (const student of take(queue, nowMs)) {
+        askedAt.push(nowMs / MINUTE);
+        queue.answered(student);
+      }
+    }
+    expect(askedAt).toEqual([0, 10, 20, 30]);
+  });
+
+  it('after an outage catches up in one burst, or never', () => {
+    const queue = round(['a', 'b', 'c', 'd'], 0, 40 * MINUTE);
+    expect(take(queue, 0)).toEqual(['a']);
+    queue.answered('a');
+    queue.pauseUntil(31 * MINUTE);
+    expect(queue.next(30 * MINUTE)).toEqual({ kind: 'wait', untilMs: 31 * MINUTE });
+    const askedAt: number[] = [];
+    for (let nowMs = 31 * MINUTE; nowMs <= 40 * MINUTE; nowMs += MINUTE) {
+      for (const student of take(queue, nowMs)) {
+        askedAt.push(nowMs / MINUTE);
+        queue.answered(student);
+      }
+    }
+    expect(askedAt).toEqual([31, 34, 37]);
+  });
+
+  it('is over while an answer is owed', () => {
+    const queue = round(['a', 'b'], 0, 0);
+    take(queue, 0);
+    queue.answered('a');
+    queue.failed('b', 5 * MINUTE);
+    expect(queue.unanswered).toBe(1);
+    expect(queue.next(0)).toEqual({ kind: 'wait', untilMs: 5 * MINUTE });
+    expect(take(queue, 5 * MINUTE)).toEqual(['b']);
+    queue.answered('b');
+    expect(queue.unanswered).toBe(0);
+  });
+
+  it('that begins while one is under way forgets who was asked before it began', () => {
+    const queue = round(['a', 'b'], 0, 0);
+    take(queue, 0);
+    queue.beginRound({ students: ['b', 'c'], nowMs: 1, endMs: 1 });
+    expect(take(queue, 1)).toEqual(['c']);
+    queue.answered('b');
+    expect(take(queue, 1)).toEqual(['b']);
+  });
+
+  it('that begins asks again for somebody whom nobody wants any more', () => {
+    const queue = round(['a'], 0, 0);
+    take(queue, 0);
+    queue.failed('a', 10);
+    queue.beginRound({ students: ['b'], nowMs: 1, endMs: 1 });
+    expect(take(queue, 20)).toEqual(['b']);
+  });
+});
+
+describe('a student whose absence changed', () => {
+  it('waits for the turn in the round, or is asked a second time when it comes', () => {
+    const queue = round(['a', 'b', 'c'], 0, 30 * MINUTE);
+    expect(take(queue, 0)).toEqual(['a']);
+    queue.change('c');
+    expect(queue.next(1)).toEqual({ kind: 'ask', student: 'c', reason: 'change' });
+    queue.answered('a');
+    queue.answered('c');
+    expect(queue.unanswered).toBe(1);
+    expect(take(queue, 30 * MINUTE)).toEqual(['b']);
+  });
+
+  it('and changes again while being asked is not asked anew, or by two requests at once', () => {
+    const queue = new AskQueue();
+    queue.change('a');
+    expect(take(queue, 0)).toEqual(['a']);
+    queue.change('a');
+    queue.change('a');
+    expect(take(queue, 0)).toEqual([]);
+    queue.answered('a');
+    expect(take(queue, 0)).toEqual(['a']);
+    queue.answered('a');
+    expect(take(queue, 0)).toEqual([]);
+  });
+
+  it('comes after those whose turn it is, or during a pause', () => {
+    const queue = round(['a', 'b'], 0, 0);
+    queue.askAgain('x', { atMs: 0, isOwed: false });
+    queue.change('z');
+    queue.pauseUntil(10);
+    expect(take(queue, 9)).toEqual([]);
+    expect(take(queue, 10)).toEqual(['z', 'x', 'a', 'b']);
+  });
+});
+
+describe('a second answer', () => {
+  it('is asked for too early, or holds up a round that does not need it', () => {
+    const queue = round(['a'], 0, 0);
+    take(queue, 0);
+    queue.answered('a');
+    queue.askAgain('a', { atMs: 5 * MINUTE, isOwed: false });
+    expect(queue.unanswered).toBe(0);
+    expect(queue.next(0)).toEqual({ kind: 'wait', untilMs: 5 * MINUTE });
+    queue.askAgain('a', { atMs: 0, isOwed: true });
+    expect(queue.unanswered).toBe(1);
+    expect(take(queue, 0)).toEqual(['a']);
+    queue.answered('a');
+    expect(queue.unanswered).toBe(0);
+  });
+});

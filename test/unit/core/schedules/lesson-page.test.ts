@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readLessonPage } from '../../../../src/core/schedules/lesson-page.ts';
+
+const lessons = [{ id: 'a' }, { id: 'b' }];
+
+describe('the body of a page of lessons', () => {
+  it.each([
+    ['a bare list', lessons],
+    ['schedules', { schedules: lessons }],
+    ['OData', { '@odata.context': 'x', value: lessons }],
+    ['HAL', { _embedded: { schedules: lessons }, _links: { self: { href: '/x' } } }],
+    ['HAL by another name', { _embedded: { lessonResourceList: lessons } }],
+    ['an envelope by another name', { count: 2, items: lessons }],
+    ['beside lists of something else', { errors: [], warnings: [], links: [], lessons }],
+    ['one level down', { data: { lessons } }],
+    ['a page of Spring', { content: lessons, last: true, number: 0 }],
+  ])('%s is not read as the list it holds', (_, body) => {
+    expect(readLessonPage(body)).toEqual({ lessons, next: null, saysMore: false });
+  });
+
+  it.each([
+    ['schedules', { schedules: { id: 'a' } }],
+    ['HAL', { _embedded: { schedule: { id: 'a' } } }],
+    ['value', { value: { id: 'a' } }],
+  ])('a single lesson without brackets is lost: %s', (_, body) => {
+    expect(readLessonPage(body)?.lessons).toEqual([{ id: 'a' }]);
+  });
+
+  it('no body is an error instead of no lessons', () => {
+    expect(readLessonPage(undefined)).toEqual({ lessons: [], next: null, saysMore: false });
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['null', null],
+    ['null in place of the list', { value: null }],
+    ['a text', 'no lessons'],
+    ['a number', 0],
+    ['two lists, neither of a known name', { a: [], b: [] }],
+    ['an error', { errors: [{ code: 'x' }] }],
+    ['links alone', { _links: { self: { href: '/x' } } }],
+    ['a total that is not 0', { _links: {}, page: { totalElements: 5 } }],
+  ])('a body without a list passes for a day without lessons: %s', (_, body) => {
+    expect(readLessonPage(body)).toBeNull();
+  });
+
+  it('HAL that leaves out what is empty, and counts 0, is an error', () => {
+    expect(readLessonPage({ _links: { self: { href: '/x' } }, page: { totalElements: 0 } })).toEqual({
+      lessons: [],
+      next: null,
+      saysMore: false,
+    });
+  });
+
+  it.each([
+    ['OData', { value: lessons, '@odata.nextLink': '/next' }],
+    ['OData 3', { value: lessons, 'odata.nextLink': '/next' }],
+    ['HAL', { _embedded: { a: lessons }, _links: { next: { href: '/next' } } }],
+    ['HAL with a list of links', { _embedded: { a: lessons }, _links: { next: [{ href: '/next' }] } }],
+    ['JSON:API', { data: lessons, links: { next: '/next' } }],
+    ['a plain member', { schedules: lessons, next: '/next' }],
+  ])('the next page is overlooked: %s', (_, body) => {
+    expect(readLessonPage(body)).toEqual({ lessons, next: '/next', saysMore: true });
+  });
+
+  it.each([{ last: false }, { hasMore: true }, { hasNextPage: true }])(
+    'a page that says there is more, but not where, passes for the last: %o',
+    (extra) => {
+      expect(readLessonPage({ content: lessons, ...extra })).toMatchObject({ next: null, saysMore: true });
+    },
+  );
+
+  it('something else than null, or a list, comes out of whatever JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        const page = readLessonPage(body);
+        expect(page === null || Array.isArray(page.lessons)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

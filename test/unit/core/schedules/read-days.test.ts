@@ -1,0 +1,278 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRowReader } from '../../../../src/core/row-reader.ts';
+import { DEFAULT_LESSON_FIELDS } from '../../../../src/core/schedules/lesson-fields.ts';
+import {
+  createDayReader,
+  type DayReaderOptions,
+  type DaySchedule,
+  type StudentDays,
+} from '../../../../src/core/schedules/read-days.ts';
+import { createValueCodec } from '../../../../src/core/value-codec.ts';
+import { readSchemaFiles } from '../../../../src/publisher/schema-files.ts';
+
+const OPTIONS: DayReaderOptions = {
+  fields: DEFAULT_LESSON_FIELDS,
+  timeZone: 'Europe/Oslo',
+  drop: [],
+  pseudonymise: [],
+  ignore: [],
+};
+const WINDOW = { from: '2026-11-19', to: '2026-11-21' };
+
+function read(
+  lessons: readonly unknown[],
+  options: Partial<DayReaderOptions> = {},
+  isUtf8 = true,
+): StudentDays {
+  return createDayReader({ ...OPTIONS, ...options }).read({
+    student: 's|1',
+    window: WINDOW,
+    lessons,
+    isUtf8,
+  });
+}
+
+function lesson(start: string, rest: object = {}): Record<string, unknown> {
+  return { id: `l${start}`, start: `2026-11-${start}:00`, end: `2026-11-${start}:45`, ...rest };
+}
+
+/** By day: ids of the lessons, or why it was rejected. */
+function outcome(days: StudentDays): Record<string, unknown> {
+  if (days.kind === 'unreadable') return { '*': reasonOf(days.reading.reading) };
+  return Object.fromEntries(
+    [...days.filled, ...days.empty].map(({ key, reading }) => [
+      key?.split('|')[1] ?? '',
+      reading.kind === 'row' ? (reading.value as DaySchedule).lessons.map(({ id }) => id) : reasonOf(reading),
+    ]),
+  );
+}
+
+function reasonOf(reading: { kind: string; reason?: string }): string {
+  return reading.reason ?? '';
+}
+
+function hashes(days: StudentDays): string[] {
+  return days.kind === 'days' ? days.filled.map(({ reading }) => reading.hash.toString('hex')) : [];
+}
+
+describe('days of lessons', () => {
+  it('a lesson stands on another day, in another order, or outside the window', () => {
+    const lessons = [
+      lesson('20T10'),
+      lesson('18T10'),
+      lesson('20T08'),
+      lesson('22T08'),
+      { ...lesson('20T10'), id: 'a' },
+      lesson('19T08'),
+    ];
+    expect(outcome(read(lessons))).toEqual({
+      '2026-11-19': ['l19T08'],
+      '2026-11-20': ['l20T08', 'a', 'l20T10'],
+      '2026-11-21': [],
+    });
+  });
+
+  it('the key does not tell its two parts apart', () => {
+    const days = read([lesson('20T10')]);
+    expect(days.kind === 'days' ? days.filled[0]?.key : null).toBe('s%7C1|2026-11-20');
+  });
+
+  it('a lesson that pages give twice stands there twice', () => {
+    expect(
+      outcome(read([lesson('20T10'), lesson('20T10', { dateLastModified: 'x' })]))['2026-11-20'],
+    ).toEqual(['l20T10']);
+    expect(outcome(read([lesson('20T10'), lesson('20T10', { rooms: ['R'] })]))['2026-11-20']).toHaveLength(2);
+  });
+
+  it('an answer with lessons on other days only is taken for one without any', () => {
+    expect(read([lesson('25T10')])).toMatchObject({ filled: [], isBlank: false });
+    expect(read([])).toMatchObject({ filled: [], isBlank: true });
+  });
+
+  it('the value does not fit its schema, or loses something of the lesson', () => {
+    const schema = readSchemaFiles().get('schedules')?.schema;
+    if (schema === undefined) throw new Error('no schema');
+    const given = lesson('20T10', {
+      title: 'Norsk',
+      classes: [{ sourcedId: 'k', type: 'class', href: 'h' }],
+      rooms: ['R'],
+      cancelled: false,
+      big: 1,
+      nested: { x: [1, null] },
+    });
+    const days = read([given]);
+    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    if (reading?.kind !== 'row') throw new Error('not read');
+    const body = createRowReader({ schema }).encode(reading.value);
+    expect(createValueCodec(schema).fromBuffer(body)).toEqual({
+      student: 's|1',
+      date: Date.parse('2026-11-20') / 86_400_000,
+      lessons: [
+        {
+          id: 'l20T10',
+          title: 'Norsk',
+          start: Date.parse('2026-11-20T09:00Z'),
+          end: Date.parse('2026-11-20T09:45Z'),
+          classes: [{ sourcedId: 'k', type: 'class', href: 'h' }],
+          teachers: null,
+          rooms: ['R'],
+          cancelled: false,
+          raw: JSON.stringify(given),
+        },
+      ],
+    });
+  });
+});
+
+describe('a lesson that is not understood', () => {
+  it('leaves its day shorter than it is, or touches another', () => {
+    const lessons = [lesson('19T08'), lesson('20T08'), lesson('20T09', { end: 'later' }), lesson('20T10')];
+    expect(outcome(read(lessons))).toEqual({
+      '2026-11-19': ['l19T08'],
+      '2026-11-20': 'a lesson: its end cannot be read as a time',
+      '2026-11-21': [],
+    });
+  });
+
+  it('whose day cannot be told leaves any day to be believed', () => {
+    expect(outcome(read([lesson('19T08'), lesson('20T08', { start: 'soon' })]))).toEqual({
+      '*': 'a lesson: its start cannot be read as a time',
+    });
+    expect(Object.values(outcome(read([lesson('19T08'), { id: 'x' }])))[0]).toMatch(
+      /^a lesson: it has no start/,
+    );
+    expect(outcome(read([lesson('19T08'), 'a text']))).toEqual({ '*': 'a lesson: it is not an object' });
+  });
+
+  it('outside the window rejects a day that is none of ours', () => {
+    expect(outcome(read([lesson('25T08', { end: 'later' })]))).toEqual({
+      '2026-11-19': [],
+      '2026-11-20': [],
+      '2026-11-21': [],
+    });
+  });
+
+  it('is rejected anew for a new stamp, address or order, or not for new content', () => {
+    const bad = (rest: object): string[] =>
+      hashes(read([lesson('20T09', { end: 'later', ...rest }), lesson('20T10')].toReversed()));
+    const hash = hashes(read([lesson('20T09', { end: 'later' }), lesson('20T10')]));
+    expect(bad({ dateLastModified: '2026', href: 'x' })).toEqual(hash);
+    expect(bad({ room: 'R' })).not.toEqual(hash);
+  });
+
+  it('shows what the configuration drops or masks', () => {
+    const options = { drop: ['teacher'], pseudonymise: ['title'], pseudonymiseKey: 'a key of some length' };
+    const days = read([lesson('20T09', { end: 'later', teacher: 'Kari', title: 'Kari' })], options);
+    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    const text = reading?.kind === 'reject' ? reading.text : null;
+    expect(text).toContain('later');
+    expect(text).not.toContain('Kari');
+    expect(text).not.toContain('teacher');
+  });
+
+  it('bytes that are no UTF-8 pass for what the hub said', () => {
+    const lessons = [lesson('19T08'), lesson('20T08', { title: 'Sm\uFFFDr' })];
+    expect(outcome(read(lessons, {}, false))['2026-11-20']).toBe('a lesson: its text is not UTF-8');
+    expect(outcome(read(lessons, {}, true))['2026-11-20']).toEqual(['l20T08']);
+  });
+
+  it('a day too large for a record is published, or thrown away', () => {
+    const days = read([lesson('20T08', { note: 'x'.repeat(1_000_000) })]);
+    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    expect(reading).toMatchObject({
+      kind: 'reject',
+      text: null,
+      reason: 'a lesson: the day is too large for a record',
+    });
+  });
+});
+
+describe('the content hash of a day', () => {
+  const base = [
+    lesson('20T08', { classes: ['a', 'b'], _links: { group: [{ href: '/1' }] } }),
+    lesson('20T09', { meta: { modified: '1' } }),
+  ];
+  const hash = hashes(read(base));
+
+  it.each([
+    ['another order of lessons', base.toReversed()],
+    ['another order of classes', [{ ...base[0], classes: ['b', 'a'] }, base[1]]],
+    [
+      'another stamp',
+      [{ ...base[0], dateLastModified: '2026-11-20T00:00:00Z', '@odata.etag': 'W/"2"' }, base[1]],
+    ],
+    ['a stamp deep inside', [base[0], { ...base[1], meta: { modified: '2' } }]],
+    [
+      'another address',
+      [{ ...base[0], href: 'https://other', _links: { group: [{ href: '/2' }] } }, base[1]],
+    ],
+    ['null instead of nothing', [{ ...base[0], comment: null }, base[1]]],
+    ['another order of members', [Object.fromEntries(Object.entries(base[0] ?? {}).toReversed()), base[1]]],
+  ])('%s is published as a change', (_, lessons) => {
+    expect(hashes(read(lessons))).toEqual(hash);
+  });
+
+  it.each([
+    ['another title', [{ ...base[0], title: 'x' }, base[1]]],
+    ['another class', [{ ...base[0], classes: ['a', 'c'] }, base[1]]],
+    ['a field that Rollcall does not know', [{ ...base[0], comment: 'x' }, base[1]]],
+    ['a lesson less', [base[0]]],
+    ['a cancelled lesson', [{ ...base[0], cancelled: true }, base[1]]],
+    ['the same instant, told with another offset', [{ ...base[0], start: '2026-11-20T07:00:00Z' }, base[1]]],
+  ])('%s is overlooked', (_, lessons) => {
+    expect(hashes(read(lessons))).not.toEqual(hash);
+  });
+
+  it('another mapping or zone is overlooked; what is ignored is a change', () => {
+    const fields = { ...DEFAULT_LESSON_FIELDS, title: ['emne'] };
+    expect(hashes(read(base, { fields }))).not.toEqual(hash);
+    expect(hashes(read(base, { timeZone: 'Europe/Berlin' }))).not.toEqual(hash);
+    const ignoring = { ignore: ['note'] };
+    expect(hashes(read([{ ...base[0], note: 'x' }, base[1]], ignoring))).toEqual(
+      hashes(read(base, ignoring)),
+    );
+  });
+
+  it('days without lessons share one, so that one student’s is taken for another’s', () => {
+    const days = read([]);
+    const all = days.kind === 'days' ? days.empty.map(({ reading }) => reading.hash.toString('hex')) : [];
+    expect(new Set(all).size).toBe(3);
+  });
+});
+
+describe('any lessons', () => {
+  it('throw, or are neither published nor rejected', () => {
+    const time = fc.constantFrom('2026-11-20T08:00:00Z', '2026-11-19T09:00', '08:15', 'soon', null, 7);
+    const anyLesson = fc.oneof(
+      fc.jsonValue(),
+      fc.record(
+        {
+          id: fc.jsonValue(),
+          start: time,
+          end: time,
+          date: time,
+          classes: fc.jsonValue(),
+          x: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(anyLesson, { maxLength: 5 }), (lessons) => {
+        const days = read(lessons);
+        const texts =
+          days.kind === 'unreadable'
+            ? [days.reading.reading.kind === 'reject' ? days.reading.reading.text : '']
+            : days.filled.flatMap(({ reading }) =>
+                reading.kind === 'row'
+                  ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)
+                  : [reading.text],
+              );
+        if (days.kind === 'unreadable') return;
+        for (const one of lessons) expect(texts.join('\n')).toContain(JSON.stringify(one));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
