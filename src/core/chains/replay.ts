@@ -35,44 +35,58 @@ export class EntryReplay {
     return changed;
   }
 
-  /** A record of `absence-versions`. A version that was settled stays so: what was forgotten is not told again. */
-  row(row: ChainRow, options: { isNewSettled: boolean }): void {
+  /**
+   * A record of `absence-versions`. `isResumed`: what is new may not have been told, and what was settled stays so, as what
+   * was forgotten is not told again; otherwise it is looked at when all was read.
+   */
+  row(row: ChainRow, options: { isResumed: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
-    const isKnown = before !== null && (before.state === 'present' || before.state === 'vanished');
     this.#set(row.id, {
       ...entryOf(row),
       state: 'present',
-      linkedFrom: (before?.linkedFrom ?? []).filter((id) => id !== row.replaces && id !== row.replacedBy),
+      linkedFrom: this.#linksTo(row, before),
       absenceId: before?.absenceId ?? null,
-      isSettled: isKnown ? before.isSettled : options.isNewSettled,
+      isSettled: options.isResumed ? isVersion(before) && before.isSettled : true,
     });
     this.#link(row);
   }
 
-  /** The version has left the hub. */
-  removal(versionId: string, options: { isSettled: boolean }): void {
-    const before = this.#entries.get(versionId) ?? null;
-    if (before === null || before.state !== 'present') return;
-    this.#set(versionId, { ...before, state: 'vanished', isSettled: options.isSettled });
+  /** The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. */
+  removal(versionId: string): void {
+    const before = this.#entries.get(versionId) ?? UNKNOWN;
+    this.#set(versionId, { ...before, state: 'vanished', isSettled: false });
   }
 
   step({ absenceId, row, mergedInto }: LoggedStep): void {
     if (mergedInto !== null) return;
     const before = this.#entries.get(row.id) ?? null;
-    const isKnown = before !== null && (before.state === 'present' || before.state === 'vanished');
-    if (isKnown) {
+    if (before?.state === 'present') {
       this.#set(row.id, { ...before, absenceId });
       return;
     }
-    // Unless its record comes too, it has left the hub.
+    // Unless its record comes too, it has left the hub, or the log has lost it.
     this.#set(row.id, {
       ...entryOf(row),
       state: 'vanished',
-      linkedFrom: (before?.linkedFrom ?? []).filter((id) => id !== row.replaces && id !== row.replacedBy),
+      linkedFrom: this.#linksTo(row, before),
       absenceId,
-      isSettled: true,
+      isSettled: isVersion(before) ? before.isSettled : true,
     });
     this.#link(row);
+  }
+
+  /** Versions that refer to this one although it does not refer to them: also those that it no longer refers to. */
+  #linksTo(row: ChainRow, before: VersionEntry | null): string[] {
+    if (before === null) return [];
+    if (isKnownCrowd(before)) return [...before.linkedFrom];
+    const left = [before.replaces, before.replacedBy].filter((id) => id !== null && this.#refers(id, row.id));
+    const all = new Set([...before.linkedFrom, ...left.filter((id) => id !== null)]);
+    return [...all].filter((id) => id !== row.replaces && id !== row.replacedBy).sort();
+  }
+
+  #refers(from: string, to: string): boolean {
+    const entry = from === to ? null : (this.#entries.get(from) ?? null);
+    return entry !== null && (entry.replaces === to || entry.replacedBy === to);
   }
 
   #link(row: ChainRow): void {
@@ -92,6 +106,10 @@ export class EntryReplay {
     this.#entries.set(id, entry);
     this.#changed.add(id);
   }
+}
+
+function isVersion(entry: VersionEntry | null): entry is VersionEntry {
+  return entry !== null && (entry.state === 'present' || entry.state === 'vanished');
 }
 
 const UNKNOWN: VersionEntry = {

@@ -220,7 +220,9 @@ function showCurrent(parts: {
   const { id: absenceId, before, draft } = parts;
   const { tail } = parts.shape;
   if (tail !== null && !tail.isDeleted) {
-    if (parts.hasSteps || tail.isTouched) draft.currents.push({ absenceId, versionId: tail.id });
+    // One that came while its chain was open is not touched any more.
+    const mayDiffer = parts.hasSteps || tail.isTouched || tail.before?.isSettled === false;
+    if (mayDiffer) draft.currents.push({ absenceId, versionId: tail.id });
   } else if (before !== null && !before.isToldDeleted) {
     draft.currents.push({ absenceId, versionId: null });
   }

@@ -62,13 +62,18 @@ export class ChainReplay {
     const entries = await this.#entriesOf(
       chainRows.flatMap(({ id, row }) => (row === null ? [id] : idsIn(row))),
     );
-    const replay = new EntryReplay(entries);
-    // What is resumed may not have been told; a whole index is examined at the end.
-    const isSettled = !isResumed;
+    const known = chainRows.flatMap(({ id }) => entries.get(id) ?? []);
+    const former = await this.#entriesOf(
+      known
+        .flatMap(({ replaces, replacedBy }) => [replaces, replacedBy])
+        .filter((id) => id !== null && !entries.has(id))
+        .map(String),
+    );
+    const replay = new EntryReplay(new Map([...entries, ...former]));
     const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
-      if (row === null) replay.removal(id, { isSettled });
-      else replay.row(row, { isNewSettled: isSettled });
+      if (row === null) replay.removal(id);
+      else replay.row(row, { isResumed });
       if (isResumed) changes.push({ area: 'open', key: id, value: EMPTY });
     }
     await this.#write(replay, changes);
@@ -150,7 +155,8 @@ export class ChainReplay {
     const versions = await this.#entriesOf(versionIds);
     const changes: IndexChange[] = [];
     for (const [id, entry] of versions) {
-      if (entry?.state !== 'vanished') continue;
+      // Unsettled: the log tells of its removal.
+      if (entry?.state !== 'vanished' || !entry.isSettled) continue;
       const value = encodeVersionEntry(id, { ...entry, state: 'present' });
       changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
     }
@@ -159,10 +165,15 @@ export class ChainReplay {
 
   async #examineVersions(entries: readonly IndexEntry[]): Promise<void> {
     const ids: string[] = [];
+    const changes: IndexChange[] = [];
     for (const [id, value] of entries) {
-      const { state } = decodeVersionEntry(id, value);
-      if (state === 'present' || state === 'vanished') ids.push(id);
+      const { absenceId, isSettled, linkedFrom, state } = decodeVersionEntry(id, value);
+      const isForgotten = state === 'vanished' && absenceId === null && linkedFrom.length === 0;
+      if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
+      else if (state === 'vanished' && !isSettled) changes.push({ area: 'open', key: id, value: EMPTY });
+      if (state === 'present' || (state === 'vanished' && !isForgotten)) ids.push(id);
     }
+    if (changes.length > 0) await this.#parts.replay.write(changes);
     for (let at = 0; at < ids.length; at += EXAMINE_AT_ONCE) {
       await this.#examine(ids.slice(at, at + EXAMINE_AT_ONCE));
     }
