@@ -37,6 +37,9 @@ const UNKNOWN_CONTENT = Buffer.alloc(16);
 export class ChainReplay {
   readonly #parts: ChainReplayParts;
   #lastFirstSequence = 0;
+  /** Of what is resumed: the version that each absence was last told to be, and of those the forgotten ones. */
+  readonly #lastTold = new Map<string, string>();
+  readonly #forgotten = new Map<string, string>();
 
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
@@ -104,6 +107,7 @@ export class ChainReplay {
     }
     const replay = new EntryReplay(await this.#entriesOf(steps.flatMap(({ row }) => idsIn(row))));
     for (const step of steps) replay.step(step);
+    this.#noteForgotten(steps, last);
     const told = await this.#told([...last.keys()]);
     for (const [absenceId, { step, atMs }] of last) {
       const shown = told.get(absenceId)?.shown ?? null;
@@ -135,10 +139,46 @@ export class ChainReplay {
 
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
-    if (this.#parts.isResumed) return;
+    if (this.#parts.isResumed) {
+      await this.#settleForgotten();
+      return;
+    }
     for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
     for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
+  }
+
+  #noteForgotten(steps: readonly LoggedStep[], last: ReadonlyMap<string, { step: LoggedStep | null }>): void {
+    if (!this.#parts.isResumed) return;
+    for (const { absenceId, row } of steps) this.#lastTold.set(absenceId, row.id);
+    for (const [absenceId, { step }] of last) {
+      const versionId = this.#lastTold.get(absenceId);
+      if (step === null && versionId !== undefined) this.#forgotten.set(absenceId, versionId);
+      else this.#forgotten.delete(absenceId);
+    }
+  }
+
+  /** Nothing in the index says any more that they were told; but they are not told again. */
+  async #settleForgotten(): Promise<void> {
+    const { replay } = this.#parts;
+    const revisit = [...new Set(this.#forgotten.values())];
+    for (let at = 0; at < revisit.length; at += EXAMINE_AT_ONCE) {
+      const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
+      const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+      await known.complete({ rows: [], revisit: some });
+      const changes = examine({ rows: [], revisit: some, knowledge: known }).untoldOver.flatMap(
+        (id): IndexChange[] => {
+          const entry = known.versions.get(id) ?? null;
+          if (entry === null) return [];
+          const value = encodeVersionEntry(id, { ...entry, isSettled: true });
+          return [
+            { area: 'versions', key: id, value },
+            { area: 'open', key: id, value: null },
+          ];
+        },
+      );
+      if (changes.length > 0) await replay.write(changes);
+    }
   }
 
   /**
