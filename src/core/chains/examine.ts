@@ -36,7 +36,10 @@ export function examine(input: ChainInput): Examination {
       contradictions.push({ ...found, absenceId });
     }
     if (owned.length > 0 || shape.tail === null) continue;
-    const ids = shape.tail.isDeleted || isReplaced(shape.tail, graph) ? untoldOver : untold;
+    const isOver = shape.tail.isDeleted || isReplaced(shape.tail, graph);
+    // What is not settled came after all was told that was there: it cannot have been told and forgotten.
+    const isNew = nodes.some(({ before, state }) => state === 'present' && before?.isSettled === false);
+    const ids = isOver && !isNew ? untoldOver : untold;
     for (const { id, state } of nodes) if (state === 'present') ids.push(id);
   }
   return { untold, untoldOver, contradictions };

@@ -36,17 +36,17 @@ export class EntryReplay {
   }
 
   /**
-   * A record of `absence-versions`. `isResumed`: what is new may not have been told, and what was settled stays so, as what
-   * was forgotten is not told again; otherwise it is looked at when all was read.
+   * A record of `absence-versions`. What came after all was told that was there may not have been told; but what was
+   * settled before stays so, as what was forgotten is not told again.
    */
-  row(row: ChainRow, options: { isResumed: boolean }): void {
+  row(row: ChainRow, options: { isNews: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
     this.#set(row.id, {
       ...entryOf(row),
       state: 'present',
       linkedFrom: this.#linksTo(row, before),
       absenceId: before?.absenceId ?? null,
-      isSettled: options.isResumed ? isVersion(before) && before.isSettled : true,
+      isSettled: !options.isNews || (isVersion(before) && before.isSettled),
     });
     this.#link(row);
   }

@@ -20,6 +20,11 @@ export interface ChainReplayParts {
   readonly absentSinceMs: () => number;
   /** From an earlier point of the log on; else from nothing. */
   readonly isResumed: boolean;
+  /**
+   * Of a partition of `absence-versions`: the last offset that the last complete full pass stands for. Null where that is
+   * not known.
+   */
+  readonly wholeUpTo: ((partition: number) => number) | null;
   /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
   readonly wasWhole: boolean;
 }
@@ -52,7 +57,7 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { decode, isResumed } = this.#parts;
+    const { decode } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
     const rows = new Map<string, AbsenceVersionValue | null>();
     for (const { key, value } of latest.values()) {
@@ -75,11 +80,20 @@ export class ChainReplay {
     const replay = new EntryReplay(new Map([...entries, ...former]));
     const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
+      const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
-      else replay.row(row, { isResumed });
-      if (isResumed) changes.push({ area: 'open', key: id, value: EMPTY });
+      else replay.row(row, { isNews });
+      if (isNews) changes.push({ area: 'open', key: id, value: EMPTY });
     }
     await this.#write(replay, changes);
+  }
+
+  /** Whether a record came after the last transaction that told of all that was there. */
+  #isNews(record: LoggedRecord | undefined): boolean {
+    const { isResumed, wholeUpTo } = this.#parts;
+    if (isResumed || record === undefined) return isResumed;
+    const last = wholeUpTo?.(record.partition);
+    return last !== undefined && record.offset > last;
   }
 
   /** Records of one partition of `absence-changes`, in order. */
