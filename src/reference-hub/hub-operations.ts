@@ -21,6 +21,8 @@ import {
   removeRowFrom,
   restampEverything,
 } from './district/district-operations.ts';
+import type { LessonRange } from './district/lessons.ts';
+import { lessonsOf } from './district/lessons.ts';
 import { objectOf } from './district/row-store.ts';
 import type { ActiveFaults } from './server/faults/active-faults.ts';
 import type { MetFault } from './server/serve-collection.ts';

@@ -51,10 +51,13 @@ export class EntryReplay {
     this.#link(row);
   }
 
-  /** The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. */
+  /**
+   * The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. Of
+   * which student one was that nobody knows more of cannot be told: it joins no chains (rule 1).
+   */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
-    this.#set(versionId, { ...before, state: 'vanished', isSettled: false });
+    this.#set(versionId, { ...before, state: isVersion(before) ? 'vanished' : 'gone', isSettled: false });
   }
 
   step({ absenceId, row, mergedInto }: LoggedStep): void {
@@ -70,7 +73,7 @@ export class EntryReplay {
       state: 'vanished',
       linkedFrom: this.#linksTo(row, before),
       absenceId,
-      isSettled: isVersion(before) ? before.isSettled : true,
+      isSettled: before?.state === 'gone' || isVersion(before) ? before.isSettled : true,
     });
     this.#link(row);
   }

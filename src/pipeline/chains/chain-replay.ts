@@ -67,17 +67,11 @@ export class ChainReplay {
       id,
       row: value === null ? null : chainRowOf(value),
     }));
-    const entries = await this.#entriesOf(
-      chainRows.flatMap(({ id, row }) => (row === null ? [id] : idsIn(row))),
+    const entries = await this.#linkedEntries(
+      chainRows.map(({ id }) => id),
+      chainRows.flatMap(({ row }) => (row === null ? [] : idsIn(row))),
     );
-    const known = chainRows.flatMap(({ id }) => entries.get(id) ?? []);
-    const former = await this.#entriesOf(
-      known
-        .flatMap(({ replaces, replacedBy }) => [replaces, replacedBy])
-        .filter((id) => id !== null && !entries.has(id))
-        .map(String),
-    );
-    const replay = new EntryReplay(new Map([...entries, ...former]));
+    const replay = new EntryReplay(entries);
     const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
@@ -119,7 +113,11 @@ export class ChainReplay {
       this.#lastFirstSequence = Math.max(this.#lastFirstSequence, step.since);
       last.set(key, { step, atMs: change.detectedAt });
     }
-    const replay = new EntryReplay(await this.#entriesOf(steps.flatMap(({ row }) => idsIn(row))));
+    const entries = await this.#linkedEntries(
+      steps.map(({ row }) => row.id),
+      steps.flatMap(({ row }) => idsIn(row)),
+    );
+    const replay = new EntryReplay(entries);
     for (const step of steps) replay.step(step);
     this.#noteForgotten(steps, last);
     const told = await this.#told([...last.keys()]);
@@ -221,9 +219,16 @@ export class ChainReplay {
     const ids: string[] = [];
     const changes: IndexChange[] = [];
     for (const [id, value] of entries) {
-      const { absenceId, isSettled, linkedFrom, state } = decodeVersionEntry(id, value);
-      const isForgotten = state === 'vanished' && absenceId === null && linkedFrom.length === 0;
+      const entry = decodeVersionEntry(id, value);
+      const { absenceId, isSettled, linkedFrom, state } = entry;
+      const isForgotten = state !== 'present' && absenceId === null && linkedFrom.length === 0;
       if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
+      else if (state === 'gone' && !isSettled)
+        changes.push({
+          area: 'versions',
+          key: id,
+          value: encodeVersionEntry(id, { ...entry, isSettled: true }),
+        });
       else if (state === 'vanished' && !isSettled) changes.push({ area: 'open', key: id, value: EMPTY });
       if (state === 'present' || (state === 'vanished' && !isForgotten)) ids.push(id);
     }
@@ -294,6 +299,19 @@ export class ChainReplay {
       value: encodeVersionEntry(id, entry),
     }));
     await this.#parts.replay.write([...changes, ...more]);
+  }
+
+  /** Entries of versions and of all that they refer to, or referred to before. */
+  async #linkedEntries(
+    ids: readonly string[],
+    links: readonly string[],
+  ): Promise<Map<string, VersionEntry | null>> {
+    const entries = await this.#entriesOf([...ids, ...links]);
+    const former = ids.flatMap((id) => {
+      const { replaces = null, replacedBy = null } = entries.get(id) ?? {};
+      return [replaces, replacedBy].filter((other) => other !== null && !entries.has(other)).map(String);
+    });
+    return new Map([...entries, ...(await this.#entriesOf(former))]);
   }
 
   async #entriesOf(ids: readonly string[]): Promise<Map<string, VersionEntry | null>> {
