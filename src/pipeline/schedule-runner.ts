@@ -91,6 +91,7 @@ export class ScheduleRunner implements PassRunner {
     try {
       while (!signal.aborted) {
         if (this.#parts.isReady()) {
+          if (this.#wanted === null) await this.#listWanted(this.#window());
           await this.#meetDemands();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
@@ -172,17 +173,12 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async #beginRound(plan: RoundPlan): Promise<void> {
-    const { now, onlyWanted } = this.#parts;
+    const { now } = this.#parts;
     const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
     await this.#passes.flush({ isForced: false });
     this.#lastDueMs = plan.dueMs;
     const window = this.#window();
-    const changedBefore = this.#queue.takeChanged();
-    const wanted = await this.#parts.wanted(window);
-    // Who changed while the list was made may be missing from it.
-    const changedMeanwhile = this.#queue.takeChanged();
-    if (!onlyWanted) for (const student of changedMeanwhile) wanted.add(student);
-    this.#wanted = wanted;
+    const wanted = await this.#listWanted(window);
     await this.#passes.flush({ isForced: false });
     this.#passes.beginRound({ isHurried: plan.endMs <= now() });
     await this.#sweep(wanted, window);
@@ -191,9 +187,21 @@ export class ScheduleRunner implements PassRunner {
     // Whom the last round did not reach comes first: one that never ends would else always miss the same.
     const first = left.filter((student) => wanted.has(student));
     this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
+  }
+
+  /** Looks anew who is wanted. Students whose absences changed are still asked for, if they are. */
+  async #listWanted(window: DayWindow): Promise<ReadonlySet<string>> {
+    const { onlyWanted } = this.#parts;
+    const changedBefore = this.#queue.takeChanged();
+    const wanted = await this.#parts.wanted(window);
+    // Who changed while the list was made may be missing from it.
+    const changedMeanwhile = this.#queue.takeChanged();
+    if (!onlyWanted) for (const student of changedMeanwhile) wanted.add(student);
+    this.#wanted = wanted;
     for (const student of [...changedBefore, ...changedMeanwhile]) {
       if (wanted.has(student)) this.#queue.change(student);
     }
+    return wanted;
   }
 
   /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
@@ -319,9 +327,13 @@ export class ScheduleRunner implements PassRunner {
       return;
     }
     this.#queue.failed(student, now() + verdict.retryMs);
-    if (verdict.pauseMs === null) return;
-    this.#queue.pauseUntil(now() + verdict.pauseMs);
-    this.#tellFailure(error, { retryInMs: verdict.pauseMs, isNotOffered: false });
+    const { pause } = verdict;
+    if (pause === null) return;
+    if (pause.canary !== null && this.#wanted?.has(pause.canary) === true) {
+      this.#queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
+    }
+    this.#queue.pauseUntil(now() + pause.ms);
+    this.#tellFailure(error, { retryInMs: pause.ms, isNotOffered: false });
     if (this.#trouble.isAway) this.#giveUp(error);
   }
 
@@ -337,7 +349,8 @@ export class ScheduleRunner implements PassRunner {
 
   #noteChanges(students: ReadonlySet<string>): void {
     for (const student of students) {
-      if (this.#parts.onlyWanted && this.#wanted?.has(student) === false) continue;
+      // Before it is known who is wanted, everybody is kept: the list that is to be made tells.
+      if (this.#wanted !== null && this.#parts.onlyWanted && !this.#wanted.has(student)) continue;
       this.#wanted?.add(student);
       this.#queue.change(student);
     }
