@@ -23,7 +23,7 @@ function bench(count: number, options: BenchOptions = {}): ScheduleBench {
 async function living<T>(made: ScheduleBench, work: (runner: ScheduleRunner) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   return made.time.run(async () => {
-    const runner = await made.start();
+    const runner = await made.start(stop.signal);
     const loop = runner.loop(stop.signal);
     try {
       return await work(runner);

@@ -78,7 +78,7 @@ async function byRunner(which: Which, count: number): Promise<Requests> {
   for (const student of idsOf(wantedOf('absent', count))) made.absent.add(student);
   const stop = new AbortController();
   return time.run(async () => {
-    const loop = (await made.start()).loop(stop.signal);
+    const loop = (await made.start(stop.signal)).loop(stop.signal);
     while (!made.events.some(({ type }) => type === 'pass-ended')) await time.sleep(1_000);
     const full = made.transactions.findIndex(({ progress }) => progress.lastCompleteFull !== null);
     expect(full).toBeGreaterThan(-1);
@@ -87,6 +87,7 @@ async function byRunner(which: Which, count: number): Promise<Requests> {
     await time.sleep(ROUND_MS + DAY - time.now());
     const from = made.requests.length;
     for (const students of changesOf(count)) {
+      for (const student of students) made.absent.add(student);
       if (students.length > 0) made.change(...students);
       await time.sleep(MINUTE);
     }
@@ -103,7 +104,7 @@ function byPlanner(which: Which, count: number): Requests {
   const queue = new AskQueue();
   const loading = simulate(queue, { nowMs: 0, endMs: 0, wanted, untilMs: DAY, changes: [] });
   const changes = [...changesOf(count)];
-  const day = simulate(queue, { nowMs: DAY, endMs: 2 * DAY, wanted, untilMs: 2 * DAY, changes });
+  const day = simulate(queue, { nowMs: DAY, endMs: 2 * DAY - HOUR, wanted, untilMs: 2 * DAY, changes });
   return {
     firstLoad: loading.length,
     firstLoadMs: (loading.at(-1) ?? 0) + LATENCY_MS,

@@ -70,7 +70,7 @@ export class ScheduleBench {
   }
 
   /** A runner as after a start of the process. */
-  async start(): Promise<ScheduleRunner> {
+  async start(signal: AbortSignal = new AbortController().signal): Promise<ScheduleRunner> {
     const state = this.store.tenant(TENANT);
     const index = state.collection('schedules');
     if (this.#start === null) {
@@ -158,6 +158,7 @@ export class ScheduleBench {
       randomId,
       sleep,
       emit,
+      signal,
     });
   }
 
