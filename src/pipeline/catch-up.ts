@@ -94,7 +94,7 @@ export async function catchUp(
       why: plan.kind === 'rebuild' ? plan.why : '',
       after: isResumed ? position.offsets : {},
       replay,
-      chains: chainReplay(parts, { derived, replay, isResumed }),
+      chains: chainReplay(parts, { progress, derived, replay, isResumed }),
     });
   }
   const readUpTo = await replayLog(parts, behind, signal);
@@ -133,12 +133,19 @@ function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: O
 
 function chainReplay(
   parts: CatchUpParts,
-  options: { derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
+  options: { progress: Progress | null; derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
 ): ChainReplay | null {
-  const { derived, replay, isResumed } = options;
+  const { progress, derived, replay, isResumed } = options;
   if (parts.chains === undefined || derived.size === 0) return null;
   const wasWhole = (derived.get('absence-changes')?.lastCompleteFull ?? null) !== null;
-  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole });
+  const whole = progress?.lastCompleteFull ?? null;
+  const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
+  const topic = topicName(parts, 'absence-versions');
+  const wholeUpTo =
+    whole === null || !isOfBoth
+      ? null
+      : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
+  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole, wholeUpTo });
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type SASLOptions,
 } from 'kafkajs';
 import type { Logger } from 'pino';
+import { passEmptiedBatches } from './kafkajs-empty-batches.ts';
 import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
 
 export interface KafkaConnection {
@@ -24,6 +25,7 @@ export interface KafkaConnection {
  */
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
   letIdleConnectionsSleep();
+  passEmptiedBatches();
   return new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],

@@ -21,6 +21,8 @@ import {
   removeRowFrom,
   restampEverything,
 } from './district/district-operations.ts';
+import type { LessonRange } from './district/lessons.ts';
+import { lessonsOf } from './district/lessons.ts';
 import { objectOf } from './district/row-store.ts';
 import type { ActiveFaults } from './server/faults/active-faults.ts';
 import type { MetFault } from './server/serve-collection.ts';
@@ -54,6 +56,8 @@ export interface DistrictOperations {
   afterschoolIds(): string[];
   /** Sorted ids of a class's students. */
   studentsOfClass(classId: string): string[];
+  /** As `/api/core/schedules` has them, in its plainest shape and without faults. */
+  lessons(range: LessonRange): JsonObject[];
   /** Changes, hides (null) or restores (undefined) a lesson, by its id. */
   changeLesson(id: string, change: JsonObject | null | undefined): void;
   /** Stamps everything with the hub's now; returns it, ms. */
@@ -85,6 +89,7 @@ export function createDistrictOperations(district: District, faults: ActiveFault
     afterschoolIds: () => [...district.afterschools.keys()],
     studentsOfClass: (classId) =>
       [...new Set(membershipOf(district).studentsOfClass.get(classId)?.values() ?? [])].toSorted(),
+    lessons: (range) => lessonsOf(district, range),
     changeLesson: (id, change) => {
       if (change === undefined) district.lessonChanges.delete(id);
       else district.lessonChanges.set(id, change);

@@ -61,7 +61,8 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       const { stats, progress } = event;
       metrics.countDeleted(scope, stats.rowsRemoved);
       metrics.setRejects(scope, event.rejects);
-      if (stats.mode === 'FULL') metrics.setWithheld(scope, stats.rowsWithheld);
+      if (stats.mode === 'FULL' || event.outcome === 'complete')
+        metrics.setWithheld(scope, stats.rowsWithheld);
       metrics.passEnded(scope, {
         mode: stats.mode,
         seconds: event.durationMs / 1000,

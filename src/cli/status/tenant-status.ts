@@ -83,6 +83,8 @@ export interface TenantStatus {
 
 /** A full pass may take its time before it counts as late. */
 const FULL_GRACE_MS = 3 * 3_600_000;
+/** Students are asked for one after the other, all day long: such a pass is complete a day after it began. */
+const ROUND_MS = 24 * 3_600_000;
 /** Passes without a clock of the hub's reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
@@ -167,7 +169,8 @@ function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts
   const { progress, fullPull, hasDelta, deltaEveryMs } = facts;
   const full = progress?.lastCompleteFull ?? null;
   if (progress === null || full === null) return null;
-  const dueMs = lastFullPullDue(fullPull, nowMs - FULL_GRACE_MS);
+  const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? ROUND_MS : 0);
+  const dueMs = lastFullPullDue(fullPull, nowMs - graceMs);
   if (full.startedAtMs < dueMs) {
     return `its daily full pass was due ${formatDuration(nowMs - dueMs)} ago`;
   }

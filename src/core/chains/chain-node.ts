@@ -50,23 +50,61 @@ export function graphOf(input: ChainInput): ChainGraph {
   const [unknown] = [...cluster.unknownVersions, ...cluster.unknownAbsences];
   if (unknown !== undefined) throw new Error('resolve() needs all that missing() asks for to be looked up');
   const known = knownNodes({ input, rows, cluster });
-  const ghosts: GhostMap = new Map();
+  const linked = linkedNodes({ input, cluster, known });
+  const { ghosts, crowds, refused } = linked;
+  const unlinked = new Map<string, VersionEntry>();
+  for (const id of cluster.versions) {
+    const entry = input.knowledge.versions.get(id) ?? null;
+    if (entry !== null && !known.has(id) && !ghosts.has(id) && !crowds.has(id)) unlinked.set(id, entry);
+  }
+  return { cluster, known, ghosts, unlinked, components: linked.components, crowds, refused };
+}
+
+type Linked = Pick<ChainGraph, 'ghosts' | 'components' | 'crowds' | 'refused'>;
+
+/**
+ * Links versions. One that names no student may be anybody's; but where it would join two students' records, it joins
+ * none (rule 1).
+ */
+function linkedNodes(parts: {
+  input: ChainInput;
+  cluster: Cluster;
+  known: ReadonlyMap<string, ChainNode>;
+}): Linked {
+  const { input, cluster, known } = parts;
   const crowds = new Map(
     [...crowdsIn(known.values(), input.knowledge)].map((id) => [
       id,
       input.knowledge.versions.get(id) ?? null,
     ]),
   );
-  const refused = link({ input, known, ghosts, crowds });
-  retireTold({ input, cluster, ghosts });
-  const nodes = [...known.values()];
-  for (const same of ghosts.values()) for (const ghost of same.values()) nodes.push(ghost);
-  const unlinked = new Map<string, VersionEntry>();
-  for (const id of cluster.versions) {
-    const entry = input.knowledge.versions.get(id) ?? null;
-    if (entry !== null && !known.has(id) && !ghosts.has(id) && !crowds.has(id)) unlinked.set(id, entry);
+  const linkAll = (nobodys: ReadonlySet<string>): Linked => {
+    const ghosts: GhostMap = new Map();
+    const refused = link({ input, known, ghosts, crowds, nobodys });
+    retireTold({ input, cluster, ghosts });
+    const nodes = [...known.values()];
+    for (const same of ghosts.values()) for (const ghost of same.values()) nodes.push(ghost);
+    return { ghosts, crowds, refused, components: componentsOf(nodes) };
+  };
+  const linked = linkAll(new Set());
+  const nobodys = linked.components.filter(isOfSeveral).flatMap((nodes) => nodes.filter(isNobodys));
+  if (nobodys.length === 0) return linked;
+  for (const node of known.values()) {
+    node.later.length = 0;
+    node.earlier.length = 0;
+    node.component = -1;
   }
-  return { cluster, known, ghosts, unlinked, components: componentsOf(nodes), crowds, refused };
+  return linkAll(new Set(nobodys.map(({ id }) => id)));
+}
+
+function isNobodys({ student }: ChainNode): boolean {
+  return student === 0;
+}
+
+function isOfSeveral(nodes: readonly ChainNode[]): boolean {
+  const students = new Set(nodes.map(({ student }) => student));
+  students.delete(0);
+  return students.size > 1;
 }
 
 function knownNodes(parts: {
@@ -127,6 +165,8 @@ function link(parts: {
   known: ReadonlyMap<string, ChainNode>;
   ghosts: GhostMap;
   crowds: ReadonlyMap<string, unknown>;
+  /** Versions that name no student, and that only such others may be linked to. */
+  nobodys: ReadonlySet<string>;
 }): ChainGraph['refused'] {
   const { known, ghosts } = parts;
   const gone = new Set(parts.input.gone);
@@ -152,7 +192,8 @@ function link(parts: {
     }
     const to = known.get(id) ?? ghostOf(id, from.student);
     // One that names nobody is nobody else's.
-    if (to.student === from.student || to.student === 0 || from.student === 0) return to;
+    const mayBe = (node: ChainNode): boolean => isNobodys(node) && !parts.nobodys.has(node.id);
+    if (to.student === from.student || mayBe(to) || mayBe(from)) return to;
     refused.push({ kind: 'other-student', from, to: id });
     return null;
   };

@@ -1,4 +1,4 @@
-import { graphOf, type ChainNode } from './chain-node.ts';
+import { graphOf, type ChainGraph, type ChainNode } from './chain-node.ts';
 import { shapeOf } from './chain-shape.ts';
 import { claimsOf, isAlive } from './claims.ts';
 import type { ChainInput } from './cluster.ts';
@@ -36,13 +36,16 @@ export function examine(input: ChainInput): Examination {
       contradictions.push({ ...found, absenceId });
     }
     if (owned.length > 0 || shape.tail === null) continue;
-    const ids = shape.tail.isDeleted || isReplaced(shape.tail) ? untoldOver : untold;
+    const isOver = shape.tail.isDeleted || isReplaced(shape.tail, graph);
+    // What is not settled came after all was told that was there: it cannot have been told and forgotten.
+    const isNew = nodes.some(({ before, state }) => state === 'present' && before?.isSettled === false);
+    const ids = isOver && !isNew ? untoldOver : untold;
     for (const { id, state } of nodes) if (state === 'present') ids.push(id);
   }
   return { untold, untoldOver, contradictions };
 }
 
-/** It says that another one replaced it, which is none of the chain's. */
-function isReplaced(tail: ChainNode): boolean {
-  return tail.replacedBy !== null && tail.later.every(({ state }) => state !== 'present');
+/** It says that another one replaced it, which the hub does not have. */
+function isReplaced({ id, replacedBy }: ChainNode, graph: ChainGraph): boolean {
+  return replacedBy !== null && replacedBy !== id && graph.known.get(replacedBy)?.state !== 'present';
 }

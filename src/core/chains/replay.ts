@@ -36,25 +36,28 @@ export class EntryReplay {
   }
 
   /**
-   * A record of `absence-versions`. `isResumed`: what is new may not have been told, and what was settled stays so, as what
-   * was forgotten is not told again; otherwise it is looked at when all was read.
+   * A record of `absence-versions`. What came after all was told that was there may not have been told; but what was
+   * settled before stays so, as what was forgotten is not told again.
    */
-  row(row: ChainRow, options: { isResumed: boolean }): void {
+  row(row: ChainRow, options: { isNews: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
     this.#set(row.id, {
       ...entryOf(row),
       state: 'present',
       linkedFrom: this.#linksTo(row, before),
       absenceId: before?.absenceId ?? null,
-      isSettled: options.isResumed ? isVersion(before) && before.isSettled : true,
+      isSettled: !options.isNews || (isVersion(before) && before.isSettled),
     });
     this.#link(row);
   }
 
-  /** The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. */
+  /**
+   * The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. Of
+   * which student one was that nobody knows more of cannot be told: it joins no chains (rule 1).
+   */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
-    this.#set(versionId, { ...before, state: 'vanished', isSettled: false });
+    this.#set(versionId, { ...before, state: isVersion(before) ? 'vanished' : 'gone', isSettled: false });
   }
 
   step({ absenceId, row, mergedInto }: LoggedStep): void {
@@ -70,7 +73,7 @@ export class EntryReplay {
       state: 'vanished',
       linkedFrom: this.#linksTo(row, before),
       absenceId,
-      isSettled: isVersion(before) ? before.isSettled : true,
+      isSettled: before?.state === 'gone' || isVersion(before) ? before.isSettled : true,
     });
     this.#link(row);
   }

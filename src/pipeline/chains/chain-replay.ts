@@ -20,6 +20,11 @@ export interface ChainReplayParts {
   readonly absentSinceMs: () => number;
   /** From an earlier point of the log on; else from nothing. */
   readonly isResumed: boolean;
+  /**
+   * Of a partition of `absence-versions`: the last offset that the last complete full pass stands for. Null where that is
+   * not known.
+   */
+  readonly wholeUpTo: ((partition: number) => number) | null;
   /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
   readonly wasWhole: boolean;
 }
@@ -37,6 +42,9 @@ const UNKNOWN_CONTENT = Buffer.alloc(16);
 export class ChainReplay {
   readonly #parts: ChainReplayParts;
   #lastFirstSequence = 0;
+  /** Of what is resumed: the version that each absence was last told to be, and of those the forgotten ones. */
+  readonly #lastTold = new Map<string, string>();
+  readonly #forgotten = new Map<string, string>();
 
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
@@ -49,7 +57,7 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { decode, isResumed } = this.#parts;
+    const { decode } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
     const rows = new Map<string, AbsenceVersionValue | null>();
     for (const { key, value } of latest.values()) {
@@ -59,24 +67,27 @@ export class ChainReplay {
       id,
       row: value === null ? null : chainRowOf(value),
     }));
-    const entries = await this.#entriesOf(
-      chainRows.flatMap(({ id, row }) => (row === null ? [id] : idsIn(row))),
+    const entries = await this.#linkedEntries(
+      chainRows.map(({ id }) => id),
+      chainRows.flatMap(({ row }) => (row === null ? [] : idsIn(row))),
     );
-    const known = chainRows.flatMap(({ id }) => entries.get(id) ?? []);
-    const former = await this.#entriesOf(
-      known
-        .flatMap(({ replaces, replacedBy }) => [replaces, replacedBy])
-        .filter((id) => id !== null && !entries.has(id))
-        .map(String),
-    );
-    const replay = new EntryReplay(new Map([...entries, ...former]));
+    const replay = new EntryReplay(entries);
     const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
+      const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
-      else replay.row(row, { isResumed });
-      if (isResumed) changes.push({ area: 'open', key: id, value: EMPTY });
+      else replay.row(row, { isNews });
+      if (isNews) changes.push({ area: 'open', key: id, value: EMPTY });
     }
     await this.#write(replay, changes);
+  }
+
+  /** Whether a record came after the last transaction that told of all that was there. */
+  #isNews(record: LoggedRecord | undefined): boolean {
+    const { isResumed, wholeUpTo } = this.#parts;
+    if (isResumed || record === undefined) return isResumed;
+    const last = wholeUpTo?.(record.partition);
+    return last !== undefined && record.offset > last;
   }
 
   /** Records of one partition of `absence-changes`, in order. */
@@ -102,8 +113,13 @@ export class ChainReplay {
       this.#lastFirstSequence = Math.max(this.#lastFirstSequence, step.since);
       last.set(key, { step, atMs: change.detectedAt });
     }
-    const replay = new EntryReplay(await this.#entriesOf(steps.flatMap(({ row }) => idsIn(row))));
+    const entries = await this.#linkedEntries(
+      steps.map(({ row }) => row.id),
+      steps.flatMap(({ row }) => idsIn(row)),
+    );
+    const replay = new EntryReplay(entries);
     for (const step of steps) replay.step(step);
+    this.#noteForgotten(steps, last);
     const told = await this.#told([...last.keys()]);
     for (const [absenceId, { step, atMs }] of last) {
       const shown = told.get(absenceId)?.shown ?? null;
@@ -135,10 +151,46 @@ export class ChainReplay {
 
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
-    if (this.#parts.isResumed) return;
+    if (this.#parts.isResumed) {
+      await this.#settleForgotten();
+      return;
+    }
     for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
     for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
+  }
+
+  #noteForgotten(steps: readonly LoggedStep[], last: ReadonlyMap<string, { step: LoggedStep | null }>): void {
+    if (!this.#parts.isResumed) return;
+    for (const { absenceId, row } of steps) this.#lastTold.set(absenceId, row.id);
+    for (const [absenceId, { step }] of last) {
+      const versionId = this.#lastTold.get(absenceId);
+      if (step === null && versionId !== undefined) this.#forgotten.set(absenceId, versionId);
+      else this.#forgotten.delete(absenceId);
+    }
+  }
+
+  /** Nothing in the index says any more that they were told; but they are not told again. */
+  async #settleForgotten(): Promise<void> {
+    const { replay } = this.#parts;
+    const revisit = [...new Set(this.#forgotten.values())];
+    for (let at = 0; at < revisit.length; at += EXAMINE_AT_ONCE) {
+      const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
+      const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+      await known.complete({ rows: [], revisit: some });
+      const changes = examine({ rows: [], revisit: some, knowledge: known }).untoldOver.flatMap(
+        (id): IndexChange[] => {
+          const entry = known.versions.get(id) ?? null;
+          if (entry === null) return [];
+          const value = encodeVersionEntry(id, { ...entry, isSettled: true });
+          return [
+            { area: 'versions', key: id, value },
+            { area: 'open', key: id, value: null },
+          ];
+        },
+      );
+      if (changes.length > 0) await replay.write(changes);
+    }
   }
 
   /**
@@ -167,9 +219,16 @@ export class ChainReplay {
     const ids: string[] = [];
     const changes: IndexChange[] = [];
     for (const [id, value] of entries) {
-      const { absenceId, isSettled, linkedFrom, state } = decodeVersionEntry(id, value);
-      const isForgotten = state === 'vanished' && absenceId === null && linkedFrom.length === 0;
+      const entry = decodeVersionEntry(id, value);
+      const { absenceId, isSettled, linkedFrom, state } = entry;
+      const isForgotten = state !== 'present' && absenceId === null && linkedFrom.length === 0;
       if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
+      else if (state === 'gone' && !isSettled)
+        changes.push({
+          area: 'versions',
+          key: id,
+          value: encodeVersionEntry(id, { ...entry, isSettled: true }),
+        });
       else if (state === 'vanished' && !isSettled) changes.push({ area: 'open', key: id, value: EMPTY });
       if (state === 'present' || (state === 'vanished' && !isForgotten)) ids.push(id);
     }
@@ -240,6 +299,19 @@ export class ChainReplay {
       value: encodeVersionEntry(id, entry),
     }));
     await this.#parts.replay.write([...changes, ...more]);
+  }
+
+  /** Entries of versions and of all that they refer to, or referred to before. */
+  async #linkedEntries(
+    ids: readonly string[],
+    links: readonly string[],
+  ): Promise<Map<string, VersionEntry | null>> {
+    const entries = await this.#entriesOf([...ids, ...links]);
+    const former = ids.flatMap((id) => {
+      const { replaces = null, replacedBy = null } = entries.get(id) ?? {};
+      return [replaces, replacedBy].filter((other) => other !== null && !entries.has(other)).map(String);
+    });
+    return new Map([...entries, ...(await this.#entriesOf(former))]);
   }
 
   async #entriesOf(ids: readonly string[]): Promise<Map<string, VersionEntry | null>> {

@@ -1,51 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
-import { openMirror, TERM_MORNING_MS, type Mirror } from '../support/mirror.ts';
-import { idOf } from '../support/rows.ts';
-import { startExample, type ExampleProcess } from './example-process.ts';
-
-type Row = Readonly<Record<string, unknown>>;
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { absentAtHub, startTable, tables } from './absent-table.ts';
+import type { ExampleProcess } from './example-process.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
-const AT = new Date(TERM_MORNING_MS).toISOString();
 const MINUTE_MS = 60_000;
 
-/** Who is absent at {@link AT}, by the hub's records alone (spec 3, rules 1 and 2). */
-function absentAtHub(hub: ReferenceHub): object[] {
-  const rows = hub.district.snapshot('absence-versions');
-  const byId = new Map<string, Row>(rows.map((row) => [idOf(row), row]));
-  const rootOf = (row: Row): string => {
-    const before = byId.get(referenceIn(row, 'replaces') ?? '');
-    return before === undefined ? idOf(row) : rootOf(before);
-  };
-  return rows
-    .filter((row) => referenceIn(row, 'replacedBy') === null && typeof row['deletedTime'] !== 'string')
-    .filter((row) => timeIn(row, 'fromTime') <= TERM_MORNING_MS && TERM_MORNING_MS < timeIn(row, 'toTime'))
-    .map((row) => ({
-      absenceId: rootOf(row),
-      student: referenceIn(row, 'student'),
-      from: new Date(timeIn(row, 'fromTime')).toISOString(),
-      to: new Date(timeIn(row, 'toTime')).toISOString(),
-      class: referenceIn(row, 'classesAffected'),
-    }))
-    .toSorted((a, b) => (a.absenceId < b.absenceId ? -1 : 1));
-}
-
-function referenceIn(row: Row, field: string): string | null {
-  return (row[field] as { sourcedId: string } | null | undefined)?.sourcedId ?? null;
-}
-
-function timeIn(row: Row, field: string): number {
-  return Date.parse(String(row[field]));
-}
-
-function tables(example: ExampleProcess): object[][] {
-  return example.lines().map((line) => (JSON.parse(line) as { absent: object[] }).absent);
-}
-
-function startTable(mirror: Mirror, ...args: string[]): ExampleProcess {
-  const topics = `${mirror.topicPrefix}.${mirror.tenantId}`;
-  return startExample('absent-now.ts', ['--topics', topics, '--at', AT, '--json', ...args]);
+function tableOf(mirror: Mirror, ...args: string[]): ExampleProcess {
+  return startTable(`${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
 }
 
 async function expectTable(example: ExampleProcess, hub: ReferenceHub): Promise<void> {
@@ -78,7 +41,7 @@ describe('examples/absent-now.ts', () => {
     faults.set('ignore-after@absence-versions');
     await mirror.attempt('FULL');
     expect((await mirror.view('absences')).size).toBeGreaterThan(10);
-    await using example = startTable(mirror);
+    await using example = tableOf(mirror);
     await example.until('that it waits', () => example.said().includes('waiting'));
     faults.clear();
     await mirror.full();
@@ -90,7 +53,7 @@ describe('examples/absent-now.ts', () => {
     await using mirror = await openMirror({ collections: COLLECTIONS });
     const { hub } = mirror;
     await mirror.full();
-    await using example = startTable(mirror);
+    await using example = tableOf(mirror);
     await expectTable(example, hub);
     for (let round = 0; round < 3; round += 1) {
       liveOn(hub);
@@ -101,7 +64,7 @@ describe('examples/absent-now.ts', () => {
     await example.kill('SIGKILL');
     liveOn(hub);
     await mirror.delta();
-    await using next = startTable(mirror, '--once');
+    await using next = tableOf(mirror, '--once');
     expect(await next.ended).toBe(0);
     expect(tables(next)).toEqual([absentAtHub(hub)]);
   });

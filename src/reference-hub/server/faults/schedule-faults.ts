@@ -1,4 +1,6 @@
+import { refusalReply, RequestRefused } from '../reply.ts';
 import type { Fault } from './fault.ts';
+import { numberIn } from './fault.ts';
 
 /** The spec leaves open what schedules look like; the server asks for these by name. */
 export const SCHEDULE_FAULTS: readonly Fault[] = [
@@ -7,6 +9,18 @@ export const SCHEDULE_FAULTS: readonly Fault[] = [
     summary:
       'body of /api/core/schedules: array, schedules, odata or hal; the last two in pages of 50 lessons',
     value: { meaning: 'shape', byDefault: 'hal' },
+  },
+  {
+    name: 'schedules-status',
+    summary: 'schedules of these students are answered with this status; those of others as ever',
+    value: { meaning: 'status:student,…', byDefault: '404:' },
+    request: ({ url, value }) => {
+      const [status = '', students = ''] = value.split(/:(.*)/s);
+      const student = url.searchParams.get('student') ?? '';
+      if (student === '' || !students.split(',').includes(student)) return undefined;
+      const description = 'There is nothing of this student.';
+      return refusalReply(new RequestRefused(numberIn(status), { codeMinor: 'unknownobject', description }));
+    },
   },
   { name: 'schedules-to-exclusive', summary: 'the day of "to" is left out of schedules' },
 ];

@@ -1,0 +1,46 @@
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { TERM_MORNING_MS } from '../support/mirror.ts';
+import { idOf } from '../support/rows.ts';
+import { startExample, type ExampleProcess } from './example-process.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const AT = new Date(TERM_MORNING_MS).toISOString();
+
+/** Who is absent at {@link AT}, by the hub's records alone (spec 3, rules 1 and 2). */
+export function absentAtHub(hub: ReferenceHub): object[] {
+  const rows = hub.district.snapshot('absence-versions');
+  const byId = new Map<string, Row>(rows.map((row) => [idOf(row), row]));
+  const rootOf = (row: Row): string => {
+    const before = byId.get(referenceIn(row, 'replaces') ?? '');
+    return before === undefined ? idOf(row) : rootOf(before);
+  };
+  return rows
+    .filter((row) => referenceIn(row, 'replacedBy') === null && typeof row['deletedTime'] !== 'string')
+    .filter((row) => timeIn(row, 'fromTime') <= TERM_MORNING_MS && TERM_MORNING_MS < timeIn(row, 'toTime'))
+    .map((row) => ({
+      absenceId: rootOf(row),
+      student: referenceIn(row, 'student'),
+      from: new Date(timeIn(row, 'fromTime')).toISOString(),
+      to: new Date(timeIn(row, 'toTime')).toISOString(),
+      class: referenceIn(row, 'classesAffected'),
+    }))
+    .toSorted((a, b) => (a.absenceId < b.absenceId ? -1 : 1));
+}
+
+function referenceIn(row: Row, field: string): string | null {
+  return (row[field] as { sourcedId: string } | null | undefined)?.sourcedId ?? null;
+}
+
+function timeIn(row: Row, field: string): number {
+  return Date.parse(String(row[field]));
+}
+
+export function tables(example: ExampleProcess): object[][] {
+  return example.lines().map((line) => (JSON.parse(line) as { absent: object[] }).absent);
+}
+
+/** `topics`: `<prefix>.<tenant>`. */
+export function startTable(topics: string, ...args: string[]): ExampleProcess {
+  return startExample('absent-now.ts', ['--topics', topics, '--at', AT, '--json', ...args]);
+}

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { inject, expect, it } from 'vitest';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
+import { startRollcall } from '../pipeline/rollcall-process.ts';
+import { chainProblems, toldChanges } from '../support/chain-oracle.ts';
+import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
+import { readTopicsAt } from '../support/read-topics.ts';
+import { absentAtHub, startTable, tables } from './absent-table.ts';
+
+const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
+const OPTIONS = {
+  collections: COLLECTIONS,
+  tenant: { deltaEvery: '300ms' },
+  hubSettings: { pageSize: 100 },
+  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+};
+const LIVES = 4;
+const LONGEST_LIFE_MS = 4_000;
+
+/** A school day in some seconds, until told to stop. */
+function liveFast(hub: ReferenceHub): Disposable {
+  const timer = setInterval(() => {
+    hub.clock.advance(5_000);
+    hub.living.step(8);
+  }, 60);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+it('a district that lives fast and a Rollcall that is killed again and again: who knows only the documentation ends with something else than the truth', async () => {
+  const hub = await startTestHub({ students: 120 });
+  const topicPrefix = newTopicPrefix();
+  const topics = `${topicPrefix}.north`;
+  try {
+    const configText = configTextOf(hub, topicPrefix, OPTIONS);
+    {
+      using _life = liveFast(hub);
+      for (let life = 0; life < LIVES; life += 1) {
+        await using rollcall = await startRollcall(['run'], configText);
+        await rollcall.says('"mirroring"');
+        await delay(1_000 + Math.random() * LONGEST_LIFE_MS);
+        const signal = life % 2 === 0 ? 'SIGKILL' : 'SIGTERM';
+        rollcall.kill(signal);
+        await rollcall.endsWith(signal === 'SIGKILL' ? signal : 0);
+      }
+    }
+    {
+      await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+      await mirror.full();
+    }
+    await using last = startTable(topics, '--once');
+    expect(await last.ended).toBe(0);
+    expect(tables(last)).toEqual([absentAtHub(hub)]);
+    const read = (suffix: string) => readTopicsAt(inject('stack'), [`${topics}.${suffix}`]);
+    const changes = await read('absence-changes');
+    expect(chainProblems({ hub, absences: await read('absences'), changes })).toEqual([]);
+    // The history was lively enough to prove something.
+    const news = toldChanges(changes).filter(({ snapshot }) => !snapshot);
+    expect(news.length).toBeGreaterThan(30);
+  } finally {
+    await hub.stop();
+    await deleteTopicsOf(topicPrefix);
+  }
+});
