@@ -219,6 +219,21 @@ describe('lost rights: an answer without lessons for everybody', () => {
   });
 });
 
+describe('a day’s sum', () => {
+  it('counts days that were emptied as rows that are gone, and lets half of them go', async () => {
+    const made = bench(1, { daysBack: 1, daysAhead: 8 });
+    const days = Array.from({ length: 10 }, (_, number) =>
+      new Date(NOON + (number - 1) * 24 * HOUR).toISOString().slice(0, 10),
+    );
+    made.lessons.set('s001', new Set(days));
+    await pull(made);
+    for (const day of days.slice(0, 4)) made.lessons.get('s001')?.delete(day);
+    expect(await pull(made)).toMatchObject({ withheld: 0 });
+    made.lessons.get('s001')?.delete(days[5] ?? '');
+    expect(await pull(made)).toMatchObject({ withheld: 1 });
+  });
+});
+
 describe('withheld days', () => {
   it('go out bit by bit, after midnight, or after a restart', async () => {
     const made = bench(200);

@@ -114,6 +114,21 @@ describe('a second pull', () => {
     expect(made.told()).toHaveLength(before);
   });
 
+  it('of a process that does not stay forgets whose absences its own pull has changed', async () => {
+    const made = bench(5, { students: 'absent' });
+    made.absent.add('s01');
+    await made.time.run(async () => {
+      const runner = await made.start();
+      await runner.once('FULL', { signal: never });
+      made.absent.add('s04');
+      made.change('s01', 's04', 's05');
+      const from = made.requests.length;
+      await runner.once('DELTA', { signal: never });
+      expect(asked(made, from).toSorted()).toEqual(['s01', 's04']);
+      expect(made.view().size).toBe(8);
+    });
+  });
+
   it('of students who changed asks for all of them', async () => {
     const made = bench(5);
     await pull(made);
@@ -415,6 +430,36 @@ describe('a sick Core API', () => {
 });
 
 describe('a student for whom the hub has no answer', () => {
+  it('keeps the others from being asked, by coming first', async () => {
+    const made = bench(20);
+    made.trouble = (student) => (student < 's05' ? hubTrouble('HUB_FORBIDDEN', 403) : null);
+    await living(made, async () => {
+      await made.time.sleep(5 * MINUTE);
+      expect(made.view().size).toBe(64);
+      expect(made.view('rejects').size).toBe(4);
+      expect(made.transactions.at(-1)?.progress.lastCompleteFull).toMatchObject({
+        rows: 64,
+        rowsRejected: 4,
+      });
+      expect(made.requests.length).toBeLessThan(70);
+    });
+  });
+
+  it('is given up for what was an outage', async () => {
+    const made = bench(20);
+    await pull(made);
+    made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
+    await living(made, async (runner) => {
+      void runner.demand('FULL').catch(() => undefined);
+      await made.time.sleep(HOUR);
+      let failures = 4;
+      made.trouble = () => (failures-- > 0 ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
+      await made.time.sleep(HOUR);
+      expect(made.view('rejects').size).toBe(0);
+      expect(made.transactions.at(-1)?.progress).toMatchObject({ complete: true, mode: 'FULL' });
+    });
+  });
+
   it.each([
     ['HUB_NOT_OFFERED', 404],
     ['HUB_REQUEST_REFUSED', 400],

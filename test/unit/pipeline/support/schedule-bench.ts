@@ -222,7 +222,7 @@ export function lessonOn(day: string): object {
 }
 
 export function hubTrouble(
-  code: 'HUB_UNAVAILABLE' | 'HUB_NOT_OFFERED' | 'HUB_REQUEST_REFUSED',
+  code: 'HUB_UNAVAILABLE' | 'HUB_NOT_OFFERED' | 'HUB_REQUEST_REFUSED' | 'HUB_FORBIDDEN',
   status: number,
 ): HubError {
   return new HubError(code, `HTTP ${status}`, { remedy: 'none: it is a test', status });
