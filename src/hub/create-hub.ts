@@ -65,6 +65,9 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
  * hangs holds its share of the requests for no longer than it must.
  */
 const CORE_BREAKER_FAILURES = 4;
+/** Of single rows that chains of absences refer to. */
+const SINGLE_ROW_FAILURES = 4;
+const SINGLE_ROW_ATTEMPTS = 2;
 const CORE_ATTEMPTS = 2;
 
 /**
@@ -111,11 +114,24 @@ export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable 
   const told = new Set<string>();
   const firstTime = (what: string): boolean => !told.has(what) && told.add(what).has(what);
   const memory = new PagingMemory({ now, pageSize });
-  const finding = { baseUrl, requests, concurrency: maxConcurrentRequests };
+  const finding = { baseUrl, concurrency: maxConcurrentRequests };
+  // A hub that serves lists but not this question must not count as away.
+  const single = createRequests({
+    ...common,
+    tools: {
+      ...common.tools,
+      policy: { ...policy, maxAttempts: Math.min(policy.maxAttempts, SINGLE_ROW_ATTEMPTS) },
+    },
+    breaker: createBreaker({
+      policy: { ...DEFAULT_BREAKER_POLICY, failures: SINGLE_ROW_FAILURES, ...options.breaker },
+      hub: `The hub ${baseUrl.origin}, asked for single rows,`,
+      onEvent: () => undefined,
+    }),
+  });
   return {
     readPages: (read) => walkPages({ baseUrl, requests, memory, paging, onEvent }, read),
-    findExisting: (find) => findExisting(finding, find),
-    findRows: (find) => findRows(finding, find),
+    findExisting: (find) => findExisting({ ...finding, requests }, find),
+    findRows: (find) => findRows({ ...finding, requests: single }, find),
     concurrency: coreShare,
     readSchedule: (read) => readSchedule({ baseUrl, requests: core, onEvent, firstTime }, read),
     async [Symbol.asyncDispose]() {

@@ -151,7 +151,8 @@ export class CollectionRunner implements PassRunner {
   /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
   async once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
     const { pass } = this.#parts;
-    const canDelta = this.#hasDelta && pass.writer.progress?.watermarkMs != null;
+    const isWhole = pass.writer.wholeSinceMs !== null;
+    const canDelta = this.#hasDelta && isWhole && pass.writer.progress?.watermarkMs != null;
     let result = mode === 'DELTA' && canDelta ? await this.#delta(options) : await this.#full(options);
     if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
     if (result.kind === 'complete' && result.wantsSecondPass) {

@@ -326,7 +326,8 @@ export class CollectionWriter {
       }
     }
     pass.stamp = Math.max(pass.stamp, page.stamp);
-    addTally(pass.stats, tally);
+    // Rows that were asked for one by one are none of the walk's.
+    addTally(pass.stats, page.isAskedFor === true ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;
   }

@@ -179,6 +179,9 @@ function createRunner(options: {
   });
 }
 
+/** A hub that could not be asked for single rows is left alone with such questions for so long. */
+const NO_SINGLE_ROWS_FOR_MS = 30_000;
+
 function chainParts(
   options: { parts: TenantParts; collection: TenantCollection; signal: AbortSignal },
   source: Source,
@@ -186,6 +189,7 @@ function chainParts(
   const { parts, collection, signal } = options;
   const { chains } = parts;
   if (chains === undefined) return undefined;
+  let notBeforeMs = 0;
   const book = new ChainBook({
     ...chains,
     tenantId: parts.tenantId,
@@ -201,11 +205,13 @@ function chainParts(
   return {
     book,
     fetch: async (ids, stamp) => {
+      if (parts.now() < notBeforeMs) return null;
       try {
         return (await source.fetchRows?.(ids, { stamp, signal })) ?? null;
       } catch (error) {
         // What cannot be had now is asked for again at the pass's end, or with the next change of its chain.
         if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+        notBeforeMs = parts.now() + NO_SINGLE_ROWS_FOR_MS;
         return null;
       }
     },

@@ -148,7 +148,8 @@ export class ChainTeller {
     const { book } = this.#parts;
     const ledger = this.#ledger;
     const snapshot = this.#isSnapshot;
-    const askInPages = this.tellsAgain(pass) ? 0 : ASK_AT_ONCE_AT_MOST;
+    // A full pass mostly brings the rest by itself.
+    const askInPages = pass.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
     // A topic of versions that was lost is filled again; what was told of them was not.
     const isRefill = !snapshot && ledger.progress()?.lastCompleteFull == null;
     const outcome = await book.settle({
