@@ -1,10 +1,12 @@
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
+import type { CoreApi } from './core-api.ts';
 import type { RequestTarget } from './events.ts';
 import { createHttpClient } from './http.ts';
 import { listIn, readableId } from './page-body.ts';
 import type { HubOptions } from './create-hub.ts';
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
 import { readLinks } from './link.ts';
+import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import { Semaphore } from './semaphore.ts';
@@ -41,6 +43,8 @@ export interface HubProbe extends AsyncDisposable {
     parentId?: string | undefined;
     signal: AbortSignal;
   }): Promise<CollectionProbe>;
+  /** All lessons of a student, as {@link CoreApi.readSchedule} reads them. */
+  readonly readSchedule: CoreApi['readSchedule'];
 }
 
 const ROWS_ASKED = 2;
@@ -107,6 +111,7 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
       });
       return response.status;
     },
+    readSchedule: (asked) => readSchedule({ baseUrl, requests, onEvent, firstTime: () => false }, asked),
     collection: (probe) => probeCollection({ baseUrl, requests, now }, probe),
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();

@@ -53,7 +53,10 @@ export async function readSchedule(
     });
     first ??= page.answer;
     isUtf8 &&= page.answer.isUtf8;
-    lessons.push(...page.lessons);
+    if (lessons.length + page.lessons.length > MAX_LESSONS) {
+      throw endless(where, `it has more than ${MAX_LESSONS} lessons`);
+    }
+    for (const lesson of page.lessons) lessons.push(lesson);
     if (page.next === null) break;
     const marks = [`url ${page.next.href}`, ...markOf(page.lessons)];
     if (marks.some((mark) => met.has(mark)) || page.next.href === url.href) {
@@ -61,7 +64,6 @@ export async function readSchedule(
     }
     for (const mark of marks) met.add(mark);
     if (pages >= MAX_PAGES) throw endless(where, `it has more than ${MAX_PAGES} pages`);
-    if (lessons.length > MAX_LESSONS) throw endless(where, `it has more than ${MAX_LESSONS} lessons`);
     url = page.next;
   }
   return { lessons, isUtf8, hubTimeMs: first.hubTimeMs };

@@ -24,8 +24,9 @@ export function createScheduleRunner(options: {
   collection: TenantCollection;
   writer: CollectionWriter;
   writers: ReadonlyMap<CollectionName, CollectionWriter>;
+  signal: AbortSignal;
 }): ScheduleRunner {
-  const { parts, collection, writer, writers } = options;
+  const { parts, collection, writer, writers, signal } = options;
   const { schedules: settings, now } = parts;
   if (settings === undefined) throw new Error('there are no settings of schedules');
   const { fullPull, deltaEveryMs, name } = collection;
@@ -53,7 +54,7 @@ export function createScheduleRunner(options: {
       ),
     onlyWanted: which !== 'absent',
     hasParents: parent !== null,
-    isReady: () => parent === null || writers.get(parent)?.progress?.lastCompleteFull != null,
+    isReady: () => parent === null || writers.get(parent)?.wholeSinceMs != null,
     size: { daysBack, daysAhead },
     fullPull,
     deltaEveryMs,
@@ -62,5 +63,6 @@ export function createScheduleRunner(options: {
     randomId: parts.randomId,
     sleep: parts.sleep,
     emit: parts.emit,
+    signal,
   });
 }

@@ -32,6 +32,7 @@ export async function acceptAnswer(
   answer: ScheduleAnswer,
   options: {
     readonly student: string;
+    /** The days asked for that are still mirrored. */
     readonly window: DayWindow;
     readonly losses: ScheduleLosses;
     /** Asked at the end of a round, once more. */

@@ -128,13 +128,10 @@ export class ScheduleLosses {
   async #judge(pass: ActivePass): Promise<void> {
     const { memory, collection, writer, limits, today } = this.#parts;
     const losses = new Set([...this.#confirmed.keys(), ...this.#suspected.keys()]);
-    const removed = await memory.removedOn(today());
+    const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
-      {
-        deletions: losses.size,
-        deletedEarlierToday: removed.get(collection) ?? 0,
-        knownRows: writer.knownRows,
-      },
+      // Days that were emptied are still rows.
+      { deletions: losses.size, deletedEarlierToday, knownRows: writer.knownRows - deletedEarlierToday },
       // A round takes a day: only the day's sum says anything.
       { ...limits, perDay: true },
     );

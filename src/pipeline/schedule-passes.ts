@@ -29,6 +29,8 @@ export interface Round {
   /** All have been asked; those with doubtful answers are asked once more. */
   isLast: boolean;
   removedInBatches: number;
+  /** Hub clock minus ours when the first answer came. */
+  skewMs: number | null;
 }
 
 /** Students asked meanwhile, or one after the other in a round that takes a day: a delta. */
@@ -69,6 +71,7 @@ export class SchedulePasses {
   /** Hub clock minus ours, as an answer tells it. */
   noteHubTime(hubTimeMs: number): void {
     this.#skewMs = hubTimeMs - this.#parts.now();
+    if (this.#round !== null) this.#round.skewMs ??= this.#skewMs;
   }
 
   noteAnswer(): void {
@@ -109,6 +112,7 @@ export class SchedulePasses {
     this.#batch = null;
     this.#answersToTell = 0;
     this.#flushedAtMs = now();
+    if (batch === null && this.#round !== null) pass.stats.startedAtMs = this.#hubTimeOfStart(this.#round);
     await losses.settle(pass);
     pass.stats.rowsWithheld = losses.withheldCount;
     const { progress } = writer;
@@ -132,7 +136,7 @@ export class SchedulePasses {
     const { writer, emit, now } = this.#parts;
     this.dropRound();
     const pass = this.newPass('FULL');
-    this.#round = { pass, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0 };
+    this.#round = { pass, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0, skewMs: null };
     writer.begin(pass);
     emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
   }
@@ -142,7 +146,7 @@ export class SchedulePasses {
     const { writer, now } = this.#parts;
     const losses = await this.losses();
     const { stats } = round.pass;
-    stats.startedAtMs = round.startedAtMs + this.#skewMs;
+    stats.startedAtMs = this.#hubTimeOfStart(round);
     stats.rowsWithheld = losses.withheldCount;
     await writer.flush(round.pass, {
       watermarkMs: stats.startedAtMs,
@@ -178,6 +182,10 @@ export class SchedulePasses {
     stats.rowsWithheld = (await this.losses()).withheldCount;
     this.#sum = null;
     return complete(stats);
+  }
+
+  #hubTimeOfStart(round: Round): number {
+    return round.startedAtMs + (round.skewMs ?? this.#skewMs);
   }
 
   #openBatch(): Batch {

@@ -1,7 +1,7 @@
 import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import { AskQueue } from '../core/schedules/ask-queue.ts';
 import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
-import { isInWindow, windowAround, type DayWindow } from '../core/schedules/window.ts';
+import { isInWindow, overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
 import { RollcallError } from '../errors.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { PassMode } from '../model/progress.ts';
@@ -14,6 +14,7 @@ import { ScheduleTrouble } from './schedule-trouble.ts';
 
 /** A student said to have lost lessons is asked for a second time after so long. */
 const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
+const GATHER_NEWCOMERS_MS = 1_000;
 const READY_POLL_MS = 500;
 /** What is due is looked at again at least so often: the clock may be set. */
 const LONGEST_REST_MS = 30_000;
@@ -34,6 +35,8 @@ export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
   readonly random: () => number;
   /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** The session's: ends the listening to changes. */
+  readonly signal: AbortSignal;
 }
 
 type Waiting = PromiseWithResolvers<PassResult>;
@@ -54,6 +57,9 @@ export class ScheduleRunner implements PassRunner {
   /** Whoever waits for the end of the round. */
   readonly #waiting: Waiting[] = [];
   #wanted: Set<string> | null = null;
+  /** Students whose absences changed and who were not wanted: it is looked up whether they are now. */
+  readonly #newcomers = new Set<string>();
+  #newcomersSinceMs = 0;
   #lastDueMs: number | null = null;
   #notOffered = false;
   /** What concerns the whole tenant. */
@@ -68,6 +74,8 @@ export class ScheduleRunner implements PassRunner {
     this.#parts = parts;
     this.#passes = new SchedulePasses(parts);
     this.#trouble = new ScheduleTrouble(parts.random);
+    const stop = parts.absent.onChange((students) => this.#noteChanges(students));
+    parts.signal.addEventListener('abort', stop, { once: true });
   }
 
   get isNotOffered(): boolean {
@@ -87,10 +95,11 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async loop(signal: AbortSignal): Promise<void> {
-    const stop = this.#parts.absent.onChange((students) => this.#noteChanges(students));
     try {
       while (!signal.aborted) {
         if (this.#parts.isReady()) {
+          if (this.#wanted === null) await this.#listWanted(this.#window());
+          if (this.#newcomersDueInMs() <= 0) await this.#admitNewcomers();
           await this.#meetDemands();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
@@ -105,7 +114,6 @@ export class ScheduleRunner implements PassRunner {
       this.#end(error);
       throw error;
     } finally {
-      stop();
       await Promise.allSettled(this.#asking);
     }
   }
@@ -115,8 +123,12 @@ export class ScheduleRunner implements PassRunner {
     if (!isReady()) return this.#notReady();
     this.#away = null;
     if (mode === 'DELTA' && writer.progress?.lastCompleteFull != null) {
+      if (this.#wanted === null) await this.#listWanted(this.#window());
+      await this.#admitNewcomers();
       this.#passes.beginSum();
-      await this.#turnsUntil(() => !this.#queue.hasChanged && this.#queue.inFlight === 0, signal);
+      const nowMs = this.#parts.now();
+      this.#queue.beginRound({ students: this.#queue.takeChanged(), nowMs, endMs: nowMs });
+      await this.#turnsUntil(() => this.#queue.unanswered === 0 && this.#queue.inFlight === 0, signal);
       return this.#passes.endSum();
     }
     const done = Promise.withResolvers<PassResult>();
@@ -172,17 +184,12 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async #beginRound(plan: RoundPlan): Promise<void> {
-    const { now, onlyWanted } = this.#parts;
+    const { now } = this.#parts;
     const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
     await this.#passes.flush({ isForced: false });
     this.#lastDueMs = plan.dueMs;
     const window = this.#window();
-    const changedBefore = this.#queue.takeChanged();
-    const wanted = await this.#parts.wanted(window);
-    // Who changed while the list was made may be missing from it.
-    const changedMeanwhile = this.#queue.takeChanged();
-    if (!onlyWanted) for (const student of changedMeanwhile) wanted.add(student);
-    this.#wanted = wanted;
+    const wanted = await this.#listWanted(window);
     await this.#passes.flush({ isForced: false });
     this.#passes.beginRound({ isHurried: plan.endMs <= now() });
     await this.#sweep(wanted, window);
@@ -191,9 +198,36 @@ export class ScheduleRunner implements PassRunner {
     // Whom the last round did not reach comes first: one that never ends would else always miss the same.
     const first = left.filter((student) => wanted.has(student));
     this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
-    for (const student of [...changedBefore, ...changedMeanwhile]) {
-      if (wanted.has(student)) this.#queue.change(student);
+  }
+
+  /** Looks anew who is wanted. Students whose absences changed are still asked for, if they are. */
+  async #listWanted(window: DayWindow): Promise<ReadonlySet<string>> {
+    const changedBefore = this.#queue.takeChanged();
+    const wanted = await this.#parts.wanted(window);
+    // Who changed while the list was made may be missing from it.
+    const changedMeanwhile = this.#queue.takeChanged();
+    this.#wanted = wanted;
+    for (const student of changedBefore) if (wanted.has(student)) this.#queue.change(student);
+    this.#noteChanges(new Set(changedMeanwhile));
+    return wanted;
+  }
+
+  /** Students whose absences changed and who were not wanted: those who now are become so, and are asked. */
+  async #admitNewcomers(): Promise<void> {
+    if (this.#newcomers.size === 0) return;
+    const newcomers = new Set(this.#newcomers);
+    this.#newcomers.clear();
+    const wanted = await this.#parts.wanted(this.#window());
+    for (const student of newcomers) {
+      if (!wanted.has(student)) continue;
+      this.#wanted?.add(student);
+      this.#queue.change(student);
     }
+  }
+
+  #newcomersDueInMs(): number {
+    if (this.#newcomers.size === 0) return Number.POSITIVE_INFINITY;
+    return this.#newcomersSinceMs + GATHER_NEWCOMERS_MS - this.#parts.now();
   }
 
   /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
@@ -227,8 +261,9 @@ export class ScheduleRunner implements PassRunner {
       return;
     }
     const flushInMs = this.#passes.dueInMs(this.#asking.size);
+    const askInMs = askAtMs - this.#parts.now();
     if (flushInMs <= 0) await this.#passes.flush({ isForced: false });
-    else await this.#rest(Math.min(askAtMs - this.#parts.now(), flushInMs, LONGEST_REST_MS), signal);
+    else await this.#rest(Math.min(askInMs, flushInMs, this.#newcomersDueInMs(), LONGEST_REST_MS), signal);
   }
 
   async #endRound(round: Round): Promise<void> {
@@ -271,7 +306,8 @@ export class ScheduleRunner implements PassRunner {
       if (answer.hubTimeMs !== null) this.#passes.noteHubTime(answer.hubTimeMs);
       const wantsSecond = await acceptAnswer(this.#parts, answer, {
         student,
-        window,
+        // The day may have ended while the hub answered.
+        window: overlap(window, this.#window()),
         losses: await this.#passes.losses(),
         isLast: round !== null && round === this.#passes.round && round.isLast,
         isWanted: () => this.#wanted?.has(student) !== false,
@@ -319,9 +355,13 @@ export class ScheduleRunner implements PassRunner {
       return;
     }
     this.#queue.failed(student, now() + verdict.retryMs);
-    if (verdict.pauseMs === null) return;
-    this.#queue.pauseUntil(now() + verdict.pauseMs);
-    this.#tellFailure(error, { retryInMs: verdict.pauseMs, isNotOffered: false });
+    const { pause } = verdict;
+    if (pause === null) return;
+    if (pause.canary !== null && this.#wanted?.has(pause.canary) === true) {
+      this.#queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
+    }
+    this.#queue.pauseUntil(now() + pause.ms);
+    this.#tellFailure(error, { retryInMs: pause.ms, isNotOffered: false });
     if (this.#trouble.isAway) this.#giveUp(error);
   }
 
@@ -337,11 +377,17 @@ export class ScheduleRunner implements PassRunner {
 
   #noteChanges(students: ReadonlySet<string>): void {
     for (const student of students) {
-      if (this.#parts.onlyWanted && this.#wanted?.has(student) === false) continue;
-      this.#wanted?.add(student);
-      this.#queue.change(student);
+      // Before it is known who is wanted, everybody is kept: the list that is to be made tells.
+      if (this.#wanted === null || this.#wanted.has(student)) this.#queue.change(student);
+      else if (!this.#parts.onlyWanted) this.#noteNewcomer(student);
     }
     this.#wake();
+  }
+
+  /** An absence of last spring that is corrected makes nobody wanted; who is, is looked up for many at once. */
+  #noteNewcomer(student: string): void {
+    if (this.#newcomers.size === 0) this.#newcomersSinceMs = this.#parts.now();
+    this.#newcomers.add(student);
   }
 
   #window(): DayWindow {

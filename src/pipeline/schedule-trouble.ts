@@ -1,93 +1,101 @@
 import { HubError } from '../hub/hub-error.ts';
 import { RollcallError } from '../errors.ts';
 
-/** A student is given up for a round after so many failed requests, if others were answered since the first of them. */
-const MOST_ATTEMPTS = 4;
+/** A student is given up for a round after so many failed requests between which others were answered. */
+const MOST_ATTEMPTS = 3;
 const FIRST_RETRY_MS = 1_000;
-/** So many students in a row who are not there: then it is the API that is not there. */
-const NOT_OFFERED_AFTER = 3;
+/** So many students in a row who are not there, before anybody was: then it is the API that is not there. */
+const NOT_OFFERED_AFTER = 10;
 /** Failures in a row after which the hub is spared, and after which it counts as away. */
 const PAUSE_AFTER = 2;
-const AWAY_AFTER = 4;
+const AWAY_AFTER = 6;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
 /** What a failed request leads to. */
 export type TroubleVerdict =
-  /** `pauseMs`: nobody is asked meanwhile; null for no pause. */
-  | { readonly kind: 'again'; readonly retryMs: number; readonly pauseMs: number | null }
-  /** The others are answered, this one is not: its request is at fault. */
+  | { readonly kind: 'again'; readonly retryMs: number; readonly pause: Pause | null }
+  /** Others are answered, this one is not: its request is at fault. */
   | { readonly kind: 'give-up'; readonly reason: string }
   | { readonly kind: 'not-offered' };
+
+/** Nobody is asked meanwhile. */
+export interface Pause {
+  readonly ms: number;
+  /** A student who was answered, to be asked first: tells an API in trouble from students without an answer. */
+  readonly canary: string | null;
+}
 
 /** Tells a Core API in trouble from a student whom it cannot answer for. */
 export class ScheduleTrouble {
   readonly #random: () => number;
-  readonly #attempts = new Map<string, { count: number; readonly answersBefore: number }>();
+  readonly #attempts = new Map<string, { count: number; answersBefore: number }>();
+  readonly #notFound = new Set<string>();
   #answers = 0;
   #inARow = 0;
-  #notFoundInARow = 0;
+  #lastAnswered: string | null = null;
 
   /** `random`: 0 to 1. */
   constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** Nobody is answered; not merely those who were left over because they cannot be. */
+  /** Nobody is answered. */
   get isAway(): boolean {
-    if (this.#inARow < AWAY_AFTER) return false;
-    return [...this.#attempts.values()].some(({ answersBefore }) => answersBefore === this.#answers);
+    return this.#inARow >= AWAY_AFTER;
   }
 
   answered(student: string): void {
     this.#attempts.delete(student);
+    this.#notFound.clear();
     this.#answers += 1;
     this.#inARow = 0;
-    this.#notFoundInARow = 0;
+    this.#lastAnswered = student;
   }
 
   /** Everybody is to be tried anew. */
   reset(): void {
     this.#attempts.clear();
+    this.#notFound.clear();
     this.#inARow = 0;
-    this.#notFoundInARow = 0;
   }
 
   /** `wanted`: how many students there are in all. */
   failed(student: string, error: RollcallError, wanted: number): TroubleVerdict {
-    const attempts = this.#attempts.get(student) ?? { count: 0, answersBefore: this.#answers };
+    const attempts = this.#attempts.get(student) ?? { count: 0, answersBefore: 0 };
     this.#attempts.set(student, attempts);
-    if (isAboutRequest(error)) attempts.count += 1;
+    // Where nobody is answered, it is not the student.
+    if (isAboutRequest(error) && this.#answers > attempts.answersBefore) {
+      attempts.count += 1;
+      attempts.answersBefore = this.#answers;
+    }
     this.#inARow += 1;
-    this.#notFoundInARow = error.code === 'HUB_NOT_OFFERED' ? this.#notFoundInARow + 1 : 0;
-    if (this.#notFoundInARow >= Math.min(NOT_OFFERED_AFTER, wanted)) return { kind: 'not-offered' };
-    if (attempts.count >= MOST_ATTEMPTS && this.#answers > attempts.answersBefore && isAboutRequest(error)) {
+    if (error.code === 'HUB_NOT_OFFERED') this.#notFound.add(student);
+    if (this.#answers === 0 && this.#notFound.size >= Math.min(NOT_OFFERED_AFTER, wanted)) {
+      return { kind: 'not-offered' };
+    }
+    if (attempts.count >= MOST_ATTEMPTS) {
       this.#attempts.delete(student);
       return { kind: 'give-up', reason: reasonOf(error) };
     }
     const retryMs = FIRST_RETRY_MS * 4 ** Math.min(Math.max(0, attempts.count - 1), 4);
-    return { kind: 'again', retryMs, pauseMs: this.#pauseMs(error) };
+    return { kind: 'again', retryMs, pause: this.#pause(error) };
   }
 
-  #pauseMs(error: RollcallError): number | null {
+  #pause(error: RollcallError): Pause | null {
     const asked = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
+    // Of one who is not there, nothing can be learnt by waiting: somebody else tells.
+    if (error.code === 'HUB_NOT_OFFERED' && this.#answers === 0) return null;
     if (this.#inARow < PAUSE_AFTER && asked === 0) return null;
     const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#inARow - 1, 20));
-    return Math.round(Math.min(LONGEST_PAUSE_MS, Math.max(asked, longest * (0.5 + this.#random() / 2))));
+    const ms = Math.round(Math.min(LONGEST_PAUSE_MS, Math.max(asked, longest * (0.5 + this.#random() / 2))));
+    return { ms, canary: this.#lastAnswered };
   }
 }
 
-/** Whether a hub that is well may answer so for one student. */
+/** Not of the hub's token, nor of a request that was never sent. */
 function isAboutRequest({ code }: RollcallError): boolean {
-  return (
-    code === 'HUB_NOT_OFFERED' ||
-    code === 'HUB_REQUEST_REFUSED' ||
-    code === 'HUB_BODY_INVALID' ||
-    code === 'HUB_PAGING_BROKEN' ||
-    code === 'HUB_RESPONSE_TOO_LARGE' ||
-    code === 'HUB_UNAVAILABLE' ||
-    code === 'HUB_TIMEOUT'
-  );
+  return code !== 'HUB_CIRCUIT_OPEN' && code !== 'HUB_TOKEN_UNAVAILABLE' && code !== 'HUB_TOKEN_REFUSED';
 }
 
 /** Names no student and no content: it is published. */

@@ -139,7 +139,7 @@ function createRunner(options: {
   );
   options.writers.set(name, writer);
   if (name === 'schedules') {
-    return createScheduleRunner({ parts, collection, writer, writers: options.writers });
+    return createScheduleRunner({ parts, collection, writer, writers: options.writers, signal });
   }
   const pass: PassParts = {
     writer,

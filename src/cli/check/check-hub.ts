@@ -3,6 +3,7 @@ import { RollcallError } from '../../errors.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { countOf, formatCount, formatDuration } from '../words.ts';
+import { scheduleFindings } from './check-schedules.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 
 /** A hub whose clock is off by more than this has other troubles; Rollcall itself goes by the hub's clock. */
@@ -23,7 +24,10 @@ export async function checkHub(tenant: TenantConfig, signal: AbortSignal): Promi
     return { ...section, findings: [tokenFinding, await checkReachable(probe, signal)] };
   }
   const probed = await probeAll(probe, { tenant, signal });
-  return { ...section, findings: [tokenFinding, ...probedFindings(probed, hub.paging)] };
+  const schedules = await scheduleFindings(probe, { tenant, probed, signal });
+  const isAlone = probed.length === 0 && schedules.length > 0;
+  const others = isAlone ? [] : probedFindings(probed, hub.paging);
+  return { ...section, findings: [tokenFinding, ...others, ...schedules] };
 }
 
 async function checkToken(
@@ -82,7 +86,8 @@ async function probeAll(
       return { collection, error };
     }
   };
-  const collections = passCollections(tenant);
+  // Schedules have no list: they are asked for by student.
+  const collections = passCollections(tenant).filter(({ name }) => name !== 'schedules');
   const plain = collections.filter(({ path }) => !path.includes('{id}'));
   const probed = new Map<string, Probed>();
   for (const each of await Promise.all(plain.map((collection) => ask(collection)))) {

@@ -13,6 +13,9 @@ export type Ask =
 export class AskQueue {
   readonly #changed = new Set<string>();
   readonly #again = new Map<string, number>();
+  /** The same by time, with entries that count no more. */
+  #agenda: { readonly student: string; readonly atMs: number }[] = [];
+  #wasAgain = false;
   readonly #inFlight = new Set<string>();
   /** Students of the round who have not been asked yet, in order. */
   #waiting = new Set<string>();
@@ -68,7 +71,7 @@ export class AskQueue {
 
   /** The student is to be asked once more. `isOwed`: the round is not over before. */
   askAgain(student: string, when: { readonly atMs: number; readonly isOwed: boolean }): void {
-    this.#again.set(student, when.atMs);
+    this.#schedule(student, when.atMs);
     if (when.isOwed) this.#owed.add(student);
   }
 
@@ -86,9 +89,12 @@ export class AskQueue {
       return this.#take(student, 'change');
     }
     const again = this.#earliestAgain();
-    if (again !== null && again.atMs <= nowMs) return this.#take(again.student, 'again');
-    const untilMs = again?.atMs ?? Number.POSITIVE_INFINITY;
+    const isAgainDue = again !== null && again.atMs <= nowMs;
     const student = this.#firstWaiting();
+    const isRoundDue = student !== null && this.#nextMs <= nowMs;
+    // In turns: students who fail for ever must not keep the others from being asked.
+    if (isAgainDue && !(isRoundDue && this.#wasAgain)) return this.#take(again.student, 'again');
+    const untilMs = again?.atMs ?? Number.POSITIVE_INFINITY;
     if (student === null) return { kind: 'wait', untilMs };
     if (this.#nextMs > nowMs) return { kind: 'wait', untilMs: Math.min(untilMs, this.#nextMs) };
     // Over what is left of the time, whatever an outage has taken of it.
@@ -104,12 +110,13 @@ export class AskQueue {
   /** The request failed and is repeated at a time. */
   failed(student: string, atMs: number): void {
     this.#inFlight.delete(student);
-    this.#again.set(student, atMs);
+    this.#schedule(student, atMs);
   }
 
   #take(student: string, reason: 'change' | 'again' | 'round'): Ask {
     this.#inFlight.add(student);
     this.#again.delete(student);
+    this.#wasAgain = reason === 'again';
     if (this.#waiting.delete(student)) this.#owed.add(student);
     return { kind: 'ask', student, reason };
   }
@@ -119,12 +126,27 @@ export class AskQueue {
     return null;
   }
 
-  #earliestAgain(): { readonly student: string; readonly atMs: number } | null {
-    let earliest: { student: string; atMs: number } | null = null;
-    for (const [student, atMs] of this.#again) {
-      if (this.#inFlight.has(student)) continue;
-      if (earliest === null || atMs < earliest.atMs) earliest = { student, atMs };
+  #schedule(student: string, atMs: number): void {
+    this.#again.set(student, atMs);
+    let [low, high] = [0, this.#agenda.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#agenda[middle]?.atMs ?? 0) <= atMs) low = middle + 1;
+      else high = middle;
     }
-    return earliest;
+    this.#agenda.splice(low, 0, { student, atMs });
+  }
+
+  #earliestAgain(): { readonly student: string; readonly atMs: number } | null {
+    if (this.#agenda.length > 2 * this.#again.size + 100) {
+      this.#agenda = this.#agenda.filter(({ student, atMs }) => this.#again.get(student) === atMs);
+    }
+    for (let first = this.#agenda[0]; first !== undefined; first = this.#agenda[0]) {
+      if (this.#again.get(first.student) === first.atMs) break;
+      this.#agenda.shift();
+    }
+    const isReady = ({ student, atMs }: { student: string; atMs: number }): boolean =>
+      this.#again.get(student) === atMs && !this.#inFlight.has(student);
+    return this.#agenda.find(isReady) ?? null;
   }
 }

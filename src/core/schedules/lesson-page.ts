@@ -34,7 +34,9 @@ export function readLessonPage(body: unknown): LessonPage | null {
 
 function lessonsIn(body: Members): readonly unknown[] | null {
   const embedded = own(body, '_embedded');
-  if (isJsonObject(embedded)) return onlyList(embedded) ?? onlyMember(embedded);
+  if (isJsonObject(embedded)) {
+    return onlyList(embedded) ?? onlyMember(embedded) ?? (totalOf(body) === 0 ? [] : null);
+  }
   if (Array.isArray(embedded)) return embedded;
   for (const name of ['schedules', 'value']) {
     const named = own(body, name);

@@ -90,7 +90,7 @@ export function createDayReader(options: DayReaderOptions): DayReader {
   const digest = (texts: readonly unknown[]): Buffer => shortDigest(`${prefix}\n${JSON.stringify(texts)}`);
   /** Like that of a day, the hash of a reject knows neither order nor stamps. */
   const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): Reading => {
-    const reason = [...new Set(problems)].map((problem) => `a lesson: ${problem}`).join('; ');
+    const reason = [...new Set(problems)].join('; ');
     const contents = shown.map((raw) => (isJsonObject(raw) ? contentOf(raw) : canonicalText(raw)));
     return rejectOf({ rejectId, reason, shown, hash: digest([reason, ...contents.toSorted()]) });
   };
@@ -140,13 +140,13 @@ export function createDayReader(options: DayReaderOptions): DayReader {
         const raw = isJsonObject(given) ? mask(given) : given;
         const read = understand(raw, { isUtf8, zone, fields: options.fields });
         if (read.kind === 'unreadable' && read.date === null) {
-          homeless.problems.push(read.reason);
+          homeless.problems.push(`a lesson: ${read.reason}`);
           homeless.shown.push(raw);
         } else if (read.date !== null && isInWindow(read.date, window)) {
           const day = days.get(read.date) ?? { lessons: [], problems: [], shown: [] };
           days.set(read.date, day);
           day.shown.push(raw);
-          if (read.kind === 'unreadable') day.problems.push(read.reason);
+          if (read.kind === 'unreadable') day.problems.push(`a lesson: ${read.reason}`);
           else
             day.lessons.push({ values: read.values, raw: jsonText(raw), content: contentOf(raw as Lesson) });
         }

@@ -1,6 +1,10 @@
 import { lastFullPullDue, type FullPullTime } from '../full-pull-time.ts';
 
 const HOUR_MS = 3_600_000;
+/** Left at the end of a round for those who have to be asked once more. */
+const RESERVE_MS = HOUR_MS;
+/** How far the hub's clock, by which a round's beginning is told, may be behind ours. */
+const TOLERANCE_MS = 60_000;
 /** A round that began this long before the one that was due means that a whole day is missing. */
 const MISSED_MS = 25 * HOUR_MS;
 
@@ -13,7 +17,7 @@ export interface RoundPlan {
 
 /**
  * The round that is to begin now; null while the last one stands. Rounds are due when full pulls are, and are spread
- * until the next is due; the first one, and one after a day without any, is not spread.
+ * until an hour before the next is due; the first one, and one after a day without any, is not spread.
  */
 export function roundDue(options: {
   readonly fullPull: FullPullTime;
@@ -25,10 +29,13 @@ export function roundDue(options: {
 }): RoundPlan | null {
   const { fullPull, nowMs, lastDueMs, lastCompleteMs } = options;
   const dueMs = lastFullPullDue(fullPull, nowMs);
-  if (lastDueMs !== null ? lastDueMs >= dueMs : lastCompleteMs !== null && lastCompleteMs >= dueMs)
-    return null;
+  const isBegun =
+    lastDueMs === null
+      ? lastCompleteMs !== null && lastCompleteMs >= dueMs - TOLERANCE_MS
+      : lastDueMs >= dueMs;
+  if (isBegun) return null;
   const isMissed = lastCompleteMs === null || lastCompleteMs < dueMs - MISSED_MS;
-  return { dueMs, endMs: isMissed ? nowMs : nextDue(fullPull, dueMs) };
+  return { dueMs, endMs: isMissed ? nowMs : nextDue(fullPull, dueMs) - RESERVE_MS };
 }
 
 /** Days have 23 to 25 hours. */

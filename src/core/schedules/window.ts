@@ -37,3 +37,11 @@ export function daysOf(window: DayWindow): string[] {
 export function askedDays(window: DayWindow): DayWindow {
   return { from: addDays(window.from, -1), to: addDays(window.to, 1) };
 }
+
+/** The days that stand in both; none where `from` is after `to`. */
+export function overlap(one: DayWindow, other: DayWindow): DayWindow {
+  return {
+    from: one.from > other.from ? one.from : other.from,
+    to: one.to < other.to ? one.to : other.to,
+  };
+}

@@ -122,6 +122,37 @@ describe('a student whose absence changed', () => {
   });
 });
 
+describe('students who fail', () => {
+  it('come before everybody else, again and again', () => {
+    const queue = round(['a', 'b', 'c', 'd', 'e'], 0, 0);
+    const order: string[] = [];
+    for (let nowMs = 0; nowMs < 12; nowMs += 1) {
+      const next = queue.next(nowMs);
+      if (next.kind === 'wait') break;
+      order.push(next.student);
+      if (next.student < 'c') queue.failed(next.student, nowMs);
+      else queue.answered(next.student);
+    }
+    expect(order.slice(0, 8)).toEqual(['a', 'a', 'b', 'a', 'c', 'b', 'd', 'a']);
+  });
+
+  it('are asked in another order than that of their times, or twice for a time that was put off', () => {
+    const queue = new AskQueue();
+    for (const [student, atMs] of [
+      ['a', 30],
+      ['b', 10],
+      ['c', 20],
+      ['a', 5],
+      ['b', 40],
+    ] as const) {
+      queue.askAgain(student, { atMs, isOwed: false });
+    }
+    expect(take(queue, 4)).toEqual([]);
+    expect(queue.next(4)).toEqual({ kind: 'wait', untilMs: 5 });
+    expect(take(queue, 100)).toEqual(['a', 'c', 'b']);
+  });
+});
+
 describe('a second answer', () => {
   it('is asked for too early, or holds up a round that does not need it', () => {
     const queue = round(['a'], 0, 0);

@@ -45,13 +45,18 @@ describe('the body of a page of lessons', () => {
     expect(readLessonPage(body)).toBeNull();
   });
 
-  it('HAL that leaves out what is empty, and counts 0, is an error', () => {
-    expect(readLessonPage({ _links: { self: { href: '/x' } }, page: { totalElements: 0 } })).toEqual({
-      lessons: [],
-      next: null,
-      saysMore: false,
-    });
-  });
+  it.each([{}, { _embedded: {} }])(
+    'HAL that leaves out what is empty, and counts 0, is an error: %o',
+    (embedded) => {
+      expect(
+        readLessonPage({ ...embedded, _links: { self: { href: '/x' } }, page: { totalElements: 0 } }),
+      ).toEqual({
+        lessons: [],
+        next: null,
+        saysMore: false,
+      });
+    },
+  );
 
   it.each([
     ['OData', { value: lessons, '@odata.nextLink': '/next' }],

@@ -183,7 +183,7 @@ describe('a lesson that is not understood', () => {
     expect(reading).toMatchObject({
       kind: 'reject',
       text: null,
-      reason: 'a lesson: the day is too large for a record',
+      reason: 'the day is too large for a record',
     });
   });
 });

@@ -16,6 +16,7 @@ function due(now: string, last: { due?: string; complete?: string } = {}): unkno
   return [new Date(dueMs).toISOString(), endMs === at(now) ? 'at once' : new Date(endMs).toISOString()];
 }
 
+/** Rounds end an hour before the next: time for those who have to be asked once more. */
 describe('when a round begins', () => {
   it('the first load waits for the night, or takes the whole day', () => {
     expect(due('2026-11-20T12:00:00Z')).toEqual(['2026-11-20T03:00:00.000Z', 'at once']);
@@ -27,7 +28,7 @@ describe('when a round begins', () => {
     expect(due('2026-11-21T02:59:59Z', last)).toBeNull();
     expect(due('2026-11-21T03:00:01Z', { ...last, complete: '2026-11-20T03:00:00Z' })).toEqual([
       '2026-11-21T03:00:00.000Z',
-      '2026-11-22T03:00:00.000Z',
+      '2026-11-22T02:00:00.000Z',
     ]);
   });
 
@@ -35,7 +36,7 @@ describe('when a round begins', () => {
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-20T03:00:05Z' })).toBeNull();
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-19T03:00:05Z' })).toEqual([
       '2026-11-20T03:00:00.000Z',
-      '2026-11-21T03:00:00.000Z',
+      '2026-11-21T02:00:00.000Z',
     ]);
   });
 
@@ -49,9 +50,9 @@ describe('when a round begins', () => {
   it('the days on which the clock is changed have 24 hours', () => {
     expect(
       due('2026-03-28T04:00:00Z', { due: '2026-03-27T03:00:00Z', complete: '2026-03-27T03:00:00Z' }),
-    ).toEqual(['2026-03-28T03:00:00.000Z', '2026-03-29T02:00:00.000Z']);
+    ).toEqual(['2026-03-28T03:00:00.000Z', '2026-03-29T01:00:00.000Z']);
     expect(
       due('2026-10-24T04:00:00Z', { due: '2026-10-23T02:00:00Z', complete: '2026-10-23T02:00:00Z' }),
-    ).toEqual(['2026-10-24T02:00:00.000Z', '2026-10-25T03:00:00.000Z']);
+    ).toEqual(['2026-10-24T02:00:00.000Z', '2026-10-25T02:00:00.000Z']);
   });
 });

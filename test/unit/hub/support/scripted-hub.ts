@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
+import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import type { HubEvent } from '../../../../src/hub/events.ts';
 import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
@@ -57,7 +58,7 @@ export function sendJson(
 }
 
 export interface TestHub extends AsyncDisposable {
-  readonly hub: Hub;
+  readonly hub: Hub & CoreApi;
   readonly server: ScriptedServer;
   readonly events: HubEvent[];
   readonly sleeps: number[];

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { scheduleFindings } from '../../../../src/cli/check/check-schedules.ts';
+import type { Finding } from '../../../../src/cli/check/finding.ts';
+import { HubError } from '../../../../src/hub/hub-error.ts';
+import type { CollectionProbe } from '../../../../src/hub/probe-hub.ts';
+import { collectionNamed } from '../../../../src/model/collections.ts';
+import { load, yamlWith } from '../../config/config-text.ts';
+
+const signal = new AbortController().signal;
+const LESSON = { id: 'l', start: '2026-11-20T08:15', end: '2026-11-20T09:00', classes: ['k'] };
+
+function probeOf(firstId: string | null): CollectionProbe {
+  return {
+    rows: 1,
+    asked: 2,
+    total: 1,
+    hasLink: false,
+    foreignOrigin: null,
+    keysetAdvances: null,
+    skewMs: 0,
+    firstId,
+  };
+}
+
+async function check(
+  answer: readonly unknown[] | Error,
+  options: { tenant?: string; firstId?: string | null; isAway?: boolean } = {},
+): Promise<{ findings: Finding[]; asked: string[] }> {
+  const { tenant: text = 'deltaEvery: 1m', firstId = 's1', isAway = false } = options;
+  const [tenant] = load(yamlWith({ tenant: text })).tenants;
+  if (tenant === undefined) throw new Error('no tenant');
+  const asked: string[] = [];
+  const findings = await scheduleFindings(
+    {
+      collection: () => Promise.resolve(probeOf(firstId)),
+      readSchedule: ({ student }) => {
+        asked.push(student);
+        if (answer instanceof Error) return Promise.reject(answer);
+        return Promise.resolve({ lessons: answer, isUtf8: true, hubTimeMs: null });
+      },
+    },
+    {
+      tenant,
+      probed: [{ collection: collectionNamed('orgs'), probe: isAway ? undefined : probeOf('o') }],
+      signal,
+    },
+  );
+  return { findings, asked };
+}
+
+describe('check of schedules', () => {
+  it('asks for nobody, or for a student whom the configuration does not name', async () => {
+    expect((await check([LESSON])).asked).toEqual(['s1']);
+    expect((await check([LESSON], { tenant: 'schedules: { students: [x, y] }' })).asked).toEqual(['x']);
+    expect((await check([LESSON], { firstId: null })).findings[0]).toMatchObject({ level: 'warning' });
+  });
+
+  it('asks although schedules are off, or nothing else could be had', async () => {
+    expect(await check([LESSON], { tenant: 'collections: [users]' })).toEqual({ findings: [], asked: [] });
+    expect(await check([LESSON], { isAway: true })).toEqual({ findings: [], asked: [] });
+  });
+
+  it.each([
+    [[LESSON], 'ok', '1 lesson of the first student, all understood'],
+    [[], 'ok', 'answers; no lessons of the first student in these days'],
+    [[{ ...LESSON, classes: null }], 'warning', '1 lesson of the first student, none with a class'],
+    [
+      [LESSON, { begynner: '2026-11-20T08:15' }],
+      'failure',
+      /^2 lessons of the first student; 1 cannot be understood: it has no start under any of start, startTime/,
+    ],
+    [['a text'], 'failure', /1 cannot be understood: it is not an object/],
+  ])('%j is told as something else', async (lessons, level, text) => {
+    const { findings } = await check(lessons);
+    expect(findings).toMatchObject([{ subject: 'schedules', level }]);
+    expect(findings[0]?.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
+  });
+
+  it('names of the configuration are not tried', async () => {
+    const tenant = 'schedules: { fields: { start: [begynner], classes: [gruppe] } }';
+    const { findings } = await check([{ begynner: '2026-11-20T08:15', gruppe: 'k' }], { tenant });
+    expect(findings).toMatchObject([{ level: 'ok' }]);
+  });
+
+  it('404 counts as broken; another error does not', async () => {
+    const error = (code: 'HUB_NOT_OFFERED' | 'HUB_FORBIDDEN') => new HubError(code, 'no', { remedy: 'r' });
+    expect((await check(error('HUB_NOT_OFFERED'))).findings).toMatchObject([{ level: 'warning' }]);
+    expect((await check(error('HUB_FORBIDDEN'))).findings).toMatchObject([{ level: 'failure', text: 'no' }]);
+  });
+});
