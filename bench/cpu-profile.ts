@@ -7,6 +7,8 @@ export const PARTS = [
   'read+hash',
   'index',
   'pipeline',
+  'chains',
+  'avro',
   'kafka',
   'garbage collection',
   'rest',
@@ -22,9 +24,11 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
     /\/src\/core\/(row-reader|field-readers|timestamps|content-hash|content-writer|json-text|raw-json|mapping|unreadable-row)\.ts$/,
     'read+hash',
   ],
+  [/\/src\/((core|pipeline)\/chains\/|core\/absence-change\.ts)/, 'chains'],
+  [/\/src\/core\/value-codec\.ts$|\/node_modules\/(avsc|@kafkajs\/confluent-schema-registry)\//, 'avro'],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],
   [/\/src\/(pipeline|core)\//, 'pipeline'],
-  [/\/src\/publisher\/|\/node_modules\/(kafkajs|avsc)\//, 'kafka'],
+  [/\/src\/publisher\/|\/node_modules\/kafkajs\//, 'kafka'],
   [/\/src\/hub\/|\/node_modules\/(undici|cockatiel)\//, 'http'],
 ];
 

@@ -120,8 +120,28 @@ async function measure(collection: CollectionName): Promise<FloorRound> {
   };
 }
 
+/** Ids of absences that can be replaced: of the records that are neither replaced nor deleted, at most so many. */
+async function currentAbsences(atMost: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const { envelope } = collectionNamed('absence-versions');
+  for await (const text of downloaded('absence-versions')) {
+    const page = JSON.parse(text) as Readonly<Record<string, readonly AbsenceLinks[]>>;
+    for (const { sourcedId, replacedBy, deletedTime } of page[envelope] ?? []) {
+      if (ids.length === atMost) return ids;
+      if (replacedBy === null && deletedTime === undefined) ids.push(sourcedId);
+    }
+  }
+  return ids;
+}
+
+interface AbsenceLinks {
+  readonly sourcedId: string;
+  readonly replacedBy: object | null;
+  readonly deletedTime?: string;
+}
+
 serveCommands({
-  handlers: { open, measure },
+  handlers: { open, measure, currentAbsences },
   interrupt: () => void agent?.destroy(),
   atEnd: async () => agent?.close(),
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { HUB_STARTS_AT } from './hub-day.ts';
 
 /** `rollcall hub` in a process of its own. */
 export interface HubProcess extends AsyncDisposable {
@@ -21,8 +22,6 @@ interface Addresses {
   readonly clientSecret: string;
 }
 
-/** A Tuesday morning in term: every run has the same rows, whatever the day. */
-const HUB_STARTS_AT = '2026-03-03T08:00:00Z';
 /** Of a student, by that day of the school year. */
 const ABSENCES_PER_STUDENT = 50;
 /** Enough for a full pass to be worth its fixed costs. */

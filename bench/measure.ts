@@ -1,13 +1,14 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CollectionName } from '../src/model/collections.ts';
-import type { Stack } from '../stack/start-stack.ts';
+import type { Bench } from './bench.ts';
 import { startChild, type Child } from './child-process.ts';
+import { configText } from './config-text.ts';
 import type { Part } from './cpu-profile.ts';
 import type { FloorHub, FloorRound } from './floor-process.ts';
-import type { HubProcess } from './hub-process.ts';
+import { measureChains, type ChainNumbers } from './measure-chains.ts';
 import type { PassRequest, PassRound, ProfileRequest } from './publisher-process.ts';
+import { nextHubSecond, onePass, perSecond, unchangedPass } from './passes.ts';
 import { spreadOf, type Spread } from './spread.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
 
@@ -52,6 +53,7 @@ export interface BenchNumbers {
   readonly collections: readonly CollectionNumbers[];
   /** Largest resident size of the publisher so far, MiB. */
   readonly peakMemory: Readonly<Record<IndexKind, PeakMemory>>;
+  readonly chains: ChainNumbers;
 }
 
 export interface PeakMemory {
@@ -65,16 +67,8 @@ const KINDS: readonly IndexKind[] = ['redis', 'memory'];
 /** More are made only to measure first passes again, in a process that has warmed up. */
 const TENANTS = ['first', 'second', 'third'] as const;
 const ROWS_CHANGED = 100;
-
-export interface Bench {
-  readonly stack: Stack;
-  readonly hub: HubProcess;
-  readonly rounds: number;
-  readonly profileFolder: string | null;
-  readonly loadAtStart: number;
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
-}
+/** Enough for the shares of small collections to hold still. */
+const PROFILED_ROWS = 50_000;
 
 interface Processes {
   readonly floor: Child;
@@ -88,12 +82,26 @@ export function loadNow(): number {
 export async function measure(bench: Bench): Promise<BenchNumbers> {
   const { hub, signal } = bench;
   await using floor = startChild(new URL('floor-process.ts', import.meta.url), signal);
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
+  const rows = await measureRows(bench, floor);
+  // With processes of their own, when the others have ended: their memory is theirs alone.
+  return { ...rows, chains: await measureChains(bench, floor) };
+}
+
+async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumbers, 'chains'>> {
+  const { stack, hub, signal } = bench;
   await using redis = startChild(new URL('publisher-process.ts', import.meta.url), signal);
   await using memory = startChild(new URL('publisher-process.ts', import.meta.url), signal);
   const publishers = { redis, memory };
-  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
-  await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
-  for (const kind of KINDS) await publishers[kind].call('open', configText(bench, kind));
+  const collections = SUBJECTS.map(({ collection }) => collection);
+  for (const kind of KINDS) {
+    const hasRedis = kind === 'redis';
+    await publishers[kind].call(
+      'open',
+      configText({ stack, hub, name: kind, tenantIds: TENANTS, collections, hasRedis }),
+    );
+  }
   try {
     return await measureAll(bench, { floor, publishers });
   } finally {
@@ -105,7 +113,7 @@ export async function measure(bench: Bench): Promise<BenchNumbers> {
   }
 }
 
-async function measureAll(bench: Bench, processes: Processes): Promise<BenchNumbers> {
+async function measureAll(bench: Bench, processes: Processes): Promise<Omit<BenchNumbers, 'chains'>> {
   const { publishers } = processes;
   const [tenantId] = TENANTS;
   for (const kind of KINDS) await publishers[kind].call('own', tenantId);
@@ -137,13 +145,14 @@ async function measureAll(bench: Bench, processes: Processes): Promise<BenchNumb
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     loadAtStart: bench.loadAtStart,
-    collections: SUBJECTS.map(({ collection }) => ({
-      ...(unchanged.get(collection) as Awaited<ReturnType<typeof measureUnchanged>>),
-      created: (created.get(collection) ?? []).map((round) => ({
-        cpuPerRow: round.cpuMicros / round.rowsSeen,
-        rowsPerSecond: perSecond(round),
-      })),
-    })),
+    collections: SUBJECTS.map(({ collection }) =>
+      Object.assign({}, unchanged.get(collection) as Awaited<ReturnType<typeof measureUnchanged>>, {
+        created: (created.get(collection) ?? []).map((round) => ({
+          cpuPerRow: round.cpuMicros / round.rowsSeen,
+          rowsPerSecond: perSecond(round),
+        })),
+      }),
+    ),
     peakMemory: {
       redis: memoryOf('redis', { beforeFirstPass, afterFirstPasses, atTheEnd }),
       memory: memoryOf('memory', { beforeFirstPass, afterFirstPasses, atTheEnd }),
@@ -165,10 +174,6 @@ function memoryOf(
 
 async function peaks({ publishers }: Processes): Promise<Record<IndexKind, number>> {
   return { redis: await publishers.redis.call('memory'), memory: await publishers.memory.call('memory') };
-}
-
-async function onePass(publisher: Child, request: PassRequest): Promise<PassRound> {
-  return publisher.call<PassRound>('pass', request);
 }
 
 /** Floor and passes take turns, so that whatever else the machine does hits all of them. */
@@ -195,6 +200,7 @@ async function measureUnchanged(
   const saveAs = profileFolder === null ? null : join(profileFolder, `${collection}.cpuprofile`);
   const shares = await publishers.redis.call<Record<Part, number>>('profile', {
     ...request,
+    fewestRows: PROFILED_ROWS,
     saveAs,
   } satisfies ProfileRequest);
   const deltaMs = await measureDelta(bench, publishers.redis, subject);
@@ -220,14 +226,6 @@ async function measureUnchanged(
   };
 }
 
-async function unchangedPass(publisher: Child, request: PassRequest): Promise<PassRound> {
-  const round = await onePass(publisher, request);
-  if (round.rowsUnchanged !== round.rowsSeen) {
-    throw new Error(`${round.rowsSeen - round.rowsUnchanged} rows changed that should not have`);
-  }
-  return round;
-}
-
 function numbersOf(passes: readonly PassRound[], floors: readonly FloorRound[]): PassNumbers {
   const cpuPerRow = passes.map(({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen);
   const times = (of: 'parse' | 'fetchAndParse'): Spread =>
@@ -239,10 +237,6 @@ function numbersOf(passes: readonly PassRound[], floors: readonly FloorRound[]):
     timesFetch: times('fetchAndParse'),
     rowsPerSecond: spreadOf(passes.map(perSecond)),
   };
-}
-
-function perSecond({ rowsSeen, wallMs }: PassRound): number {
-  return rowsSeen / (wallMs / 1_000);
 }
 
 /** Rows changed at the hub, then a delta pass at once: what a poll's interval adds is left out. */
@@ -268,27 +262,4 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
     if (round > 0) latenciesMs.push(committedMs);
   }
   return spreadOf(latenciesMs);
-}
-
-/** HTTP dates are whole seconds: a delta reaches back to what was stamped in the second in which the pass before began. */
-async function nextHubSecond(): Promise<void> {
-  await delay(1_100);
-}
-
-function configText({ stack, hub }: Bench, kind: IndexKind): string {
-  const name = `bench-${kind}-${process.pid}-${Date.now()}`;
-  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
-  return JSON.stringify({
-    tenants: TENANTS.map((id) => ({
-      id,
-      hub: { baseUrl, tokenUrl, clientId, clientSecret },
-      collections: SUBJECTS.map(({ collection }) => collection),
-      // Passes are made when they are asked for, and at no other time.
-      deltaEvery: '1d',
-      deltaOverlap: '0s',
-    })),
-    kafka: { brokers: stack.kafkaBrokers, topicPrefix: name, replicationFactor: 1 },
-    registry: { url: stack.registryUrl },
-    ...(kind === 'redis' ? { redis: { url: stack.redisUrl, keyPrefix: name } } : {}),
-  });
 }

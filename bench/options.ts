@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--quick] [--json] [--profile <folder>]
 
 Measures what Rollcall costs against the reference hub, on real Kafka, schema registry and Redis, beside what
-JSON.parse and a plain download of the same bytes cost in the same run. docs/benchmarks.md says what the numbers mean.
+JSON.parse and a plain download of the same bytes cost in the same run, and what telling absences and their changes adds.
+docs/benchmarks.md says what the numbers mean.
 
   --rows <n>           absence records at the hub, about; users and enrolments follow in proportion
   --rounds <n>         how often each thing is measured

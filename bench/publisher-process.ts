@@ -1,14 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
 import type { CollectionName } from '../src/model/collections.ts';
 import type { PassMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/pipeline/assemble.ts';
-import { openSession, passOnce, type TenantSession } from '../src/pipeline/tenant.ts';
+import {
+  openSession,
+  passOnce,
+  type SettledPass,
+  type TenantParts,
+  type TenantSession,
+} from '../src/pipeline/tenant.ts';
 import { serveCommands } from './child-process.ts';
 import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
+import { HUB_STARTS_AT } from './hub-day.ts';
+import { dropAll, dropTenant, indexSizes } from './tenant-in-redis.ts';
 
 /** What one pass of one collection took. */
 export interface PassRound {
@@ -23,6 +30,21 @@ export interface PassRound {
   readonly wallMs: number;
   /** From the pass's start until its last transaction with records was committed; null when there was none. */
   readonly committedMs: number | null;
+  /** Events published in `absence-changes`. */
+  readonly changesTold: number;
+  /** Records published in `absences`. */
+  readonly absencesShown: number;
+}
+
+/** What it took to take a tenant over. */
+export interface OwnRound {
+  /** µs, user and system, of all threads of this process. */
+  readonly cpuMicros: number;
+  readonly mainCpuMicros: number;
+  readonly wallMs: number;
+  /** Of the index of `absence-versions`, where that is mirrored. */
+  readonly how: 'current' | 'resumed' | 'rebuilt' | null;
+  readonly rows: number;
 }
 
 export interface PassRequest {
@@ -31,12 +53,20 @@ export interface PassRequest {
   readonly mode: PassMode;
 }
 
-export type ProfileRequest = PassRequest & { readonly saveAs: string | null };
+/** Passes are made until they have seen `fewestRows`. */
+export type ProfileRequest = PassRequest & { readonly fewestRows: number; readonly saveAs: string | null };
 
+export interface ProfileOwnRequest {
+  readonly tenantId: string;
+  readonly saveAs: string | null;
+}
+
+const processStartedAtMs = Date.now();
 const stopping = new AbortController();
 const sessions = new Map<string, TenantSession>();
 let assembly: Assembly | null = null;
 let committedAtMs: number | null = null;
+let caughtUp: Pick<OwnRound, 'how' | 'rows'> = { how: null, rows: 0 };
 
 function assembled(): Assembly {
   if (assembly === null) throw new Error('not opened');
@@ -49,53 +79,97 @@ async function open(configText: string): Promise<void> {
     logger: pino({ level: 'silent' }),
     emit: (_tenant, event) => {
       if (event.type === 'committed' && event.records > 0) committedAtMs = performance.now();
+      if (event.type === 'caught-up' && event.collection === 'absence-versions') caughtUp = event;
     },
   });
 }
 
-async function own(tenantId: string): Promise<void> {
-  sessions.set(tenantId, await openSession(assembled().tenant(tenantId).parts, stopping.signal));
+async function own(tenantId: string): Promise<OwnRound> {
+  caughtUp = { how: null, rows: 0 };
+  const took = await costOf(async () => {
+    const { parts } = assembled().tenant(tenantId);
+    sessions.set(tenantId, await openSession(onHubDay(parts), stopping.signal));
+  });
+  const { how, rows } = caughtUp;
+  return { ...took, how, rows };
+}
+
+/** What is indexed of current absences by student are those of the last weeks, which are the hub's, not ours. */
+function onHubDay(parts: TenantParts): TenantParts {
+  const { chains } = parts;
+  if (chains === undefined) return parts;
+  const aheadMs = Date.parse(HUB_STARTS_AT) - processStartedAtMs;
+  return { ...parts, chains: { ...chains, absentSinceMs: () => chains.absentSinceMs() + aheadMs } };
+}
+
+/** As after a Redis that was lost; the tenant is to be owned anew then. */
+async function drop(tenantId: string): Promise<void> {
+  await dropTenant(assembled().config, tenantId);
+}
+
+async function indexSize(tenantId: string): Promise<Awaited<ReturnType<typeof indexSizes>>> {
+  return indexSizes(assembled().config, tenantId);
+}
+
+async function costOf(
+  work: () => Promise<void>,
+): Promise<Pick<PassRound, 'cpuMicros' | 'mainCpuMicros' | 'wallMs'>> {
+  const startedAtMs = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const mainBefore = process.threadCpuUsage();
+  await work();
+  const cpu = process.cpuUsage(cpuBefore);
+  const main = process.threadCpuUsage(mainBefore);
+  return {
+    cpuMicros: cpu.user + cpu.system,
+    mainCpuMicros: main.user + main.system,
+    wallMs: performance.now() - startedAtMs,
+  };
 }
 
 async function pass({ tenantId, collection, mode }: PassRequest): Promise<PassRound> {
   const session = sessions.get(tenantId);
   if (session === undefined) throw new Error(`${tenantId} is not owned`);
   committedAtMs = null;
+  let outcome: SettledPass | undefined;
   const startedAtMs = performance.now();
-  const cpuBefore = process.cpuUsage();
-  const mainBefore = process.threadCpuUsage();
-  const [outcome] = await passOnce(session, { collections: [collection], mode, signal: stopping.signal });
-  const cpu = process.cpuUsage(cpuBefore);
-  const main = process.threadCpuUsage(mainBefore);
-  const wallMs = performance.now() - startedAtMs;
+  const took = await costOf(async () => {
+    [outcome] = await passOnce(session, { collections: [collection], mode, signal: stopping.signal });
+  });
   if (outcome === undefined || outcome.error !== null) throw outcome?.error;
   const stats = outcome.result?.stats;
   if (stats === undefined || outcome.result?.kind !== 'complete' || stats.mode !== mode) {
     throw new Error(`a ${mode} pass of ${collection} ended as ${outcome.result?.kind} ${stats?.mode}`);
   }
+  const { created, replaced, deleted, restored, shown } = stats.chains;
   return {
     rowsSeen: stats.rowsSeen,
     rowsUnchanged: stats.rowsUnchanged,
     rowsCreated: stats.rowsCreated,
     rowsUpdated: stats.rowsUpdated,
-    cpuMicros: cpu.user + cpu.system,
-    mainCpuMicros: main.user + main.system,
-    wallMs,
+    ...took,
     committedMs: committedAtMs === null ? null : committedAtMs - startedAtMs,
+    changesTold: created + replaced + deleted + restored,
+    absencesShown: shown,
   };
 }
 
-/** Enough for the shares of small collections to hold still. */
-const PROFILED_ROWS = 50_000;
-
-/** Passes with the profiler on, which makes them slower: only the shares are of use. */
+/** With the profiler on, which makes everything slower: only the shares are of use. */
 async function profile(request: ProfileRequest): Promise<Record<Part, number>> {
-  const recorded = await recordProfile(async () => {
-    for (let rows = 0; rows < PROFILED_ROWS;) rows += (await pass(request)).rowsSeen;
+  return profiled(request.saveAs, async () => {
+    for (let rows = 0; rows < request.fewestRows;) rows += (await pass(request)).rowsSeen;
   });
-  if (request.saveAs !== null) {
-    mkdirSync(join(request.saveAs, '..'), { recursive: true });
-    writeFileSync(request.saveAs, JSON.stringify(recorded));
+}
+
+async function profileOwn({ tenantId, saveAs }: ProfileOwnRequest): Promise<Record<Part, number>> {
+  return profiled(saveAs, () => own(tenantId));
+}
+
+async function profiled(saveAs: string | null, work: () => Promise<unknown>): Promise<Record<Part, number>> {
+  const recorded = await recordProfile(work);
+  if (saveAs !== null) {
+    mkdirSync(join(saveAs, '..'), { recursive: true });
+    writeFileSync(saveAs, JSON.stringify(recorded));
   }
   return sharesOf(recorded);
 }
@@ -114,17 +188,11 @@ async function cleanUp(): Promise<void> {
   const topics = [...sessions.keys()].flatMap((id) => all.tenant(id).topics.map(({ name }) => name));
   await admin.deleteTopics({ topics });
   await admin.disconnect();
-  if (config.redis === undefined) return;
-  const redis = new Redis(config.redis.url, { lazyConnect: true });
-  await redis.connect();
-  for await (const keys of redis.scanStream({ match: `{${config.redis.keyPrefix}:*`, count: 1_000 })) {
-    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]));
-  }
-  redis.disconnect();
+  await dropAll(config);
 }
 
 serveCommands({
-  handlers: { open, own, pass, profile, memory, cleanUp },
+  handlers: { open, own, drop, pass, indexSize, profile, profileOwn, memory, cleanUp },
   interrupt: () => stopping.abort(),
   atEnd: async () => {
     stopping.abort();

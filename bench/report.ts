@@ -1,6 +1,7 @@
+import { chainsReport } from './chains-report.ts';
 import { PARTS } from './cpu-profile.ts';
 import type { BenchNumbers, CollectionNumbers, PassNumbers } from './measure.ts';
-import type { Spread } from './spread.ts';
+import { spread, whole } from './words.ts';
 
 /** A floor that moves more than this within one run says that the numbers are worth little. */
 const NOISY_SPREAD = 1.3;
@@ -22,6 +23,8 @@ export function reportOf(numbers: BenchNumbers): string {
     'Peak resident size of the publisher, with one tenant',
     `  index in Redis   ${sizes(redis)}`,
     `  index in memory  ${sizes(memory)}`,
+    '',
+    ...chainsReport(numbers.chains),
     ...noise(numbers),
     '',
   ].join('\n');
@@ -43,7 +46,7 @@ function table(collections: readonly CollectionNumbers[]): string[] {
     ['  and each row read and hashed', ({ floor }) => spread(floor.parseAndRead)],
     ['fetch + JSON.parse', ({ floor }) => spread(floor.fetchAndParse)],
     ...pass('unchanged, index in Redis', ({ unchanged }) => unchanged.redis),
-    ...PARTS.map((part): Line => [
+    ...PARTS.filter((part) => collections.some(({ shares }) => shares[part] > 0)).map((part): Line => [
       `    of that ${part}`,
       ({ shares, unchanged }) =>
         `${(shares[part] * unchanged.redis.mainCpuPerRow.median).toFixed(1)} (${(shares[part] * 100).toFixed(0)} %)`,
@@ -64,14 +67,6 @@ function table(collections: readonly CollectionNumbers[]): string[] {
 }
 
 type Line = readonly [title: string, cell: (numbers: CollectionNumbers) => string];
-
-function spread({ min, median, max }: Spread): string {
-  return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-GB');
-}
 
 function noise({ collections, cores, loadAtStart }: BenchNumbers): string[] {
   const widest = Math.max(...collections.map(({ floor }) => floor.parse.max / floor.parse.min));

@@ -1,0 +1,13 @@
+import type { Stack } from '../stack/start-stack.ts';
+import type { HubProcess } from './hub-process.ts';
+
+/** All that a part of the benchmark needs. */
+export interface Bench {
+  readonly stack: Stack;
+  readonly hub: HubProcess;
+  readonly rounds: number;
+  readonly profileFolder: string | null;
+  readonly loadAtStart: number;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}

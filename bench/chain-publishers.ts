@@ -1,0 +1,44 @@
+import type { Bench } from './bench.ts';
+import { startChild, type Child } from './child-process.ts';
+import { configText } from './config-text.ts';
+import type { Kind } from './paired.ts';
+import type { PassRequest } from './publisher-process.ts';
+
+/** Mirroring the same hub, with absences and their changes and without. */
+export type Publishers = Readonly<Record<Kind, Child>>;
+
+export const TENANT = 'north';
+const COLLECTION = 'absence-versions';
+
+export const FULL: PassRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
+export const DELTA: PassRequest = { ...FULL, mode: 'DELTA' };
+
+/** A process with topics and keys of its own, which go with it. */
+export async function startPublisher(
+  bench: Bench,
+  kind: Kind,
+): Promise<AsyncDisposable & { readonly child: Child }> {
+  const { stack, hub, say } = bench;
+  const child = startChild(new URL('publisher-process.ts', import.meta.url), bench.signal);
+  const text = configText({
+    stack,
+    hub,
+    name: `${kind}-chains`,
+    tenantIds: [TENANT],
+    collections: kind === 'with' ? [COLLECTION, 'absences', 'absence-changes'] : [COLLECTION],
+    hasRedis: true,
+  });
+  try {
+    await child.call('open', text);
+  } catch (error) {
+    await child[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    child,
+    async [Symbol.asyncDispose]() {
+      await child.call('cleanUp').catch(() => say(`what was written ${kind} chains could not be removed`));
+      await child[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { CollectionName } from '../src/model/collections.ts';
+import type { Stack } from '../stack/start-stack.ts';
+import type { HubProcess } from './hub-process.ts';
+
+/** A configuration whose topics and keys in Redis nobody else has; `name` tells it from others of this run. */
+export function configText(options: {
+  stack: Stack;
+  hub: HubProcess;
+  name: string;
+  tenantIds: readonly string[];
+  collections: readonly CollectionName[];
+  hasRedis: boolean;
+}): string {
+  const { stack, hub, tenantIds, collections } = options;
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  const prefix = `bench-${options.name}-${process.pid}-${Date.now()}`;
+  return JSON.stringify({
+    tenants: tenantIds.map((id) => ({
+      id,
+      hub: { baseUrl, tokenUrl, clientId, clientSecret },
+      collections,
+      // Passes are made when they are asked for, and at no other time.
+      deltaEvery: '1d',
+      deltaOverlap: '0s',
+    })),
+    kafka: { brokers: stack.kafkaBrokers, topicPrefix: prefix, replicationFactor: 1 },
+    registry: { url: stack.registryUrl },
+    ...(options.hasRedis ? { redis: { url: stack.redisUrl, keyPrefix: prefix } } : {}),
+  });
+}

@@ -1,0 +1,209 @@
+import { join } from 'node:path';
+import type { Bench } from './bench.ts';
+import { FULL, startPublisher, TENANT, type Publishers } from './chain-publishers.ts';
+import type { Child } from './child-process.ts';
+import type { Part } from './cpu-profile.ts';
+import { measureReplaced, type ReplacedNumbers } from './measure-replaced.ts';
+import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
+import { onePass, perSecond, unchangedPass } from './passes.ts';
+import type { OwnRound, PassRound, ProfileOwnRequest, ProfileRequest } from './publisher-process.ts';
+import type { AreaSize } from './tenant-in-redis.ts';
+
+/** What it costs to tell `absences` and `absence-changes` beside `absence-versions`. CPU in µs, of all threads. */
+export interface ChainNumbers {
+  readonly rows: number;
+  readonly unchanged: { readonly cpuPerRow: Paired; readonly mainCpuPerRow: Paired };
+  /** First full passes, each by a process that has just started. */
+  readonly created: {
+    readonly cpuPerRow: Paired;
+    readonly mainCpuPerRow: Paired;
+    readonly rowsPerSecond: Paired;
+    /** Of all topics but `progress`. */
+    readonly cpuPerRecord: Paired;
+    readonly changesTold: number;
+    readonly absencesShown: number;
+    /** Largest resident size of the process, MiB. */
+    readonly peakMemory: Paired;
+    /** Of the main thread's busy time with chains. */
+    readonly shares: Readonly<Record<Part, number>>;
+  };
+  /** Absences replaced at the hub and found by a delta, fewest first. */
+  readonly replaced: readonly ReplacedNumbers[];
+  readonly rebuilt: {
+    readonly cpuPerRow: Paired;
+    readonly mainCpuPerRow: Paired;
+    readonly seconds: Paired;
+    readonly rowsPerSecond: Paired;
+    /** Taking the tenant over with an index that is there; is part of the rest. */
+    readonly ownedSeconds: Paired;
+    readonly shares: Readonly<Record<Part, number>>;
+  };
+  /** The index of `absence-versions` in Redis after the first pass, by area, with chains. */
+  readonly index: Readonly<Record<string, AreaSize>>;
+  /** Of the processes that did all the rest after a first pass, MiB. */
+  readonly peakMemoryAtTheEnd: Readonly<Record<Kind, number>>;
+}
+
+/** Single passes differ by more than what is looked for, by when garbage is collected: a round adds up so many. */
+const TURNS_A_ROUND = 4;
+const MOST_FIRST_PASSES = 3;
+
+export async function measureChains(bench: Bench, floor: Child): Promise<ChainNumbers> {
+  const most = Math.min(bench.rounds, MOST_FIRST_PASSES);
+  const shares = await profileChains(bench);
+  await using withChains = await startPublisher(bench, 'with');
+  await using without = await startPublisher(bench, 'without');
+  const publishers: Publishers = { with: withChains.child, without: without.child };
+  const created = await measureCreated(bench, { publishers, rounds: most });
+  const unchanged = await measureUnchanged(bench, publishers);
+  const index = await publishers.with.call<Record<string, AreaSize>>('indexSize', TENANT);
+  const rebuilt = await measureRebuilt(bench, { publishers, rounds: most });
+  const replaced = await measureReplaced(bench, { publishers, floor, rows: unchanged.rows });
+  return {
+    rows: unchanged.rows,
+    unchanged,
+    created: { ...created, shares: shares.created },
+    replaced,
+    rebuilt: { ...rebuilt, shares: shares.rebuilt },
+    index,
+    peakMemoryAtTheEnd: {
+      with: await publishers.with.call('memory'),
+      without: await publishers.without.call('memory'),
+    },
+  };
+}
+
+/** In a process that is measured in nothing else: the profiler takes time and memory of its own. */
+async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt', Record<Part, number>>> {
+  bench.say('chains: first pass and rebuild with the profiler');
+  await using publisher = await startPublisher(bench, 'with');
+  const { child } = publisher;
+  await child.call('own', TENANT);
+  const created = await child.call<Record<Part, number>>('profile', {
+    ...FULL,
+    fewestRows: 1,
+    saveAs: profilePath(bench, 'chains-first-pass'),
+  } satisfies ProfileRequest);
+  await child.call('drop', TENANT);
+  const rebuilt = await child.call<Record<Part, number>>('profileOwn', {
+    tenantId: TENANT,
+    saveAs: profilePath(bench, 'chains-rebuild'),
+  } satisfies ProfileOwnRequest);
+  return { created, rebuilt };
+}
+
+/** The last ones are those of the publishers given, which have just started too. */
+async function measureCreated(
+  bench: Bench,
+  { publishers, rounds }: { publishers: Publishers; rounds: number },
+): Promise<Omit<ChainNumbers['created'], 'shares'>> {
+  const passes = { with: [] as FirstPass[], without: [] as FirstPass[] };
+  for (let round = 1; round <= rounds; round += 1) {
+    bench.say(`chains: first pass by a new process, ${round} of ${rounds}`);
+    for (const kind of inTurn(round)) {
+      const pass =
+        round < rounds ? await firstPassOfNew(bench, kind) : await firstPass(publishers[kind], kind);
+      passes[kind].push(pass);
+    }
+  }
+  return {
+    ...costsOf(passes),
+    rowsPerSecond: pairedOf(passes, perSecond),
+    cpuPerRecord: pairedOf(passes, (round) => round.cpuMicros / recordsOf(round)),
+    changesTold: passes.with[0]?.changesTold ?? 0,
+    absencesShown: passes.with[0]?.absencesShown ?? 0,
+    peakMemory: pairedOf(passes, ({ peakMemory }) => peakMemory),
+  };
+}
+
+function recordsOf({ rowsCreated, rowsUpdated, changesTold, absencesShown }: PassRound): number {
+  return rowsCreated + rowsUpdated + changesTold + absencesShown;
+}
+
+type FirstPass = PassRound & { readonly peakMemory: number };
+
+async function firstPassOfNew(bench: Bench, kind: Kind): Promise<FirstPass> {
+  await using publisher = await startPublisher(bench, kind);
+  return await firstPass(publisher.child, kind);
+}
+
+async function firstPass(publisher: Child, kind: Kind): Promise<FirstPass> {
+  await publisher.call('own', TENANT);
+  const round = await onePass(publisher, FULL);
+  if ((kind === 'with') !== round.changesTold > 0) {
+    throw new Error(`${round.changesTold} changes were told ${kind} chains`);
+  }
+  return { ...round, peakMemory: await publisher.call('memory') };
+}
+
+async function measureUnchanged(
+  bench: Bench,
+  publishers: Publishers,
+): Promise<ChainNumbers['unchanged'] & { readonly rows: number }> {
+  const rounds = { with: [] as PassSum[], without: [] as PassSum[] };
+  // The first one is not counted: V8 compiles what it finds to be hot.
+  for (let round = 0; round <= bench.rounds; round += 1) {
+    bench.say(round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`);
+    const passes = { with: [] as PassRound[], without: [] as PassRound[] };
+    for (let turn = 0; turn < TURNS_A_ROUND; turn += 1) {
+      for (const kind of inTurn(turn)) passes[kind].push(await unchangedPass(publishers[kind], FULL));
+    }
+    if (round === 0) continue;
+    for (const kind of inTurn(0)) rounds[kind].push(sumOf(passes[kind]));
+  }
+  return { rows: (rounds.with[0]?.rowsSeen ?? 0) / TURNS_A_ROUND, ...costsOf(rounds) };
+}
+
+type PassSum = Pick<PassRound, 'rowsSeen' | 'cpuMicros' | 'mainCpuMicros'>;
+
+function sumOf(passes: readonly PassRound[]): PassSum {
+  const sum = (field: keyof PassSum): number => passes.reduce((all, pass) => all + pass[field], 0);
+  return { rowsSeen: sum('rowsSeen'), cpuMicros: sum('cpuMicros'), mainCpuMicros: sum('mainCpuMicros') };
+}
+
+function costsOf(rounds: Readonly<Record<Kind, readonly PassSum[]>>): {
+  readonly cpuPerRow: Paired;
+  readonly mainCpuPerRow: Paired;
+} {
+  return {
+    cpuPerRow: pairedOf(rounds, ({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen),
+    mainCpuPerRow: pairedOf(rounds, ({ mainCpuMicros, rowsSeen }) => mainCpuMicros / rowsSeen),
+  };
+}
+
+/** The index is dropped, and the tenant owned again. */
+async function measureRebuilt(
+  bench: Bench,
+  { publishers, rounds }: { publishers: Publishers; rounds: number },
+): Promise<Omit<ChainNumbers['rebuilt'], 'shares'>> {
+  const owned = { with: [] as OwnRound[], without: [] as OwnRound[] };
+  const rebuilt = { with: [] as OwnRound[], without: [] as OwnRound[] };
+  for (let round = 0; round < rounds; round += 1) {
+    bench.say(`chains: rebuild ${round + 1} of ${rounds}`);
+    for (const kind of inTurn(round)) {
+      owned[kind].push(await own(publishers[kind], 'current'));
+      await publishers[kind].call('drop', TENANT);
+      rebuilt[kind].push(await own(publishers[kind], 'rebuilt'));
+    }
+  }
+  // What was rebuilt must be what was lost.
+  for (const kind of inTurn(0)) await unchangedPass(publishers[kind], FULL);
+  const seconds = ({ wallMs }: OwnRound): number => wallMs / 1_000;
+  return {
+    cpuPerRow: pairedOf(rebuilt, ({ cpuMicros, rows }) => cpuMicros / rows),
+    mainCpuPerRow: pairedOf(rebuilt, ({ mainCpuMicros, rows }) => mainCpuMicros / rows),
+    seconds: pairedOf(rebuilt, seconds),
+    rowsPerSecond: pairedOf(rebuilt, (round) => round.rows / seconds(round)),
+    ownedSeconds: pairedOf(owned, seconds),
+  };
+}
+
+async function own(publisher: Child, expected: OwnRound['how']): Promise<OwnRound> {
+  const round = await publisher.call<OwnRound>('own', TENANT);
+  if (round.how !== expected) throw new Error(`the index was ${round.how}, not ${expected}`);
+  return round;
+}
+
+function profilePath({ profileFolder }: Bench, name: string): string | null {
+  return profileFolder === null ? null : join(profileFolder, `${name}.cpuprofile`);
+}

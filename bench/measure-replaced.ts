@@ -1,0 +1,78 @@
+import type { Bench } from './bench.ts';
+import { DELTA, type Publishers } from './chain-publishers.ts';
+import type { Child } from './child-process.ts';
+import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
+import { nextHubSecond, onePass } from './passes.ts';
+import type { PassRound } from './publisher-process.ts';
+
+export interface ReplacedNumbers {
+  readonly absences: number;
+  /** The version that comes, and the one that it replaces. */
+  readonly rows: number;
+  readonly cpuPerRow: Paired;
+  readonly committedMs: Paired;
+}
+
+const REPLACED_AT_ONCE = [100, 1_000, 5_000];
+/** A delta that brings most of a collection becomes a full pass. */
+const FEWEST_ROWS_EACH = 5;
+
+/** Absences replaced at the hub, then a delta pass at once. Each is replaced once only, so that chains stay short. */
+export async function measureReplaced(
+  bench: Bench,
+  parts: { publishers: Publishers; floor: Child; rows: number },
+): Promise<readonly ReplacedNumbers[]> {
+  const sizes = REPLACED_AT_ONCE.filter((size) => size * FEWEST_ROWS_EACH <= parts.rows);
+  const eachRound = sizes.reduce((sum, size) => sum + size, 0);
+  const current = await parts.floor.call<readonly string[]>(
+    'currentAbsences',
+    eachRound * (bench.rounds + 1),
+  );
+  const rounds = Math.min(bench.rounds, Math.floor(current.length / eachRound) - 1);
+  let used = 0;
+  const passes = new Map(
+    sizes.map((size) => [size, { with: [] as PassRound[], without: [] as PassRound[] }]),
+  );
+  // The first one compiles.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [size, found] of passes) {
+      bench.say(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
+      const ids = current.slice(used, used + size);
+      used += size;
+      const passed = await replace(bench, { ...parts, ids, round });
+      if (round === 0) continue;
+      for (const kind of inTurn(0)) found[kind].push(passed[kind]);
+    }
+  }
+  return [...passes].map(([absences, found]) => ({
+    absences,
+    rows: absences * 2,
+    cpuPerRow: pairedOf(found, ({ cpuMicros }) => cpuMicros / (absences * 2)),
+    committedMs: pairedOf(found, ({ committedMs }) => committedMs ?? Number.NaN),
+  }));
+}
+
+async function replace(
+  { hub }: Bench,
+  parts: { publishers: Publishers; ids: readonly string[]; round: number },
+): Promise<Record<Kind, PassRound>> {
+  const { publishers, ids, round } = parts;
+  await nextHubSecond();
+  for (const kind of inTurn(0)) await onePass(publishers[kind], DELTA);
+  const changes = { absenceDurationValue: 1_000 + round };
+  const operations = ids.map((id) => ({ op: 'replace-absence', id, changes }));
+  await hub.control('mutate', { operations });
+  const found: Partial<Record<Kind, PassRound>> = {};
+  for (const kind of inTurn(round)) {
+    found[kind] = foundAll(await onePass(publishers[kind], DELTA), { kind, absences: ids.length });
+  }
+  return found as Record<Kind, PassRound>;
+}
+
+function foundAll(round: PassRound, { kind, absences }: { kind: Kind; absences: number }): PassRound {
+  const { rowsCreated, rowsUpdated, changesTold } = round;
+  const told = kind === 'with' ? absences : 0;
+  if (rowsCreated === absences && rowsUpdated === absences && changesTold === told) return round;
+  const found = `${rowsCreated} created, ${rowsUpdated} changed, ${changesTold} told`;
+  throw new Error(`of ${absences} replaced absences ${kind} chains: ${found}`);
+}
