@@ -85,9 +85,9 @@ export class ChainReplay {
   /** Whether a record came after the last transaction that told of all that was there. */
   #isNews(record: LoggedRecord | undefined): boolean {
     const { isResumed, wholeUpTo } = this.#parts;
-    if (isResumed || record === undefined) return isResumed;
+    if (record === undefined) return isResumed;
     const last = wholeUpTo?.(record.partition);
-    return last !== undefined && record.offset > last;
+    return last === undefined ? isResumed : record.offset > last;
   }
 
   /** Records of one partition of `absence-changes`, in order. */
@@ -119,8 +119,8 @@ export class ChainReplay {
     );
     const replay = new EntryReplay(entries);
     for (const step of steps) replay.step(step);
-    this.#noteForgotten(steps, last);
     const told = await this.#told([...last.keys()]);
+    this.#noteForgotten({ steps, last, told });
     for (const [absenceId, { step, atMs }] of last) {
       const shown = told.get(absenceId)?.shown ?? null;
       const entry = step === null ? null : absenceEntryOf(step);
@@ -160,12 +160,18 @@ export class ChainReplay {
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
   }
 
-  #noteForgotten(steps: readonly LoggedStep[], last: ReadonlyMap<string, { step: LoggedStep | null }>): void {
+  /** `told`: what was told before, where the log tells no more of it than that it was forgotten. */
+  #noteForgotten(parts: {
+    steps: readonly LoggedStep[];
+    last: ReadonlyMap<string, { step: LoggedStep | null }>;
+    told: ReadonlyMap<string, ToldAbsence>;
+  }): void {
     if (!this.#parts.isResumed) return;
-    for (const { absenceId, row } of steps) this.#lastTold.set(absenceId, row.id);
-    for (const [absenceId, { step }] of last) {
-      const versionId = this.#lastTold.get(absenceId);
-      if (step === null && versionId !== undefined) this.#forgotten.set(absenceId, versionId);
+    for (const { absenceId, row } of parts.steps) this.#lastTold.set(absenceId, row.id);
+    for (const [absenceId, { step }] of parts.last) {
+      const versionId =
+        this.#lastTold.get(absenceId) ?? parts.told.get(absenceId)?.entry?.toldVersionId ?? absenceId;
+      if (step === null) this.#forgotten.set(absenceId, versionId);
       else this.#forgotten.delete(absenceId);
     }
   }
