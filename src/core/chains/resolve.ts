@@ -147,7 +147,7 @@ export function resolve(input: ResolveInput): Resolution {
     const waitingFor = awaitedBy(nodes);
     const isHeld = nodes.some(({ id }) => input.hold?.has(id) === true);
     const mustWait = input.mode === 'page' ? whyHeld({ nodes, shape, owned, graph, waitingFor }) : null;
-    const held = mustWait ?? heldBy(isHeld, nodes);
+    const held = mustWait === 'all' ? 'all' : heldBy(isHeld || mustWait !== null, nodes);
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
     if (held !== null) draft.unsettled.set(index, held);
@@ -164,8 +164,8 @@ export function resolve(input: ResolveInput): Resolution {
 }
 
 /** What another chain's change has split off has no version that came: then all are to be looked at again. */
-function heldBy(isHeld: boolean, nodes: readonly ChainNode[]): Held | null {
-  if (!isHeld) return null;
+function heldBy(mustWait: boolean, nodes: readonly ChainNode[]): Held | null {
+  if (!mustWait) return null;
   return nodes.some((node) => isToRevisit(node, 'touched')) ? 'touched' : 'all';
 }
 

@@ -5,6 +5,7 @@ import type { CollectionIndex, IndexPosition } from '../../../../src/state/index
 import type { HistoryKind, Mistake } from './session-history.ts';
 import type { SimulatedIndex } from './simulated-index.ts';
 import { SimulatedLog } from './simulated-log.ts';
+import { withOther } from './with-other.ts';
 
 /** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
 export interface SeededMistake {
@@ -146,17 +147,6 @@ export const MISTAKES: readonly SeededMistake[] = [
     mistake: { hub: (hub) => hiding('k05', hub) },
   },
 ];
-
-/** The same but for some methods; those left keep their own `this`. */
-function withOther<T extends object>(target: T, other: Partial<T>): T {
-  return new Proxy(target, {
-    get(_target, name) {
-      if (Object.hasOwn(other, name)) return Reflect.get(other, name) as unknown;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
 
 /** Each taking over is made by a log that knows of none before it. */
 function forgetful(open: () => TenantLog): TenantLog {

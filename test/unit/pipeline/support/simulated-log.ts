@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { FIRST_SEQUENCE_HEADER } from '../../../../src/core/cloud-events.ts';
 import type { Offsets } from '../../../../src/model/progress.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
@@ -14,30 +15,32 @@ import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 const BATCH_RECORDS = 5;
+const PARTITIONS = 3;
 /** `delete.retention.ms` */
 const REMOVALS_KEPT_MS = 7 * 24 * 3_600_000;
 
 /**
+ * `plain`: compaction leaves the newest record of every key and any others, and topics are read one after another.
+ * `partitioned`: it leaves the newest of each key up to some point, and everything from there on; and what is read
+ * comes from any partition of any topic next, in the order of that partition only.
+ */
+export type LogKind = 'plain' | 'partitioned';
+
+/**
  * One process's way to the topics, fenced by the next one that owns them. A commit may fail before it arrives, after
  * it was applied, or with an outcome decided only later; it always looks the same, and ends this ownership. A reading
- * may break off, and finds only what an untimely compaction has left: the newest record of every key, and some others.
+ * may break off, and finds only what an untimely compaction has left.
  */
 export class SimulatedLog implements TenantLog {
   readonly #at: Surroundings;
   readonly #topics: SimulatedTopics;
   readonly #process: number;
-  readonly #compaction: 'harsh' | 'as Kafka does';
+  readonly #kind: LogKind;
   #epoch: number | null = null;
   #ownedBefore = false;
 
-  /** `compaction`: Kafka's own leaves the newest of each key up to a point, and everything from there on. */
-  constructor(
-    at: Surroundings,
-    topics: SimulatedTopics,
-    process: number,
-    compaction: 'harsh' | 'as Kafka does' = 'harsh',
-  ) {
-    this.#compaction = compaction;
+  constructor(at: Surroundings, topics: SimulatedTopics, process: number, kind: LogKind = 'plain') {
+    this.#kind = kind;
     this.#at = at;
     this.#topics = topics;
     this.#process = process;
@@ -90,14 +93,21 @@ export class SimulatedLog implements TenantLog {
     signal: AbortSignal;
   }): Promise<void> {
     this.#requireOwned();
-    for (const { topic, after } of options.from) {
+    const lanes = options.from.flatMap(({ topic, after }) => {
       const left = this.#compacted(topic, nextOffset(topic, after));
-      for (let from = 0; from < left.length; from += BATCH_RECORDS) {
-        await dawdle(this.#at, 1);
-        options.signal.throwIfAborted();
-        if (strikes(this.#at, 0.02)) throw simulatedError('KAFKA_UNREACHABLE');
-        await options.onBatch(left.slice(from, from + BATCH_RECORDS));
+      return this.#kind === 'plain' ? [left] : partitioned(left);
+    });
+    while (lanes.length > 0) {
+      const lane = this.#kind === 'plain' ? lanes[0] : this.#at.random.pick(lanes);
+      const batch = lane?.splice(0, BATCH_RECORDS) ?? [];
+      if (batch.length === 0) {
+        lanes.splice(lanes.indexOf(lane ?? []), 1);
+        continue;
       }
+      await dawdle(this.#at, 1);
+      options.signal.throwIfAborted();
+      if (strikes(this.#at, 0.02)) throw simulatedError('KAFKA_UNREACHABLE');
+      await options.onBatch(batch);
     }
   }
 
@@ -107,7 +117,7 @@ export class SimulatedLog implements TenantLog {
 
   #compacted(topic: TopicSuffix, from: number): LoggedRecord[] {
     const records = this.#topics.recordsOf(topic);
-    const isLeft = this.#compaction === 'harsh' ? this.#leftAtRandom(records) : this.#leftByKafka(records);
+    const isLeft = this.#kind === 'plain' ? this.#leftAtRandom(records) : this.#leftByKafka(records);
     return records
       .map((record, offset) => toLogged(record, offset))
       .slice(from)
@@ -140,6 +150,15 @@ export class SimulatedLog implements TenantLog {
     this.#epoch = null;
     return simulatedError('KAFKA_OUTCOME_UNKNOWN');
   }
+}
+
+/** The same key always in the same one; all counted in one row of offsets. */
+function partitioned(records: readonly LoggedRecord[]): LoggedRecord[][] {
+  const partitions = Map.groupBy(
+    records,
+    ({ key }) => hash('sha256', key, 'buffer').readUInt8() % PARTITIONS,
+  );
+  return [...partitions.values()];
 }
 
 function toLogged(record: StoredRecord, offset: number): LoggedRecord {

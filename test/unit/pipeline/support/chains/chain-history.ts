@@ -1,8 +1,9 @@
+import { describeError } from '../../../../../src/errors.ts';
 import type { Hub } from '../../../../../src/hub/hub.ts';
 import { catchUp } from '../../../../../src/pipeline/catch-up.ts';
-import type { CollectionRunner } from '../../../../../src/pipeline/collection-runner.ts';
+import type { PassRunner } from '../../../../../src/pipeline/pass-runner.ts';
 import type { PipelineEvent } from '../../../../../src/pipeline/events.ts';
-import type { TenantChains, TenantParts } from '../../../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../../../src/publisher/log.ts';
 import type { CollectionIndex } from '../../../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../../../src/state/memory-deletions.ts';
@@ -10,18 +11,20 @@ import { seededRandom } from '../seeded-random.ts';
 import { SimulatedIndex } from '../simulated-index.ts';
 import { SimulatedLog } from '../simulated-log.ts';
 import { SimulatedProcess } from '../simulated-process.ts';
-import { SCOPE, SimulatedTopics } from '../simulated-topics.ts';
+import { SimulatedTopics } from '../simulated-topics.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { VirtualTime } from '../virtual-time.ts';
-import { changeCodec, decodeFramed, rejectCodec, versionCodec, versionReader } from './chain-codecs.ts';
-import { ChainHub, type ChainsKind } from './chain-hub.ts';
+import { versionCodec } from './chain-codecs.ts';
+import { ChainHub } from './chain-hub.ts';
+import type { ChainsKind } from './chain-life.ts';
+import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
 
 /** A mistake put between the code under test and a simulated part, to see that the checks find it. */
 export interface ChainMistake {
   readonly hub?: (hub: Hub) => Hub;
   readonly log?: (log: TenantLog, world: ChainWorld) => TenantLog;
-  readonly index?: (index: CollectionIndex) => CollectionIndex;
+  readonly index?: (index: CollectionIndex, world: ChainWorld) => CollectionIndex;
 }
 
 export interface ChainWorld {
@@ -30,8 +33,8 @@ export interface ChainWorld {
   readonly topics: SimulatedTopics;
   readonly index: SimulatedIndex;
   readonly processes: readonly SimulatedProcess[];
-  /** How many transactions were committed while absences were not mirrored, by position: these told nothing. */
-  readonly unmirrored: ReadonlySet<number>;
+  /** Numbers of processes that were superseded and went on all the same. */
+  readonly unnoticed: readonly number[];
   /** An index made from the topics alone, in the end. */
   readonly rebuilt: SimulatedIndex;
   /** Number of transactions when the hub had come to rest and all was read. */
@@ -41,22 +44,25 @@ export interface ChainWorld {
   readonly happened: ReadonlyMap<string, number>;
 }
 
+export interface ChainHistoryKind {
+  readonly chains: ChainsKind;
+  /** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+  readonly troubles: 'restarts' | 'take-overs';
+}
+
 export interface ChainHistoryOptions {
   readonly seed: number;
-  readonly chains: ChainsKind;
-  readonly kind: 'restarts' | 'take-overs';
+  readonly kind: ChainHistoryKind;
   readonly mistake?: ChainMistake | undefined;
 }
 
 /** 09:00 UTC, far from the daily full pass. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 24 * 3_600_000;
-const TROUBLES = [0, 0.1, 0.5, 1];
+const TROUBLES = [0, 0.05, 0.2, 0.5];
 const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
 const NOTICED_WITHIN_MS = 10_000;
-const OVERLAP_MS = 1;
-const LONGEST_SLEEP_MS = 20;
 const ABSENT_DAYS = 3;
 
 /** A history of absence chains by chance, told by its seed; see tellHistory. `check` is called in the end. */
@@ -82,9 +88,9 @@ class ChainHistory implements ChainWorld {
   readonly rebuilt: SimulatedIndex;
   readonly processes: SimulatedProcess[] = [];
   readonly happened = new Map<string, number>();
-  readonly unmirrored = new Set<number>();
   readonly forgetAfterMs: number;
   quietSince = 0;
+  unnoticed: readonly number[] = [];
   readonly #options: ChainHistoryOptions;
   readonly #deletions = new MemoryDeletions();
   readonly #hubLives: Promise<void>;
@@ -98,20 +104,20 @@ class ChainHistory implements ChainWorld {
     this.forgetAfterMs = random.pick([1, 3, 30]) * DAY_MS;
     this.topics = new SimulatedTopics(at);
     this.hub = new ChainHub(at, {
-      kind: options.chains,
+      kind: options.kind.chains,
       hasUuids: random.chance(0.5),
       published: (id) => this.#published(id),
     });
     this.index = new SimulatedIndex(at);
     this.rebuilt = new SimulatedIndex(at);
-    this.#withoutUntilMs = random.chance(0.2) ? time.now() + random.below(TROUBLED_MS) : 0;
+    this.#withoutUntilMs = random.chance(0.3) ? time.now() + random.below(TROUBLED_MS) : 0;
     this.#hubLives = this.hub.live();
   }
 
   readonly absentSinceMs = (): number => this.at.time.now() - ABSENT_DAYS * DAY_MS;
 
   async trouble(): Promise<void> {
-    if (this.#options.kind === 'restarts') await this.#restart();
+    if (this.#options.kind.troubles === 'restarts') await this.#restart();
     else await this.#takeOver();
   }
 
@@ -164,9 +170,12 @@ class ChainHistory implements ChainWorld {
       this.#disturbIndex({ flush: 0.15, restore: 0.2 });
     }
     this.at.trouble = 0;
-    const isAlone = (): boolean =>
-      !this.processes.some(({ number, fate }) => fate === 'running' && this.topics.isSuperseded(number));
-    await this.#until(NOTICED_WITHIN_MS, isAlone);
+    const unnoticed = (): number[] =>
+      this.processes
+        .filter(({ number, fate }) => fate === 'running' && this.topics.isSuperseded(number))
+        .map(({ number }) => number);
+    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
+    this.unnoticed = unnoticed();
     for (const process of this.processes) process.stop();
     await Promise.all(this.processes.map(({ ended }) => ended));
   }
@@ -186,9 +195,11 @@ class ChainHistory implements ChainWorld {
     if (random.chance(chances.flush)) {
       this.index.flush();
       this.#count('index flushed');
+      this.#write('index flushed');
     } else if (random.chance(chances.restore)) {
       this.index.restore();
       this.#count('index restored');
+      this.#write('index restored');
     }
   }
 
@@ -220,55 +231,34 @@ class ChainHistory implements ChainWorld {
     const { signal } = new AbortController();
     const number = this.processes.length + 1;
     const parts = this.#partsFor(number);
-    const log = new SimulatedLog(this.at, this.topics, number);
+    const log = new SimulatedLog(this.at, this.topics, number, 'partitioned');
     const state = { collection: () => this.rebuilt, deletions: new MemoryDeletions() };
     const ownership = await log.own();
     const collections = ['absence-versions'] as const;
-    await catchUp({ ...parts, log, state, collections, dayOf: () => 'today', emit: () => undefined }, ownership, signal);
+    await catchUp(
+      { ...parts, log, state, collections, dayOf: () => 'today', emit: () => undefined },
+      ownership,
+      signal,
+    );
   }
 
   #partsFor(process: number): TenantParts {
-    const { time, random } = this.at;
     const { mistake = {} } = this.#options;
-    const log = new SimulatedLog(this.at, this.topics, process);
-    const index = mistake.index?.(this.index) ?? this.index;
-    const isMirrored = time.now() >= this.#withoutUntilMs;
-    return {
-      ...SCOPE,
+    const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
+    const hasChains = this.at.time.now() >= this.#withoutUntilMs;
+    if (hasChains && this.#withoutUntilMs > 0) this.#count('absences switched on');
+    return chainTenantParts({
+      at: this.at,
       hub: mistake.hub?.(this.hub) ?? this.hub,
-      log: this.#noting(mistake.log?.(log, this) ?? log, isMirrored),
-      state: { collection: () => index, deletions: this.#deletions },
-      collections: [
-        {
-          name: 'absence-versions',
-          reader: versionReader,
-          deltaEveryMs: 3,
-          fullPull: { at: '00:00', timeZone: 'UTC' },
-        },
-      ],
-      afterschoolIds: [],
-      chains: isMirrored ? this.#chains() : undefined,
-      encodeReject: (value) => rejectCodec.toBuffer(value),
-      guard: { rows: 1_000, ratio: 1, perDay: false },
-      deltaOverlapMs: OVERLAP_MS,
-      prepare: () => Promise.resolve(),
-      now: time.now,
-      random: () => random.next(),
-      randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
-      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
-      emit: (event) => this.#note(event),
-    };
-  }
-
-  #chains(): TenantChains {
-    return {
-      encodeChange: (value) => changeCodec.toBuffer(value),
-      decodeVersion: (body) => versionCodec.fromBuffer(body),
-      decode: decodeFramed,
-      absentSinceMs: this.absentSinceMs,
+      log: mistake.log?.(log, this) ?? log,
+      index: mistake.index?.(this.index, this) ?? this.index,
+      deletions: this.#deletions,
+      hasChains,
       forgetAfterMs: this.forgetAfterMs,
-      onStudents: () => undefined,
-    };
+      absentSinceMs: this.absentSinceMs,
+      randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
+      emit: (event) => this.#note(event),
+    });
   }
 
   #published(id: string): string | undefined {
@@ -278,13 +268,21 @@ class ChainHistory implements ChainWorld {
 
   #note(event: PipelineEvent): void {
     this.#count(event.type);
+    if (event.type === 'caught-up') this.#write(`${event.how} ${event.why}`);
+    if (event.type === 'pass-started') this.#write(`pass-started ${event.mode}`);
+    if (event.type === 'pass-ended') this.#write(`pass-ended ${event.stats.mode} ${event.outcome}`);
+    if (event.type === 'pass-failed' || event.type === 'session-failed')
+      this.#write(`${event.type} ${describeError(event.error)}`);
     if (event.type === 'caught-up') this.#count(event.how);
     if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
     if (event.type === 'deletion') this.#count(event.event.kind);
-    if (event.type === 'session-failed' && !(event.error as { code?: string }).code) this.#count(`crash: ${String((event.error as Error).stack)}`);
     if (event.type !== 'chains-told') return;
     this.#count('told open', event.toldOpen);
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
+  }
+
+  #write(what: string): void {
+    this.hub.diary.push(`${this.at.time.now()} ${what} (${this.topics.transactions.length})`);
   }
 
   #count(what: string, times = 1): void {
@@ -292,7 +290,7 @@ class ChainHistory implements ChainWorld {
   }
 }
 
-function runnerOf(process: SimulatedProcess): CollectionRunner {
+function runnerOf(process: SimulatedProcess): PassRunner {
   if (process.runner === null) throw new Error(`the last process does not own the tenant: ${process.fate}`);
   return process.runner;
 }

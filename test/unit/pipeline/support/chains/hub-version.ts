@@ -1,5 +1,4 @@
 import type { AbsenceVersionValue } from '../../../../../src/core/chains/chain-row.ts';
-import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
 
 /** A version of an absence as the simulated hub holds it (spec 2.2). */
 export interface HubVersion {
@@ -72,9 +71,4 @@ export function contentOfValue(
     value.toTime ?? null,
     value.absenceDurationValue ?? null,
   ]);
-}
-
-export function chainRowOfHub(version: HubVersion): ChainRow {
-  const { id, replaces, replacedBy, deletedAtMs, studentId } = version;
-  return { id, replaces, replacedBy, isDeleted: deletedAtMs !== null, studentId };
 }

@@ -1,0 +1,196 @@
+import { isChainCollection } from '../../../../../src/model/collections.ts';
+import { withOther } from '../with-other.ts';
+import type { ChainHistoryKind, ChainMistake } from './chain-history.ts';
+import {
+  alwaysCurrent,
+  countingVersions,
+  eventsFirst,
+  isOfRows,
+  noKeys,
+  remembering,
+  withChanges,
+  withEvents,
+  withProgress,
+  withRecords,
+  withRows,
+  withoutEvents,
+} from './misused-parts.ts';
+
+/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+export interface SeededChainMistake {
+  readonly name: string;
+  readonly kind: ChainHistoryKind;
+  readonly finds: string;
+  readonly mistake: ChainMistake;
+}
+
+const SOUND: ChainHistoryKind = { chains: 'sound', troubles: 'restarts' };
+const CONTRADICTORY: ChainHistoryKind = { chains: 'contradictory', troubles: 'restarts' };
+
+export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
+  {
+    name: 'events are committed before the versions that they tell of',
+    kind: SOUND,
+    finds: 'told before the version itself',
+    mistake: { log: (log) => withOther(log, { commit: (transaction) => eventsFirst(log, transaction) }) },
+  },
+  {
+    name: 'the index is told nothing of chains',
+    kind: SOUND,
+    finds: 'cannot follow',
+    mistake: {
+      index: (index) => withChanges(index, (changes) => changes.filter(({ area }) => isOfRows(area))),
+    },
+  },
+  {
+    name: 'a resume reads no events',
+    kind: SOUND,
+    finds: 'cannot follow',
+    mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length > 0) },
+  },
+  {
+    name: 'a rebuild takes nothing for told',
+    kind: SOUND,
+    finds: 'cannot follow',
+    mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length === 0) },
+  },
+  {
+    name: 'a rebuild does not know which absence was published first',
+    kind: SOUND,
+    finds: 'first published in',
+    mistake: {
+      log: (log) =>
+        withOther(log, {
+          read: (options) =>
+            log.read({
+              ...options,
+              onBatch: (records) =>
+                options.onBatch(records.map((record) => ({ ...record, firstSequence: null }))),
+            }),
+        }),
+    },
+  },
+  {
+    name: 'a full pass of the versions alone ends the snapshot',
+    kind: SOUND,
+    finds: 'snapshot false',
+    mistake: {
+      log: (log) =>
+        withProgress(log, (name, progress, main) =>
+          isChainCollection(name)
+            ? { ...(progress ?? { ...main, offsets: {} }), lastCompleteFull: main.lastCompleteFull }
+            : progress,
+        ),
+    },
+  },
+  {
+    name: 'a restart begins the snapshot anew',
+    kind: SOUND,
+    finds: 'snapshot true',
+    mistake: {
+      log: (log) =>
+        withProgress(log, (name, progress) =>
+          isChainCollection(name) && progress !== null ? { ...progress, lastCompleteFull: null } : progress,
+        ),
+    },
+  },
+  {
+    name: 'the index passes for current after a commit whose answer was lost',
+    kind: SOUND,
+    finds: 'cannot follow',
+    mistake: { index: alwaysCurrent },
+  },
+  {
+    name: 'an event leaves out what came before',
+    kind: SOUND,
+    finds: 'previousVersion is null',
+    mistake: { log: (log) => withEvents(log, (change) => ({ ...change, previousVersion: null })) },
+  },
+  {
+    name: "what has vanished is told as the hub's own deletion",
+    kind: SOUND,
+    finds: 'deleted by nobody',
+    mistake: {
+      log: (log) =>
+        withEvents(log, (change) =>
+          change.cause === 'VANISHED' ? { ...change, cause: 'HUB' as const } : change,
+        ),
+    },
+  },
+  {
+    name: 'a merged absence is told as deleted by the hub',
+    kind: CONTRADICTORY,
+    finds: 'merged into what',
+    mistake: {
+      log: (log) =>
+        withEvents(log, (change) =>
+          change.cause === 'MERGED' ? { ...change, cause: 'HUB' as const } : change,
+        ),
+    },
+  },
+  {
+    name: 'what was forgotten is told again',
+    kind: SOUND,
+    finds: 'told otherwise than in order, once',
+    mistake: { index: (index) => remembering(index) },
+  },
+  {
+    name: 'chains left open are never looked at again',
+    kind: SOUND,
+    finds: 'the index: open:',
+    mistake: {
+      index: (index) => withOther(index, { keys: (area) => (area === 'open' ? noKeys() : index.keys(area)) }),
+    },
+  },
+  {
+    name: 'absences keeps what is over',
+    kind: SOUND,
+    finds: 'told was nothing',
+    mistake: {
+      log: (log) =>
+        withRecords(log, (record) => (record.topic === 'absences' && record.body === null ? [] : [record])),
+    },
+  },
+  {
+    name: 'absences keeps what was replaced',
+    kind: SOUND,
+    finds: "does not show the version's record",
+    mistake: {
+      log: (log) =>
+        withRecords(log, (record) =>
+          record.headers['ce_type'] === 'rollcall.absences.updated' ? [] : [record],
+        ),
+    },
+  },
+  {
+    name: 'an ancestor that nobody asked for passes for gone',
+    kind: SOUND,
+    finds: 'restored or merged',
+    mistake: {
+      hub: (hub) => withOther(hub, { findRows: async ({ ids }) => ({ rows: [], gone: [...ids] }) }),
+    },
+  },
+  {
+    name: 'a new stamp passes for a change',
+    kind: SOUND,
+    finds: 'nothing had changed',
+    mistake: { hub: (hub) => withRows(hub, (row) => ({ ...row, seenAt: row['dateLastModified'] })) },
+  },
+  {
+    name: 'progress counts the keys of the versions',
+    kind: SOUND,
+    finds: 'rows, it has',
+    mistake: { log: (log) => countingVersions(log) },
+  },
+  {
+    name: 'days of an absence that is over stay with its student',
+    kind: SOUND,
+    finds: 'absent ',
+    mistake: {
+      index: (index) =>
+        withChanges(index, (changes) =>
+          changes.filter(({ area, value }) => area !== 'absent' || value !== null),
+        ),
+    },
+  },
+];

@@ -1,0 +1,34 @@
+import { problemsOfOwnership } from '../history-problems.ts';
+import type { ChainWorld } from './chain-history.ts';
+import {
+  problemsOfAgreement,
+  problemsOfEvents,
+  problemsOfRecords,
+  problemsOfSnapshot,
+  problemsOfStudents,
+} from './event-problems.ts';
+import { differencesFromIndex } from './index-problems.ts';
+import { problemsOfChainProgress } from './progress-problems.ts';
+import { problemsOfQuiet } from './quiet-problems.ts';
+import { problemsOfSoundChains } from './sound-problems.ts';
+import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
+import { decodeLog } from './told-log.ts';
+
+/** What must be so of a whole history of chains, and of where it ended. */
+export function problemsOfChains(world: ChainWorld): string[] {
+  const log = decodeLog(world.topics);
+  return [
+    ...problemsOfOwnership(world),
+    ...problemsOfEvents(world, log),
+    ...problemsOfRecords(log),
+    ...problemsOfSnapshot(world, log),
+    ...problemsOfStudents(log),
+    ...problemsOfAgreement(world, log),
+    ...problemsOfVersions(world, log),
+    ...problemsOfSoundChains(world, log),
+    ...differencesFromHub(world, log),
+    ...problemsOfQuiet(world, log),
+    ...problemsOfChainProgress(world),
+    ...differencesFromIndex(world, log),
+  ];
+}

@@ -1,0 +1,176 @@
+import { hash } from 'node:crypto';
+import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
+import { FIRST_SEQUENCE_HEADER } from '../../../../../src/core/cloud-events.ts';
+import type { ChainWorld } from './chain-history.ts';
+import { contentOfValue } from './hub-version.ts';
+import type { ToldChange, ToldLog } from './told-log.ts';
+
+/** What a consumer believes of one absence, from its events alone. */
+interface Believed {
+  step: number;
+  versionId: string;
+  isDeleted: boolean;
+  firstSequence: string;
+}
+
+/** What no reader of `absence-changes` may ever meet, however contradictory the hub is. */
+export function problemsOfEvents(world: ChainWorld, log: ToldLog): string[] {
+  const problems: string[] = [];
+  const believed = new Map<string, Believed>();
+  const ids = new Set<string>();
+  for (const change of log.changes) {
+    const { key, value, headers } = change;
+    const what = `${key} in transaction ${change.transaction}`;
+    const id = headers['ce_id'] ?? '';
+    if (ids.has(id)) problems.push(`ce_id twice: absence-changes ${what}`);
+    ids.add(id);
+    const before = believed.get(key);
+    if (value === null) {
+      if (before === undefined) problems.push(`nulled without a life: ${what}`);
+      else if (!before.isDeleted) problems.push(`nulled while it lives: ${what}`);
+      believed.delete(key);
+      continue;
+    }
+    if (value.absenceId !== key) problems.push(`of another absence than its key: ${what}`);
+    problems.push(...problemsOfStep(value, before).map((why) => `${why}: ${what}`));
+    problems.push(...problemsOfHeaders(world, change, before).map((why) => `${why}: ${what}`));
+    believed.set(key, {
+      step: value.step,
+      versionId: value.version.sourcedId,
+      isDeleted: value.operation === 'DELETED',
+      firstSequence: headers[FIRST_SEQUENCE_HEADER] ?? '',
+    });
+  }
+  return problems;
+}
+
+function problemsOfStep(value: AbsenceChangeValue, before: Believed | undefined): string[] {
+  const problems: string[] = [];
+  const { operation, step, version, previousVersion } = value;
+  const told = `${operation} ${step}`;
+  if (step !== (before?.step ?? 0) + 1) problems.push(`step ${step} after ${before?.step ?? 'none'}`);
+  const allowed =
+    before === undefined ? ['CREATED'] : before.isDeleted ? ['RESTORED'] : ['REPLACED', 'DELETED'];
+  if (!allowed.includes(operation)) problems.push(`${told} cannot follow`);
+  if (operation === 'REPLACED' && version.sourcedId === before?.versionId)
+    problems.push(`${told}: replaced by itself`);
+  if ((value.cause === 'MERGED') !== (value.mergedInto !== null)) problems.push(`${told}: merged into what`);
+  const expected = before === undefined || before.versionId === version.sourcedId ? null : before.versionId;
+  if ((previousVersion?.sourcedId ?? null) !== expected)
+    problems.push(
+      `${told}: previousVersion is ${previousVersion?.sourcedId ?? 'null'}, ${expected ?? 'nothing'} came before`,
+    );
+  return problems;
+}
+
+function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believed | undefined): string[] {
+  const { value, body, headers, transaction } = change;
+  if (value === null || body === null) return [];
+  const problems: string[] = [];
+  if (headers['ce_type'] !== `rollcall.absence.${value.operation.toLowerCase()}`) problems.push('ce_type');
+  if (headers['content-hash'] !== hash('sha256', body, 'hex').slice(0, 32)) problems.push('content-hash');
+  const sequence = String(world.topics.transactions[transaction]?.progress.sequence);
+  const first = before === undefined ? sequence : before.firstSequence;
+  if (headers[FIRST_SEQUENCE_HEADER] !== first)
+    problems.push(`first published in ${first}, but it says ${headers[FIRST_SEQUENCE_HEADER]}`);
+  return problems;
+}
+
+/** Rule 1: no absence is said to be another student's, unless its own versions were said to be. */
+export function problemsOfStudents(log: ToldLog): string[] {
+  const problems: string[] = [];
+  const students = new Map<string, Set<string>>();
+  for (const { key, value } of log.versions) {
+    const id = value?.student?.sourcedId;
+    if (id !== undefined) students.set(key, (students.get(key) ?? new Set()).add(id));
+  }
+  /** By absence: of all versions that it was told as, and of the one that gave it its id. */
+  const ofAbsence = new Map<string, Set<string>>();
+  for (const { key, value } of log.changes) {
+    if (value === null) continue;
+    const own = ofAbsence.get(key) ?? new Set(students.get(key));
+    for (const student of students.get(value.version.sourcedId) ?? []) own.add(student);
+    ofAbsence.set(key, own);
+    const other = value.mergedInto === null ? own : (ofAbsence.get(value.mergedInto) ?? new Set());
+    if (own.size > 0 && own.isDisjointFrom(other))
+      problems.push(`merged into another student's absence: ${key} into ${value.mergedInto}`);
+  }
+  return problems;
+}
+
+/** An event's records are those that were last published of their versions when it was committed. */
+export function problemsOfRecords(log: ToldLog): string[] {
+  const problems: string[] = [];
+  const newest = new Map<string, string>();
+  let at = 0;
+  for (const { key, value, transaction } of log.changes) {
+    for (; at < log.versions.length && (log.versions[at]?.transaction ?? 0) <= transaction; at += 1) {
+      const version = log.versions[at];
+      if (version?.content != null) newest.set(version.key, version.content);
+    }
+    if (value === null) continue;
+    for (const record of [value.version, value.previousVersion]) {
+      if (record === null) continue;
+      const { sourcedId } = record;
+      const what = `${sourcedId} in ${value.operation} ${value.step} of ${key} in transaction ${transaction}`;
+      if ((record.fromTime ?? null) === null) {
+        problems.push(`a bare id: ${what}`);
+        continue;
+      }
+      const published = newest.get(sourcedId);
+      if (published === undefined) problems.push(`told before the version itself: ${what}`);
+      else if (published !== contentOfValue(record)) problems.push(`an outdated record: ${what}`);
+    }
+  }
+  return problems;
+}
+
+/** Contract: true up to the transaction that completes the first full pass of chains, and false ever after. */
+export function problemsOfSnapshot({ topics }: ChainWorld, log: ToldLog): string[] {
+  const first = topics.transactions.findIndex(({ derived }) =>
+    derived.some(
+      ({ collection, complete, mode }) => collection === 'absence-changes' && complete && mode === 'FULL',
+    ),
+  );
+  const last = first === -1 ? topics.transactions.length : first;
+  return log.changes.flatMap(({ key, value, transaction }) =>
+    value === null || value.snapshot === transaction <= last
+      ? []
+      : [
+          `snapshot ${value.snapshot} in transaction ${transaction}, the first full pass ended in ${last}: ${key}`,
+        ],
+  );
+}
+
+/** Where the two topics disagree on what is shown, after any transaction. */
+export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): string[] {
+  const problems: string[] = [];
+  const shown = new Map<string, string>();
+  const told = new Map<string, string | null>();
+  let [change, absence] = [0, 0];
+  for (let at = 0; at < topics.transactions.length; at += 1) {
+    const touched = new Set<string>();
+    for (; log.changes[change]?.transaction === at; change += 1) {
+      const record = log.changes[change];
+      if (record === undefined) break;
+      touched.add(record.key);
+      const { value } = record;
+      told.set(record.key, value === null || value.operation === 'DELETED' ? null : value.version.sourcedId);
+    }
+    for (; log.absences[absence]?.transaction === at; absence += 1) {
+      const record = log.absences[absence];
+      if (record === undefined) break;
+      touched.add(record.key);
+      if (record.value === null) shown.delete(record.key);
+      else shown.set(record.key, record.value.sourcedId);
+    }
+    for (const key of touched) {
+      const [one, other] = [shown.get(key) ?? null, told.get(key) ?? null];
+      if (one !== other)
+        problems.push(
+          `transaction ${at}: absences shows ${one ?? 'nothing'}, told was ${other ?? 'nothing'}: ${key}`,
+        );
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,180 @@
+import { absentEntryOf, decodeAbsent } from '../../../../../src/core/chains/absent-entry.ts';
+import { chainRowOf } from '../../../../../src/core/chains/chain-row.ts';
+import { decodeVersionEntry } from '../../../../../src/core/chains/entry-codec.ts';
+import {
+  studentFingerprint,
+  type AbsenceEntry,
+  type ChainRow,
+  type VersionEntry,
+} from '../../../../../src/core/chains/knowledge.ts';
+import { decodeToldAbsence } from '../../../../../src/core/chains/told-absence.ts';
+import { FIRST_SEQUENCE_HEADER } from '../../../../../src/core/cloud-events.ts';
+import type { SimulatedIndex } from '../simulated-index.ts';
+import type { ChainWorld } from './chain-history.ts';
+import { idsBesideLeft } from './row-groups.ts';
+import { viewOf, type ToldChange, type ToldLog } from './told-log.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Invariant 1: an index at the end of the log tells what stands in the topics, and nothing is left open. */
+export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] {
+  const { hub, index, rebuilt } = world;
+  const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
+  return [
+    ...problemsOfIndex('the index', { index, world, log, mayBeOpen: new Set() }),
+    ...problemsOfIndex('the rebuilt index', { index: rebuilt, world, log, mayBeOpen: new Set(besideLeft) }),
+  ];
+}
+
+interface IndexedWorld {
+  readonly index: SimulatedIndex;
+  readonly world: ChainWorld;
+  readonly log: ToldLog;
+  /** Versions of chains of which the topics tell less than is known. */
+  readonly mayBeOpen: ReadonlySet<string>;
+}
+
+function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: IndexedWorld): string[] {
+  const { contents } = index;
+  const versions = viewOf(log.versions);
+  const absences = viewOf(log.absences);
+  const changes = viewOf(log.changes);
+  const rejects = world.topics.viewOf('rejects');
+  const problems = [
+    ...compare(
+      'rows',
+      [...contents.rows].map(([key, hash]) => [key, hash.toString('hex')]),
+      [...versions].map(([key, { headers }]) => [key, headers['content-hash'] ?? '']),
+    ),
+    ...compare(
+      'rejects',
+      [...contents.rejects].map(([key, hash]) => [`absence-versions|${key}`, hash.toString('hex')]),
+      [...rejects].map(([key, { headers }]) => [key, headers['content-hash'] ?? '']),
+    ),
+    ...compare(
+      'absences',
+      [...contents.absences].map(([key, bytes]) => {
+        const { entry, shown } = decodeToldAbsence(key, bytes);
+        // What was told deleted before it was merged has no event that says so.
+        const isSilent = changes.get(key)?.value?.mergedInto === null;
+        const told = entry !== null && isSilent ? { ...entry, mergedInto: null } : entry;
+        return [key, `${textOf(told)} ${shown?.toString('hex') ?? 'not shown'}`];
+      }),
+      [...changes].map(([key, change]) => [
+        key,
+        `${textOf(entryOf(change))} ${absences.get(key)?.headers['content-hash'] ?? 'not shown'}`,
+      ]),
+    ),
+    ...compare(
+      'ended',
+      [...contents.ended].map(([key, day]) => [key, String(day.readInt32BE())]),
+      [...changes].flatMap(([key, { value }]) =>
+        value?.operation === 'DELETED' ? [[key, String(Math.floor(value.detectedAt / DAY_MS))] as const] : [],
+      ),
+    ),
+    ...compare(
+      'absent',
+      [...contents.absent].map(([key, bytes]) => [key, JSON.stringify(decodeAbsent(bytes))]),
+      [...absences].flatMap(([key, { value }]) => {
+        const entry = value === null ? null : absentEntryOf(value);
+        return entry === null || entry.toMs < world.absentSinceMs()
+          ? []
+          : [[key, JSON.stringify(entry)] as const];
+      }),
+    ),
+    ...compare(
+      'versions at the hub',
+      [...contents.versions].flatMap(([key, bytes]) =>
+        decodeVersionEntry(key, bytes).state === 'present' ? [[key, 'present'] as const] : [],
+      ),
+      [...versions].map(([key]) => [key, 'present']),
+    ),
+    ...problemsOfEntries({ index, world, log, mayBeOpen }),
+    // What the log says has left is looked at once more after a rebuild.
+    ...[...contents.open.keys()]
+      .filter((key) => versions.has(key) && !mayBeOpen.has(key))
+      .map((key) => `open: ${key}`),
+  ];
+  return problems.map((why) => `${name}: ${why}`);
+}
+
+function compare(
+  area: string,
+  found: readonly (readonly [string, string])[],
+  wanted: readonly (readonly [string, string])[],
+): string[] {
+  const [left, right] = [new Map(found), new Map(wanted)];
+  const problems: string[] = [];
+  for (const key of new Set([...left.keys(), ...right.keys()])) {
+    const [one, other] = [left.get(key) ?? 'nothing', right.get(key) ?? 'nothing'];
+    if (one !== other) problems.push(`${area} ${key}: ${one}, in the topics ${other}`);
+  }
+  return problems;
+}
+
+function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
+  if (value === null) return null;
+  return {
+    step: value.step,
+    toldVersionId: value.version.sourcedId,
+    isToldDeleted: value.operation === 'DELETED',
+    mergedInto: value.mergedInto,
+    since: Number(headers[FIRST_SEQUENCE_HEADER]),
+  };
+}
+
+function textOf(entry: AbsenceEntry | null): string {
+  if (entry === null) return 'untold';
+  const { step, toldVersionId, isToldDeleted, mergedInto, since } = entry;
+  return `step ${step} ${toldVersionId}${isToldDeleted ? ' deleted' : ''} into ${mergedInto} since ${since}`;
+}
+
+/** What is told of versions at the hub; of the others the topics tell less. */
+function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): string[] {
+  const problems: string[] = [];
+  const rows = [...viewOf(log.versions).values()].flatMap(({ value }) =>
+    value === null ? [] : [chainRowOf(value)],
+  );
+  const linkedFrom = linksTo(rows);
+  for (const row of rows) {
+    const bytes = index.contents.versions.get(row.id);
+    const entry = bytes === undefined ? null : decodeVersionEntry(row.id, bytes);
+    const { isDeleted, replaces, replacedBy } = row;
+    const wanted = { isDeleted, replaces, replacedBy, student: studentFingerprint(row.studentId) };
+    const found = entry === null ? null : pick(entry);
+    if (JSON.stringify(found) !== JSON.stringify(wanted))
+      problems.push(`versions ${row.id}: ${JSON.stringify(found)}, in the topics ${JSON.stringify(wanted)}`);
+    const unknown = (linkedFrom.get(row.id) ?? []).filter((id) => entry?.linkedFrom.includes(id) !== true);
+    if (unknown.length > 0) problems.push(`versions ${row.id}: knows nothing of ${unknown.join(' ')}`);
+    if (entry?.isSettled === false && !mayBeOpen.has(row.id)) problems.push(`unsettled: ${row.id}`);
+    problems.push(...problemsOfName(world, { id: row.id, absenceId: entry?.absenceId ?? null }));
+  }
+  return problems;
+}
+
+function pick({ isDeleted, replaces, replacedBy, student }: VersionEntry): object {
+  return { isDeleted, replaces, replacedBy, student };
+}
+
+/** By id: versions that refer to it although it does not refer to them. */
+function linksTo(rows: readonly ChainRow[]): ReadonlyMap<string, readonly string[]> {
+  const links = new Map<string, string[]>();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  for (const { id, replaces, replacedBy } of rows) {
+    for (const to of new Set([replaces, replacedBy])) {
+      const other = byId.get(to ?? '');
+      if (other === undefined || other.id === id) continue;
+      if (other.replaces === id || other.replacedBy === id) continue;
+      links.set(other.id, [...(links.get(other.id) ?? []), id]);
+    }
+  }
+  return links;
+}
+
+/** A version of a sound chain belongs to the absence that the chain was told as, if to any. */
+function problemsOfName({ hub }: ChainWorld, version: { id: string; absenceId: string | null }): string[] {
+  const { id, absenceId } = version;
+  const chain = hub.chainOf(id);
+  if (absenceId === null || chain === undefined || chain.isTainted) return [];
+  return chain.versions.includes(absenceId) ? [] : [`${id} belongs to ${absenceId}, of another chain`];
+}

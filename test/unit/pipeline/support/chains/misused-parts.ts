@@ -1,0 +1,159 @@
+import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
+import { decodeVersionEntry, encodeVersionEntry } from '../../../../../src/core/chains/entry-codec.ts';
+import type { Hub, HubPage, WalkEnd } from '../../../../../src/hub/hub.ts';
+import { isChainCollection, type CollectionName } from '../../../../../src/model/collections.ts';
+import type { Progress } from '../../../../../src/model/progress.ts';
+import type { OutgoingRecord, TenantLog, Transaction } from '../../../../../src/publisher/log.ts';
+import type { CollectionIndex, IndexChange } from '../../../../../src/state/index-store.ts';
+import { withOther } from '../with-other.ts';
+import { changeCodec } from './chain-codecs.ts';
+import type { ChainWorld } from './chain-history.ts';
+
+/* Parts of a simulated world that do not quite what they should: for chain-mistakes.ts. */
+
+export function isOfRows(area: string): boolean {
+  return area === 'rows' || area === 'rejects';
+}
+
+export async function eventsFirst(log: TenantLog, transaction: Transaction): ReturnType<TenantLog['commit']> {
+  const events = transaction.records.filter(({ topic }) => isChainCollection(topic));
+  const others = transaction.records.filter(({ topic }) => !isChainCollection(topic));
+  if (events.length === 0 || others.length === 0) return log.commit(transaction);
+  const first = await log.commit({ ...transaction, records: events });
+  return log.commit({ ...transaction, ...first, records: others });
+}
+
+export function withChanges(
+  index: CollectionIndex,
+  change: (changes: readonly IndexChange[]) => readonly IndexChange[],
+): CollectionIndex {
+  return withOther(index, {
+    apply: (previous, position, changes) => index.apply(previous, position, change(changes)),
+  });
+}
+
+/** Those absence ids that are dropped leave their versions as if nobody had been told. */
+export function remembering(index: CollectionIndex): CollectionIndex {
+  return withOther(index, {
+    apply: async (previous, position, changes) => {
+      const dropped = new Set(
+        changes.flatMap(({ area, key, value }) => (area === 'absences' && value === null ? [key] : [])),
+      );
+      const again: IndexChange[] = [];
+      for await (const batch of index.entries('versions')) {
+        for (const [key, bytes] of batch) {
+          const entry = decodeVersionEntry(key, bytes);
+          if (entry.absenceId === null || !dropped.has(entry.absenceId)) continue;
+          const value = encodeVersionEntry(key, { ...entry, absenceId: null, isSettled: false });
+          again.push({ area: 'versions', key, value }, { area: 'open', key, value: Buffer.alloc(0) });
+        }
+      }
+      await index.apply(previous, position, [...changes, ...again]);
+    },
+  });
+}
+
+/** Says, wherever it is, that it is at the end of the log. */
+export function alwaysCurrent(index: CollectionIndex, { topics }: ChainWorld): CollectionIndex {
+  const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
+  return withOther(index, {
+    position: async () => {
+      const position = await index.position();
+      const newest = topics.transactions.at(-1)?.progress;
+      return position === null || newest === undefined
+        ? null
+        : { ...position, transactionId: newest.transactionId };
+    },
+    lookup: async (area, keys) => index.lookup(area, keys, await here()),
+    apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
+  });
+}
+
+/** Where the events are to be read from a point that `isMissed`, they are not. */
+export function withoutEvents(
+  log: TenantLog,
+  isMissed: (after: Readonly<Record<string, number>>) => boolean,
+): TenantLog {
+  return withOther(log, {
+    read: (options) =>
+      log.read({
+        ...options,
+        from: options.from.filter(({ topic, after }) => topic !== 'absence-changes' || !isMissed(after)),
+      }),
+  });
+}
+
+export function withProgress(
+  log: TenantLog,
+  change: (name: CollectionName, progress: Progress | null, main: Progress) => Progress | null,
+): TenantLog {
+  return withOther(log, {
+    own: async (signal) => {
+      const ownership = await log.own(signal);
+      const main = ownership.progress.get('absence-versions');
+      if (main === undefined) return ownership;
+      const progress = new Map(ownership.progress);
+      for (const name of ['absences', 'absence-changes'] as const) {
+        const changed = change(name, progress.get(name) ?? null, main);
+        if (changed !== null) progress.set(name, { ...changed, collection: name });
+      }
+      return { ...ownership, progress };
+    },
+  });
+}
+
+export function withRecords(
+  log: TenantLog,
+  change: (record: OutgoingRecord) => readonly OutgoingRecord[],
+): TenantLog {
+  return withOther(log, {
+    commit: (transaction) =>
+      log.commit({ ...transaction, records: transaction.records.flatMap((record) => change(record)) }),
+  });
+}
+
+export function withEvents(
+  log: TenantLog,
+  change: (value: AbsenceChangeValue) => AbsenceChangeValue,
+): TenantLog {
+  return withRecords(log, (record) =>
+    record.topic === 'absence-changes' && record.body !== null
+      ? [{ ...record, body: changeCodec.toBuffer(change(changeCodec.fromBuffer(record.body))) }]
+      : [record],
+  );
+}
+
+export function withRows(
+  hub: Hub,
+  change: (row: Readonly<Record<string, unknown>>) => Record<string, unknown>,
+): Hub {
+  return withOther(hub, {
+    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+      const pages = hub.readPages(options);
+      for (;;) {
+        const step = await pages.next();
+        if (step.done === true) return step.value;
+        yield { ...step.value, rows: step.value.rows.map((row) => change(row as Record<string, unknown>)) };
+      }
+    },
+  });
+}
+
+export async function* noKeys(): AsyncGenerator<readonly string[]> {
+  yield [];
+}
+
+/** Tells as many rows of what is derived as the pass has seen versions. */
+export function countingVersions(log: TenantLog): TenantLog {
+  return withOther(log, {
+    commit: (transaction) => {
+      const { progress, derived = [] } = transaction;
+      const miscounted = derived.map((each): Progress => {
+        const { lastCompleteFull: full } = each;
+        const lastCompleteFull = full === null ? null : { ...full, rows: progress.rowsSeen };
+        return Object.assign({}, each, { lastCompleteFull });
+      });
+      return log.commit({ ...transaction, derived: miscounted });
+    },
+  });
+}

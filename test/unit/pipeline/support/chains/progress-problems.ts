@@ -1,0 +1,120 @@
+import {
+  CHAIN_COLLECTIONS,
+  type ChainCollection,
+  type TopicSuffix,
+} from '../../../../../src/model/collections.ts';
+import type { Offsets, Progress } from '../../../../../src/model/progress.ts';
+import { partitionOf, type StoredRecord, type StoredTransaction } from '../simulated-topics.ts';
+import type { ChainWorld } from './chain-history.ts';
+
+const OWN_TOPICS: Readonly<Record<string, readonly TopicSuffix[]>> = {
+  'absence-versions': ['absence-versions', 'rejects'],
+  absences: ['absences'],
+  'absence-changes': ['absence-changes'],
+};
+
+/** What the progress records say, held against the records that stand in the topics. */
+export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
+  const problems: string[] = [];
+  const counter = new Counter(topics.recordsOf.bind(topics));
+  const ids = new Set<string>();
+  let sequence = 0;
+  for (const [at, transaction] of topics.transactions.entries()) {
+    const { progress, derived } = transaction;
+    if (progress.sequence !== sequence + 1) problems.push(`sequence ${progress.sequence} after ${sequence}`);
+    ({ sequence } = progress);
+    if (ids.has(progress.transactionId)) problems.push(`transaction id twice: ${at}`);
+    ids.add(progress.transactionId);
+    counter.goTo(at, progress.passId);
+    const found = [
+      ...problemsOfOffsets(progress, counter),
+      ...derived.flatMap((each) => problemsOfDerived(transaction, each, counter)),
+    ];
+    problems.push(...found.map((why) => `progress in transaction ${at}: ${why}`));
+  }
+  return problems;
+}
+
+function problemsOfDerived({ progress }: StoredTransaction, derived: Progress, counter: Counter): string[] {
+  const problems = problemsOfOffsets(derived, counter);
+  const { collection, lastCompleteFull: full } = derived;
+  if (!(CHAIN_COLLECTIONS as readonly string[]).includes(collection)) problems.push(`of ${collection}`);
+  const name = collection as ChainCollection;
+  for (const field of ['sequence', 'transactionId', 'passId', 'mode', 'complete'] as const) {
+    if (derived[field] !== progress[field]) problems.push(`${name} has another ${field}`);
+  }
+  const completesFull = progress.lastCompleteFull?.passId === progress.passId;
+  if (completesFull !== (full?.passId === progress.passId))
+    problems.push(`${name} ${completesFull ? 'does not complete' : 'completes'} the full pass`);
+  const rows = counter.keysOf(name);
+  if (completesFull && full?.rows !== rows) problems.push(`${name}: ${full?.rows} rows, it has ${rows}`);
+  const { published, removed } = counter.ofPass(name);
+  if (derived.rowsPublished !== published)
+    problems.push(`${name}: ${derived.rowsPublished} published, they were ${published}`);
+  if (derived.rowsRemoved !== removed)
+    problems.push(`${name}: ${derived.rowsRemoved} removed, they were ${removed}`);
+  return problems;
+}
+
+function problemsOfOffsets(progress: Progress, counter: Counter): string[] {
+  const { collection, offsets, lastCompleteFull } = progress;
+  const wanted = sorted(counter.offsetsOf(OWN_TOPICS[collection] ?? []));
+  const problems: string[] = [];
+  if (sorted(offsets) !== wanted) problems.push(`${collection}: offsets ${sorted(offsets)}, not ${wanted}`);
+  if (lastCompleteFull?.passId === progress.passId && sorted(lastCompleteFull.offsets) !== wanted)
+    problems.push(`${collection}: complete at ${sorted(lastCompleteFull.offsets)}, not ${wanted}`);
+  return problems;
+}
+
+function sorted(offsets: Offsets): string {
+  return JSON.stringify(Object.entries(offsets).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Counts a tenant's records, transaction by transaction. */
+class Counter {
+  readonly #recordsOf: (topic: TopicSuffix) => readonly StoredRecord[];
+  readonly #read = new Map<TopicSuffix, number>();
+  readonly #keys = new Map<TopicSuffix, Set<string>>();
+  readonly #passes = new Map<string, { published: number; removed: number }>();
+  #passId = '';
+
+  constructor(recordsOf: (topic: TopicSuffix) => readonly StoredRecord[]) {
+    this.#recordsOf = recordsOf;
+  }
+
+  goTo(transaction: number, passId: string): void {
+    this.#passId = passId;
+    for (const topic of ['absence-versions', 'rejects', ...CHAIN_COLLECTIONS] as const) {
+      const records = this.#recordsOf(topic);
+      const keys = this.#keys.get(topic) ?? new Set();
+      this.#keys.set(topic, keys);
+      const tally = this.ofPass(topic);
+      this.#passes.set(`${passId} ${topic}`, tally);
+      let read = this.#read.get(topic) ?? 0;
+      for (; records[read]?.transaction === transaction; read += 1) {
+        const { key, body } = records[read] as StoredRecord;
+        tally[body === null ? 'removed' : 'published'] += 1;
+        if (body === null) keys.delete(key);
+        else keys.add(key);
+      }
+      this.#read.set(topic, read);
+    }
+  }
+
+  keysOf(topic: TopicSuffix): number {
+    return this.#keys.get(topic)?.size ?? 0;
+  }
+
+  ofPass(topic: TopicSuffix): { published: number; removed: number } {
+    return this.#passes.get(`${this.#passId} ${topic}`) ?? { published: 0, removed: 0 };
+  }
+
+  offsetsOf(topics: readonly TopicSuffix[]): Offsets {
+    return Object.fromEntries(
+      topics.flatMap((topic) => {
+        const read = this.#read.get(topic) ?? 0;
+        return read === 0 ? [] : [[partitionOf(topic), read - 1] as const];
+      }),
+    );
+  }
+}
