@@ -134,8 +134,11 @@ describe('a student without any lessons any more', () => {
     await living(made, async () => {
       await made.time.sleep(MINUTE);
       made.lessons.get('s007')?.clear();
+      // However often it is asked meanwhile: lost rights last for hours.
       made.change('s007');
-      await made.time.sleep(HOUR);
+      await made.time.sleep(HOUR / 2);
+      made.change('s007');
+      await made.time.sleep(HOUR / 2);
       expect(empties(made)).toEqual([]);
       // The round of the next day ends at 03:00 UTC of the day after.
       await made.time.sleep(39 * HOUR);
@@ -178,6 +181,18 @@ describe('lost rights: an answer without lessons for everybody', () => {
     expect(await pull(made)).toMatchObject({ withheld: 0, stats: { rowsUnchanged: 160 } });
     expect(await withheld(made)).toBe(0);
     expect((await made.store.tenant('north').deletions.tripped()).size).toBe(0);
+  });
+
+  it('is told a person only when a day has passed', async () => {
+    const made = bench(40);
+    await living(made, async () => {
+      await made.time.sleep(MINUTE);
+      made.answer = () => [];
+      made.change(...made.students.slice(0, 25));
+      await made.time.sleep(2 * MINUTE);
+      expect(await withheld(made)).toBeGreaterThan(50);
+      expect(made.events.filter(({ type }) => type === 'deletion')).toHaveLength(1);
+    });
   });
 
   it('empties days one by one over the days', async () => {
