@@ -1,24 +1,462 @@
 import { describe, expect, it } from 'vitest';
-import { openMirror } from '../support/mirror.ts';
-import { only } from '../support/only.ts';
+import { dayAfter, dayKey, hubDays } from '../support/schedule-oracle.ts';
+import { textIn } from '../support/rows.ts';
+import type { TopicRecord } from '../support/topic-reader.ts';
+import { openScheduleMirror, type ScheduleMirror } from './schedule-mirror.ts';
 
-const NOW = Date.parse('2026-03-10T09:30:00Z');
+const NO_GUARD = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
 
-describe('schedules', () => {
-  it('thin', async () => {
-    await using mirror = await openMirror({
-      collections: only({ schedules: {}, students: {} }),
-      tenant: { schedules: { students: 'all', daysBack: 1, daysAhead: 3 } },
-      hubOptions: { students: 10 },
-      parts: () => ({ now: () => NOW }),
-    });
+/** Keys and what became of them, in the order of the keys. */
+function brief(records: readonly TopicRecord[]): string[] {
+  return records
+    .map(({ key, value, headers }) => {
+      const kind = headers['ce_type']?.split('.').at(-1);
+      const count = value === null ? '' : ` ${(value['lessons'] as unknown[] | undefined)?.length}`;
+      return `${key} ${kind}${count}`;
+    })
+    .toSorted();
+}
+
+const lessonsOf = (mirror: ScheduleMirror, student: string, date: string) =>
+  mirror.hub.district.lessons({ student, from: date, to: date });
+
+/** Takes all lessons of a student's day away, and with them those of the whole class; returns how to give them back. */
+function hideDay(mirror: ScheduleMirror, student: string, date: string): () => void {
+  const lessons = lessonsOf(mirror, student, date);
+  const change = (to: null | undefined): void => {
+    for (const lesson of lessons) mirror.hub.district.changeLesson(textIn(lesson, 'id'), to);
+  };
+  change(null);
+  return () => change(undefined);
+}
+
+/** One student each of the classes that the hub has: their lessons have nothing in common. */
+function oneOfEachClass(mirror: ScheduleMirror): string[] {
+  const { district } = mirror.hub;
+  const found = new Map<string, string>();
+  for (const student of district.ids('students')) {
+    const [lesson] = lessonsOf(mirror, student, '2026-03-10');
+    const first = textIn(lesson, 'id');
+    if (!found.has(first)) found.set(first, student);
+  }
+  return [...found.values()];
+}
+
+describe('the first load', () => {
+  it('misses a day of a wanted student, or publishes one without lessons', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all', daysBack: 7, daysAhead: 14 });
     const results = await mirror.full();
-    console.log(results.get('schedules'));
-    const view = await mirror.view('schedules');
-    console.log(view.size, JSON.stringify([...view.values()][0], null, 1));
+    const students = mirror.hub.district.ids('students');
+    // Three weeks and a day, of which sixteen are school days.
+    expect((await mirror.view('schedules')).size).toBe(students.length * 16);
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+    expect(results.get('schedules')).toMatchObject({ kind: 'complete', withheld: 0 });
+    expect([...mirror.asked().values()]).toEqual(students.map(() => 1));
+    expect((await mirror.records('schedules')).map(({ headers }) => headers['ce_type'])).toEqual(
+      Array.from({ length: 160 }, () => 'rollcall.schedules.created'),
+    );
+  });
+
+  it('tells in progress another time than the hub’s, or an end that is not there', async () => {
+    const hourAhead = Date.parse('2026-03-10T10:30:00Z');
+    await using mirror = await openScheduleMirror({
+      students: 'all',
+      hubOptions: { students: 10, startMs: hourAhead },
+    });
+    await mirror.full();
+    const progress = (await mirror.view('progress')).get('schedules')?.value ?? {};
+    const { startedAt, lastCompleteFull: full } = progress as {
+      startedAt: number;
+      lastCompleteFull: Record<string, unknown>;
+    };
+    expect(progress).toMatchObject({ mode: 'FULL', complete: true, rowsWithheld: 0 });
+    expect(full).toMatchObject({ rows: 50, rowsRejected: 0, rowsWithheld: 0, startedAt });
+    // To the second, as the header has it.
+    expect(startedAt).toBeGreaterThanOrEqual(hourAhead);
+    expect(startedAt).toBeLessThanOrEqual(mirror.hub.clock.now());
+    const records = await mirror.records('schedules');
+    for (const [name, offset] of Object.entries(full['offsets'] as Record<string, number>)) {
+      const partition = Number(name.split('/')[1]);
+      const last = records.findLast((record) => record.partition === partition);
+      expect([name, last?.offset]).toEqual([name, offset]);
+    }
+  });
+
+  it('is told again after a restart, or with a lost index, or by a re-stamp', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
     const before = await mirror.ends();
-    const again = await mirror.full('schedules');
-    console.log(again.get('schedules'));
+    await mirror.restart();
+    mirror.hub.district.restamp();
+    await mirror.full();
     expect(await mirror.ends()).toEqual(before);
+    await mirror.parts.state.collection('schedules').rebuild();
+    await mirror.restart();
+    await mirror.full();
+    expect(await mirror.since(before)).toEqual([]);
+    expect(await mirror.scheduleDifferences(mirror.hub.district.ids('students'))).toEqual([]);
+  });
+
+  it('confuses students whose ids have a bar or a percent sign', async () => {
+    const odd = ['a|2026-03-10', 'a%7C2026-03-10', '%', 'ø &?#/', '*'];
+    await using mirror = await openScheduleMirror({ students: odd, hubOptions: { students: 60 } });
+    const { district } = mirror.hub;
+    const models = oneOfEachClass(mirror);
+    for (const [at, student] of odd.entries()) {
+      const of = (row: Record<string, unknown>): boolean =>
+        (row['user'] as { sourcedId: string }).sourcedId === models[at % models.length];
+      for (const row of district.snapshot('enrollments').filter(of)) {
+        const id = `${student} ${textIn(row, 'sourcedId')}`;
+        district.put('enrollments', {
+          ...row,
+          sourcedId: id,
+          user: { ...(row['user'] as object), sourcedId: student },
+        });
+      }
+    }
+    await mirror.full();
+    expect((await mirror.view('schedules')).size).toBe(odd.length * 5);
+    expect(await mirror.scheduleDifferences(odd)).toEqual([]);
+    // Who is looked for in the index, and not found there, would be removed.
+    const before = await mirror.ends();
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
+  });
+});
+
+describe('each shape of a body', () => {
+  it.each([
+    { shape: 'array', requests: 1 },
+    { shape: 'schedules', requests: 1 },
+    { shape: 'odata', requests: 4 },
+    { shape: 'hal', requests: 4 },
+  ])('$shape: a lesson is lost, also of the last page', async ({ shape, requests }) => {
+    await using mirror = await openScheduleMirror({ students: 'all', daysBack: 10, daysAhead: 34 });
+    mirror.hub.faults.set(`schedules-shape=${shape}@schedules`);
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    // Over the change to summer time.
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+    expect([...mirror.asked().values()]).toEqual(students.map(() => requests));
+    const before = await mirror.ends();
+    mirror.hub.faults.clear();
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('the day of `to` is taken for empty where the hub leaves it out', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    mirror.hub.faults.set('schedules-to-exclusive@schedules');
+    await mirror.full();
+    expect(await mirror.scheduleDifferences(mirror.hub.district.ids('students'))).toEqual([]);
+  });
+
+  it('an empty body, or one without a list, empties days', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const before = await mirror.ends();
+    mirror.hub.faults.set('missing-list@schedules');
+    const [outcome] = await mirror.attempt('FULL', 'schedules');
+    expect(outcome?.error).toMatchObject({ code: 'HUB_BODY_INVALID' });
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('another name of a field is not found', async () => {
+    await using mirror = await openScheduleMirror({
+      students: 'all',
+      fields: { title: ['emne', 'title'], rooms: ['sted.rom'] },
+    });
+    const [student = ''] = mirror.hub.district.ids('students');
+    const [lesson] = lessonsOf(mirror, student, '2026-03-11');
+    mirror.hub.district.changeLesson(textIn(lesson, 'id'), { emne: 'Kunst', sted: { rom: ['Naustet'] } });
+    await mirror.full();
+    const value = (await mirror.view('schedules')).get(dayKey(student, '2026-03-11'))?.value;
+    const [first, second] = (value?.['lessons'] ?? []) as Record<string, unknown>[];
+    expect(first).toMatchObject({ title: 'Kunst', rooms: ['Naustet'] });
+    expect(second).toMatchObject({ rooms: null });
+    expect(second?.['raw']).toContain('Rom ');
+  });
+});
+
+describe('a day that changes', () => {
+  it('is not told, or its neighbours with it', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all', hubOptions: { students: 60 } });
+    await mirror.full();
+    const [student = ''] = oneOfEachClass(mirror);
+    const before = await mirror.ends();
+    const [, lesson] = lessonsOf(mirror, student, '2026-03-12');
+    mirror.hub.district.changeLesson(textIn(lesson, 'id'), { rooms: ['Gymsalen'], cancelled: true });
+    await mirror.full('schedules');
+    const told = await mirror.since(before);
+    const students = mirror.hub.district.ids('students');
+    const sameClass = students.filter((each) =>
+      lessonsOf(mirror, each, '2026-03-12').some(({ id }) => id === lesson?.['id']),
+    );
+    expect(sameClass.length).toBeLessThan(students.length);
+    expect(brief(told)).toEqual(
+      sameClass.map((each) => `${dayKey(each, '2026-03-12')} updated 6`).toSorted(),
+    );
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+  });
+
+  it('and gets its first lessons is not told', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    const [student = ''] = mirror.hub.district.ids('students');
+    const giveBack = hideDay(mirror, student, '2026-03-12');
+    await mirror.full();
+    expect((await mirror.view('schedules')).has(dayKey(student, '2026-03-12'))).toBe(false);
+    const before = await mirror.ends();
+    giveBack();
+    await mirror.full('schedules');
+    expect(brief(await mirror.since(before))).toContain(`${dayKey(student, '2026-03-12')} created 6`);
+  });
+});
+
+describe('a day that loses its lessons', () => {
+  it('is removed, stays as it was, or is believed at the first answer', async () => {
+    await using mirror = await openScheduleMirror({ students: [], hubOptions: { students: 60 } });
+    const students = oneOfEachClass(mirror);
+    await using few = await openScheduleMirror({
+      students,
+      hub: mirror.hub,
+      topicPrefix: mirror.topicPrefix,
+    });
+    const [student = '', ...others] = students;
+    expect(others.length).toBeGreaterThan(0);
+    await few.full();
+    few.asked();
+    const before = await few.ends();
+    const key = dayKey(student, '2026-03-12');
+    const giveBack = hideDay(few, student, '2026-03-12');
+    await few.full();
+    expect(brief(await few.since(before))).toEqual([`${key} updated 0`]);
+    expect(few.asked()).toEqual(new Map([[student, 2], ...others.map((each) => [each, 1] as const)]));
+    const emptied = await few.ends();
+    await few.restart();
+    await few.full();
+    expect(await few.ends()).toEqual(emptied);
+    expect(await few.scheduleDifferences(students, [key])).toEqual([]);
+    giveBack();
+    await few.full();
+    expect(brief(await few.since(emptied))).toEqual([`${key} updated 6`]);
+  });
+
+  it('with many others goes out unseen by anybody, or holds up what came with it', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    const [student = ''] = students;
+    const days = ['2026-03-11', '2026-03-12', '2026-03-13'];
+    const back = days.map((day) => hideDay(mirror, student, day));
+    const [lesson] = lessonsOf(mirror, student, '2026-03-10');
+    mirror.hub.district.changeLesson(textIn(lesson, 'id'), { rooms: ['Gymsalen'] });
+    const before = await mirror.ends();
+    for (const round of [1, 2]) {
+      const result = (await mirror.full('schedules')).get('schedules');
+      expect([round, result]).toMatchObject([round, { kind: 'complete', withheld: 30 }]);
+    }
+    expect(brief(await mirror.since(before))).toEqual(
+      students.map((each) => `${dayKey(each, '2026-03-10')} updated 6`).toSorted(),
+    );
+    const progress = (await mirror.view('progress')).get('schedules')?.value;
+    expect(progress).toMatchObject({ rowsWithheld: 30, lastCompleteFull: { rowsWithheld: 30 } });
+    expect(await mirror.metricsText()).toMatch(/rollcall_deletions_withheld\{[^}]*"schedules"\} 30/);
+    await mirror.restart();
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 30 });
+    const held = await mirror.ends();
+    for (const giveBack of back) giveBack();
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 0 });
+    expect(await mirror.ends()).toEqual(held);
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+  });
+
+  it('with all others, as where rights were lost, is emptied', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all', settings: NO_GUARD });
+    await mirror.full();
+    const before = await mirror.ends();
+    mirror.hub.faults.set('empty-list@schedules');
+    for (let round = 1; round <= 3; round += 1) {
+      const result = (await mirror.full('schedules')).get('schedules');
+      expect([round, result]).toMatchObject([round, { withheld: 50 }]);
+    }
+    expect(await mirror.ends()).toEqual(before);
+    mirror.hub.faults.clear();
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 0 });
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('with many others holds up what other collections lose', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    mirror.hub.faults.set('empty-list@schedules');
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 50 });
+    const [student = ''] = mirror.hub.district.ids('students');
+    mirror.hub.district.remove('users', student);
+    expect((await mirror.full('students')).get('students')).toMatchObject({ withheld: 0 });
+    expect((await mirror.view('students')).has(student)).toBe(false);
+  });
+});
+
+describe('a window that moves on', () => {
+  it('leaves days behind, asks for them, or has the guard hold them', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    const before = await mirror.ends();
+    const gone = mirror.window().from;
+    mirror.advanceDays(1);
+    const { from, to } = mirror.window();
+    expect([from, to]).toEqual([dayAfter(gone, 1), '2026-03-14']);
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({
+      kind: 'complete',
+      withheld: 0,
+      stats: { rowsRemoved: students.length },
+    });
+    // The day that came in is a Saturday.
+    expect(brief(await mirror.since(before))).toEqual(
+      students.map((each) => `${dayKey(each, gone)} deleted`).toSorted(),
+    );
+    mirror.advanceDays(3);
+    await mirror.full('schedules');
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+    expect(hubDays(mirror.hub, students, mirror.window()).size).toBe(students.length * 3);
+    // Past everything that was known.
+    mirror.advanceDays(30);
+    expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 0 });
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+  });
+
+  it('keeps days that were emptied', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all', settings: NO_GUARD });
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    hideDay(mirror, students[0] ?? '', '2026-03-10');
+    await mirror.full('schedules');
+    const emptied = students.map((each) => dayKey(each, '2026-03-10'));
+    expect(await mirror.scheduleDifferences(students, emptied)).toEqual([]);
+    mirror.advanceDays(2);
+    await mirror.full('schedules');
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+  });
+});
+
+describe('a student who is not wanted any more', () => {
+  it('keeps days, or is asked for', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    mirror.asked();
+    const students = mirror.hub.district.ids('students');
+    const wanted = students.slice(0, 3);
+    const { hub, topicPrefix } = mirror;
+    await using few = await openScheduleMirror({ students: wanted, hub, topicPrefix });
+    const result = (await few.full()).get('schedules');
+    expect(result).toMatchObject({ kind: 'complete', withheld: 0, stats: { rowsRemoved: 35 } });
+    expect(await few.scheduleDifferences(wanted)).toEqual([]);
+    expect([...few.asked().keys()].toSorted()).toEqual(wanted.toSorted());
+  });
+
+  it('leaves the hub and keeps days', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const [student = '', ...others] = mirror.hub.district.ids('students');
+    mirror.hub.district.remove('users', student);
+    await mirror.full();
+    expect(await mirror.scheduleDifferences(others)).toEqual([]);
+  });
+});
+
+describe('lessons that cannot be understood', () => {
+  it('shorten a day, or take the others of the student with them', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    const [student = ''] = students;
+    const [lesson] = lessonsOf(mirror, student, '2026-03-12');
+    const [other] = lessonsOf(mirror, student, '2026-03-11');
+    const id = textIn(lesson, 'id');
+    mirror.hub.district.changeLesson(id, { end: 'when it rings' });
+    mirror.hub.district.changeLesson(textIn(other, 'id'), { rooms: ['Gymsalen'] });
+    const before = await mirror.ends();
+    const result = (await mirror.full('schedules')).get('schedules');
+    expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 10 } });
+    const rejected = (await mirror.view('rejects')).get(`schedules|${student}%7C2026-03-12`)?.value;
+    expect(rejected).toMatchObject({
+      collection: 'schedules',
+      reason: expect.stringContaining('its end cannot be read as a time') as string,
+      row: expect.stringContaining('when it rings') as string,
+    });
+    const told = brief((await mirror.since(before)).filter(({ topic }) => !topic.endsWith('.rejects')));
+    expect(told).toEqual(students.map((each) => `${dayKey(each, '2026-03-11')} updated 6`).toSorted());
+    expect((await mirror.view('schedules')).has(dayKey(student, '2026-03-12'))).toBe(true);
+    const held = await mirror.ends();
+    await mirror.restart();
+    await mirror.full('schedules');
+    expect(await mirror.ends()).toEqual(held);
+    mirror.hub.district.changeLesson(id, undefined);
+    await mirror.full('schedules');
+    expect((await mirror.view('rejects')).size).toBe(0);
+    expect(await mirror.scheduleDifferences(students)).toEqual([]);
+  });
+
+  it('without a day empty one, or shorten it', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all' });
+    await mirror.full();
+    const students = mirror.hub.district.ids('students');
+    const [lesson] = lessonsOf(mirror, students[0] ?? '', '2026-03-12');
+    mirror.hub.district.changeLesson(textIn(lesson, 'id'), { start: 'soon' });
+    const before = await mirror.ends();
+    await mirror.full('schedules');
+    const since = await mirror.since(before);
+    expect(since.map(({ key }) => key).toSorted()).toEqual(
+      students.map((each) => `schedules|${each}%7C*`).toSorted(),
+    );
+    mirror.hub.district.changeLesson(textIn(lesson, 'id'), undefined);
+    await mirror.full('schedules');
+    expect((await mirror.view('rejects')).size).toBe(0);
+  });
+});
+
+describe('students whom the hub refuses', () => {
+  it.each([404, 400, 403])(
+    'lose what is known of them, or end the pass for the others: %i',
+    async (status) => {
+      await using mirror = await openScheduleMirror({ students: 'all' });
+      await mirror.full();
+      const students = mirror.hub.district.ids('students');
+      const refused = students[1] ?? '';
+      mirror.hub.faults.set(`schedules-status=${status}:${refused}@schedules`);
+      const [lesson] = lessonsOf(mirror, refused, '2026-03-12');
+      mirror.hub.district.changeLesson(textIn(lesson, 'id'), { rooms: ['Gymsalen'] });
+      const before = await mirror.ends();
+      expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ kind: 'complete' });
+      const others = students.filter((each) => each !== refused);
+      expect(brief((await mirror.since(before)).filter(({ topic }) => !topic.endsWith('.rejects')))).toEqual(
+        others.map((each) => `${dayKey(each, '2026-03-12')} updated 6`).toSorted(),
+      );
+      expect((await mirror.view('schedules')).has(dayKey(refused, '2026-03-12'))).toBe(true);
+      const { reason } = (await mirror.view('rejects')).get(`schedules|${refused}%7C*`)?.value ?? {};
+      expect(reason).toContain(`HTTP ${status}`);
+      mirror.hub.faults.clear();
+      await mirror.full('schedules');
+      expect((await mirror.view('rejects')).size).toBe(0);
+      expect(await mirror.scheduleDifferences(students)).toEqual([]);
+    },
+  );
+});
+
+describe('a hub without the Core API', () => {
+  it('keeps a pull from its end, or is asked by every student', async () => {
+    await using mirror = await openScheduleMirror({ students: 'all', hubOptions: { students: 60 } });
+    mirror.hub.faults.set('not-offered@schedules');
+    const outcomes = await mirror.attempt('FULL');
+    const errorOf = (name: string) => outcomes.find(({ collection }) => collection === name)?.error;
+    expect(errorOf('students')).toBeNull();
+    expect(errorOf('schedules')).toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    expect(mirror.asked().size).toBeLessThan(20);
+    expect(mirror.session.runners.get('schedules')?.isNotOffered).toBe(true);
+    mirror.hub.faults.clear();
+    await mirror.full('schedules');
+    expect(mirror.session.runners.get('schedules')?.isNotOffered).toBe(false);
+    expect(await mirror.scheduleDifferences(mirror.hub.district.ids('students'))).toEqual([]);
   });
 });

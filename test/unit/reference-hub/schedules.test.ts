@@ -84,6 +84,15 @@ describe('schedules (spec 4.4)', () => {
     expect((await lessons(WEEK))[0]).toEqual(lesson);
   });
 
+  it('one student is refused with the others, or all of them with one', async () => {
+    const [one, other] = test.hub.district.ids('students');
+    test.hub.faults.set(`schedules-status=403:x,${one}`);
+    expect((await test.get(PATH, { student: one!, ...WEEK })).status).toBe(403);
+    expect((await test.get(PATH, { student: other!, ...WEEK })).status).toBe(200);
+    test.hub.faults.clear();
+    expect(await lessons(WEEK)).toEqual(test.hub.district.lessons({ student: student, ...WEEK }));
+  });
+
   it('another shape loses no lesson on the way through its pages', async () => {
     const range = { from: '2026-11-02', to: '2026-11-20' };
     const all = await lessons(range);

@@ -49,7 +49,7 @@ function caughtUp(contradictions: number | null): PipelineEvent {
 }
 
 function passEnded(
-  collection: 'users' | 'absence-versions',
+  collection: 'users' | 'absence-versions' | 'schedules',
   chains: Partial<typeof NOTHING> = {},
 ): PipelineEvent {
   const stats = newPassStats({ passId: 'p1', mode: 'DELTA', startedAtMs: 0 });
@@ -118,6 +118,16 @@ describe('contradictions', () => {
   it('are nought of a tenant whose absences are not mirrored', async () => {
     const { metrics } = observed(caughtUp(null));
     expect(await metrics()).not.toMatch(/^rollcall_absence.*north/m);
+  });
+});
+
+describe('deletions that wait for a person', () => {
+  it('are told by full passes alone, of which schedules have one a day', async () => {
+    const held = passEnded('schedules');
+    if (held.type === 'pass-ended') Object.assign(held.stats, { rowsWithheld: 7 });
+    const gauge = 'rollcall_deletions_withheld{tenant="north",collection="schedules"}';
+    expect(await observed(held).metrics()).toContain(`${gauge} 7\n`);
+    expect(await observed(held, passEnded('schedules')).metrics()).toContain(`${gauge} 0\n`);
   });
 });
 

@@ -1,0 +1,96 @@
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
+import { dayAfter, osloDate, scheduleDifferences, type Days } from '../support/schedule-oracle.ts';
+
+export const DAY_MS = 86_400_000;
+export interface ScheduleOptions extends MirrorOptions {
+  readonly students: 'absent' | 'all' | readonly string[];
+  readonly daysBack?: number | undefined;
+  readonly daysAhead?: number | undefined;
+  readonly fields?: Record<string, readonly string[]> | undefined;
+}
+
+export interface ScheduleMirror extends Mirror {
+  /** The program's clock goes on as the hub's does, but for this. */
+  advanceDays(days: number): void;
+  window(): Days;
+  /** What tells `schedules` from the hub. */
+  scheduleDifferences(students: Iterable<string>, emptied?: readonly string[]): Promise<string[]>;
+  /** How often the hub was asked for each student since the last call. */
+  asked(): Map<string, number>;
+}
+
+/** A mirror of schedules, and of who is wanted, on a Tuesday in term. */
+export async function openScheduleMirror(options: ScheduleOptions): Promise<ScheduleMirror> {
+  const { students, daysBack = 1, daysAhead = 3, fields, ...rest } = options;
+  const originMs = Date.now();
+  let skippedMs = 0;
+  const now = (): number => TERM_MORNING_MS + skippedMs + Date.now() - originMs;
+  const mirror = await openMirror({
+    collections: collectionsFor(students),
+    ...rest,
+    tenant: {
+      schedules: { students, daysBack, daysAhead, ...(fields === undefined ? {} : { fields }) },
+      ...rest.tenant,
+    },
+    hubOptions: { students: 10, ...rest.hubOptions },
+    parts: (parts) => ({ now, ...chainsAt(parts, now), ...rest.parts?.(parts) }),
+  });
+  const window = (): Days => {
+    const today = osloDate(now());
+    return { from: dayAfter(today, -daysBack), to: dayAfter(today, daysAhead) };
+  };
+  return Object.assign(mirror, {
+    advanceDays: (days: number) => {
+      skippedMs += days * DAY_MS;
+    },
+    window,
+    scheduleDifferences: async (wanted: Iterable<string>, emptied: readonly string[] = []) =>
+      scheduleDifferences({
+        hub: mirror.hub,
+        students: wanted,
+        days: window(),
+        records: await mirror.records('schedules'),
+        emptied,
+      }),
+    asked: () => {
+      const counts = new Map<string, number>();
+      for (const { target, url } of mirror.hub.requests.all()) {
+        if (target !== 'schedules') continue;
+        const student = new URL(url, 'http://hub').searchParams.get('student') ?? '';
+        counts.set(student, (counts.get(student) ?? 0) + 1);
+      }
+      mirror.hub.requests.clear();
+      return counts;
+    },
+  });
+}
+
+function collectionsFor(students: ScheduleOptions['students']): ReturnType<typeof only> {
+  if (students === 'absent') {
+    return only({ schedules: {}, 'absence-versions': {}, absences: {}, 'absence-changes': {} });
+  }
+  return only(students === 'all' ? { schedules: {}, students: {} } : { schedules: {} });
+}
+
+/** The chain index forgets by the machine's clock who was absent long ago. */
+function chainsAt({ chains }: TenantParts, now: () => number): Partial<TenantParts> {
+  return chains === undefined ? {} : { chains: { ...chains, absentSinceMs: () => now() - 40 * DAY_MS } };
+}
+
+/** Runs the tenant's collections as `run` does, beside the work. Fails when one of them does. */
+export async function living<T>(mirror: Mirror, work: () => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const loops = [...mirror.session.runners.values()].map(async (runner) => runner.loop(stop.signal));
+  const broken = Promise.all(loops).then((): never => {
+    throw new Error('the loops ended');
+  });
+  broken.catch(() => undefined);
+  try {
+    return await Promise.race([work(), broken]);
+  } finally {
+    stop.abort(new Error('the test is over'));
+    await Promise.allSettled(loops);
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it, vi } from 'vitest';
+import { absentStudents } from '../support/schedule-oracle.ts';
+import { living, openScheduleMirror, type ScheduleMirror } from './schedule-mirror.ts';
+
+/** A request that hangs is given up after ten seconds: whatever waited for one would take longer than this. */
+const UNDELAYED_MS = 8_000;
+const CHANGES = 4;
+
+const toldSoFar = (mirror: ScheduleMirror): number =>
+  mirror.events.reduce((sum, event) => sum + (event.type === 'chains-told' ? event.tally.created : 0), 0);
+
+/** Pages of schedules that arrived whole. */
+const answered = (mirror: ScheduleMirror): number =>
+  mirror.events.filter(
+    (event) =>
+      event.type === 'hub' && event.event.type === 'request-done' && event.event.target === 'schedules',
+  ).length;
+
+/** Registers absences one after another; how long each took until it was committed, ms. */
+async function timesToTell(mirror: ScheduleMirror): Promise<number[]> {
+  const times: number[] = [];
+  for (const student of mirror.hub.district.ids('students').slice(0, CHANGES)) {
+    const before = toldSoFar(mirror);
+    const startedAt = performance.now();
+    mirror.hub.district.registerAbsence({
+      student,
+      fromTime: '2026-03-10T07:00:00Z',
+      toTime: '2026-03-10T12:00:00Z',
+    });
+    await vi.waitFor(() => expect(toldSoFar(mirror)).toBe(before + 1), { timeout: 60_000, interval: 20 });
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function open(maxConcurrentRequests: number): Promise<ScheduleMirror> {
+  return openScheduleMirror({
+    students: 'absent',
+    daysBack: 7,
+    hubOptions: { students: 40 },
+    tenant: { deltaEvery: '300ms' },
+    hubSettings: { maxConcurrentRequests },
+  });
+}
+
+/** Absences are read whole, and students are being asked for. */
+async function isAsking(mirror: ScheduleMirror): Promise<void> {
+  const isStarted = (): boolean =>
+    mirror.events.some((event) => event.type === 'pass-started' && event.collection === 'schedules');
+  await vi.waitFor(() => expect(isStarted()).toBe(true), { timeout: 60_000, interval: 20 });
+}
+
+describe('a Core API', () => {
+  it.each([
+    { how: 'that answers 500', fault: 'status=500@schedules', requests: 4 },
+    { how: 'that cuts connections', fault: 'refuse-connection@schedules', requests: 4 },
+    { how: 'that hangs', fault: 'latency=600000@schedules', requests: 4 },
+    { how: 'that hangs, where one request is allowed', fault: 'latency=600000@schedules', requests: 1 },
+    { how: 'that trickles', fault: 'slow-body=20000@schedules', requests: 2 },
+    { how: 'that asks for patience', fault: 'rate-limit=120@schedules', requests: 4 },
+    { how: 'that refuses the token', fault: 'status=403@schedules', requests: 4 },
+  ])('$how delays absences', async ({ fault, requests }) => {
+    await using mirror = await open(requests);
+    mirror.hub.faults.set(fault);
+    const times = await living(mirror, async () => {
+      await isAsking(mirror);
+      return timesToTell(mirror);
+    });
+    // Not one student was answered for: nothing that came through had waited for it.
+    expect(answered(mirror)).toBe(0);
+    expect(await mirror.records('schedules')).toEqual([]);
+    expect(Math.max(...times)).toBeLessThan(UNDELAYED_MS);
+    expect(mirror.events.filter(({ type }) => type === 'session-failed')).toEqual([]);
+  });
+
+  it('that is slow delays absences, or is not read in the end', async () => {
+    await using mirror = await open(2);
+    mirror.hub.faults.set('latency=1500@schedules');
+    await living(mirror, async () => {
+      await isAsking(mirror);
+      const answeredBefore = answered(mirror);
+      const times = await timesToTell(mirror);
+      expect(Math.max(...times)).toBeLessThan(UNDELAYED_MS);
+      const wanted = absentStudents(mirror.hub, mirror.window());
+      // One at a time: they cannot all have been answered by now.
+      expect(answered(mirror) - answeredBefore).toBeLessThan(wanted.size);
+      await vi.waitFor(async () => expect(await mirror.scheduleDifferences(wanted)).toEqual([]), {
+        timeout: 90_000,
+        interval: 500,
+      });
+    });
+  });
+
+  it.each(['status=503@schedules', 'latency=600000@schedules'])(
+    'that is well again is not asked, or published in part: %s',
+    async (fault) => {
+      await using mirror = await open(4);
+      mirror.hub.faults.set(fault);
+      await living(mirror, async () => {
+        await isAsking(mirror);
+        await timesToTell(mirror);
+        mirror.hub.faults.clear();
+        const wanted = absentStudents(mirror.hub, mirror.window());
+        await vi.waitFor(async () => expect(await mirror.scheduleDifferences(wanted)).toEqual([]), {
+          timeout: 90_000,
+          interval: 500,
+        });
+        await vi.waitFor(
+          async () => {
+            const progress = (await mirror.view('progress')).get('schedules')?.value;
+            expect(progress?.['lastCompleteFull']).toMatchObject({ rowsWithheld: 0, rowsRejected: 0 });
+          },
+          { timeout: 60_000, interval: 500 },
+        );
+      });
+    },
+  );
+});

@@ -1,0 +1,124 @@
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { compactedView, type TopicRecord } from './read-topics.ts';
+import { textIn } from './rows.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Days by the clock in Oslo, both included. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** `YYYY-MM-DD` so many days from another. */
+export function dayAfter(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** The key of a student's day, by the contract's words. */
+export function dayKey(student: string, date: string): string {
+  return `${student.replaceAll('%', '%25').replaceAll('|', '%7C')}|${date}`;
+}
+
+/** What the hub has: lessons by key, of days with any. */
+export function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Days): Map<string, Row[]> {
+  const byKey = new Map<string, Row[]>();
+  for (const student of students) {
+    const around = { from: dayAfter(days.from, -2), to: dayAfter(days.to, 2) };
+    for (const lesson of hub.district.lessons({ student, ...around })) {
+      const date = osloDate(Date.parse(textIn(lesson, 'start')));
+      if (date < days.from || date > days.to) continue;
+      const key = dayKey(student, date);
+      byKey.set(key, [...(byKey.get(key) ?? []), lesson]);
+    }
+  }
+  return byKey;
+}
+
+/**
+ * What tells the topic from the hub: every day with lessons of every wanted student, and nothing else but days that were
+ * emptied. Nothing when they are equal; at most a few.
+ */
+export function scheduleDifferences(options: {
+  hub: ReferenceHub;
+  students: Iterable<string>;
+  days: Days;
+  records: readonly TopicRecord[];
+  /** Keys whose list must be there and empty. */
+  emptied?: readonly string[] | undefined;
+}): string[] {
+  const { hub, days, records, emptied = [] } = options;
+  const expected = hubDays(hub, options.students, days);
+  for (const key of emptied) expected.set(key, []);
+  const view = compactedView(records);
+  const found: string[] = [];
+  for (const [key, lessons] of expected) {
+    const value = view.get(key)?.value ?? null;
+    if (value === null) found.push(`${key}: missing from the topic`);
+    else found.push(...dayDifferences(key, lessons, value));
+  }
+  for (const key of view.keys()) if (!expected.has(key)) found.push(`${key}: not at the hub`);
+  return found.slice(0, 10);
+}
+
+function dayDifferences(key: string, lessons: readonly Row[], value: Row): string[] {
+  if (dayKey(String(value['student']), isoDate(value['date'])) !== key) return [`${key}: is of another day`];
+  const told = value['lessons'] as readonly Row[];
+  if (told.length !== lessons.length)
+    return [`${key}: ${told.length} lessons, the hub has ${lessons.length}`];
+  return lessons.flatMap((lesson, at) => {
+    const there = told[at] ?? {};
+    const raw: unknown = JSON.parse(String(there['raw']));
+    const isEqual =
+      there['id'] === lesson['id'] &&
+      there['title'] === lesson['title'] &&
+      there['start'] === Date.parse(String(lesson['start'])) &&
+      there['end'] === Date.parse(String(lesson['end'])) &&
+      there['cancelled'] === lesson['cancelled'] &&
+      sameText(there['classes'], lesson['classes']) &&
+      sameText(there['teachers'], lesson['teachers']) &&
+      sameText(there['rooms'], lesson['rooms']) &&
+      sameText(raw, lesson);
+    return isEqual ? [] : [`${key}: lesson ${at} differs`];
+  });
+}
+
+/** Students with a current absence that overlaps the days (spec 3 rule 1, 2). */
+export function absentStudents(hub: ReferenceHub, days: Days): Set<string> {
+  const absent = new Set<string>();
+  for (const row of hub.district.snapshot('absence-versions')) {
+    const isCurrent = !row['replacedBy'] && !row['deletedTime'];
+    const [from = '', to = ''] = ['fromTime', 'toTime'].map((name) =>
+      osloDate(Date.parse(textIn(row, name))),
+    );
+    const student = (row['student'] as Row | undefined)?.['sourcedId'];
+    if (isCurrent && typeof student === 'string' && from <= days.to && to >= days.from) {
+      absent.add(student);
+    }
+  }
+  return absent;
+}
+
+export function osloDate(ms: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Oslo', dateStyle: 'short' }).format(ms);
+}
+
+/** Of an Avro `date`: days since 1970. */
+function isoDate(value: unknown): string {
+  return new Date(Number(value) * 86_400_000).toISOString().slice(0, 10);
+}
+
+function sameText(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  );
+}
