@@ -252,6 +252,11 @@ const PROOFS: Record<string, () => Promise<void>> = {
     const page = await test.get('/api/core/schedules', { student, from: '2026-11-16', to: '2026-11-16' });
     expect(page.body).toHaveProperty('_embedded.schedules');
   },
+  'schedules-status=404:x': async () => {
+    const days = { from: '2026-11-16', to: '2026-11-16' };
+    await refused(404, '/api/core/schedules', { student: 'x', ...days })();
+    await refused(200, '/api/core/schedules', { student: 'y', ...days })();
+  },
   'schedules-to-exclusive': async () => {
     const student = test.hub.district.ids('students')[0]!;
     const page = await test.get('/api/core/schedules', { student, from: '2026-11-16', to: '2026-11-16' });
