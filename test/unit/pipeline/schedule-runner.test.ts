@@ -485,6 +485,18 @@ describe('a student for whom the hub has no answer', () => {
     expect(made.view('rejects').size).toBe(0);
   });
 
+  it.each([
+    ['HUB_NOT_OFFERED', 404],
+    ['HUB_FORBIDDEN', 403],
+  ] as const)('passes, with others like it, for an API that is away: %s', async (code, status) => {
+    const made = bench(30, { concurrency: 8 });
+    await pull(made);
+    made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
+    const result = await living(made, (runner) => runner.demand('FULL'));
+    expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
+    expect(made.view().size).toBe(120);
+  });
+
   it('is rejected although nobody else has an answer either', async () => {
     const made = bench(1);
     await pull(made);
