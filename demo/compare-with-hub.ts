@@ -3,6 +3,11 @@ import type { ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
 import { chainProblems } from '../test/integration/support/chain-oracle.ts';
 import { differences } from '../test/integration/support/hub-oracle.ts';
 import {
+  absentStudents,
+  scheduleDifferences,
+  type Days,
+} from '../test/integration/support/schedule-oracle.ts';
+import {
   compactedView,
   readTopicsAt,
   type Servers,
@@ -26,14 +31,16 @@ export async function compareWithHub(options: {
   servers: Servers;
   hub: ReferenceHub;
   topics: readonly string[];
+  /** For which schedules are mirrored. */
+  days: Days;
 }): Promise<ComparedTopic[]> {
-  const { hub } = options;
+  const { hub, days } = options;
   const byTopic = Map.groupBy(await readTopicsAt(options.servers, options.topics), ({ topic }) => topic);
   const byCollection = new Map(
     options.topics.map((topic) => [topic.slice(topic.lastIndexOf('.') + 1), byTopic.get(topic) ?? []]),
   );
   return [...byCollection].map(([collection, records]) => {
-    const { verdict, differences } = comparisonOf(hub, collection, byCollection);
+    const { verdict, differences } = comparisonOf({ hub, days }, collection, byCollection);
     const rows = compactedView(records).size;
     return { collection, records: records.length, rows, verdict, differences };
   });
@@ -42,7 +49,7 @@ export async function compareWithHub(options: {
 type Records = ReadonlyMap<string, readonly TopicRecord[]>;
 
 function comparisonOf(
-  hub: ReferenceHub,
+  { hub, days }: { hub: ReferenceHub; days: Days },
   collection: string,
   all: Records,
 ): Pick<ComparedTopic, 'verdict' | 'differences'> {
@@ -60,6 +67,17 @@ function comparisonOf(
       return {
         verdict: 'every step of every chain, once and in order',
         differences: problemsOf(hub, all, collection),
+      };
+    case 'schedules':
+      return {
+        verdict: 'the lessons of everybody absent',
+        differences: scheduleDifferences({
+          hub,
+          students: absentStudents(hub, days),
+          days,
+          records,
+          emptied: 'any',
+        }),
       };
     default: {
       const afterschoolIds = hub.district.afterschoolIds();

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig, type Config } from '../src/config.ts';
+import { localDate } from '../src/core/full-pull-time.ts';
+import { windowAround, type DayWindow } from '../src/core/schedules/window.ts';
 import { describeError } from '../src/errors.ts';
 import { assemble } from '../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../src/pipeline/events.ts';
@@ -62,7 +64,9 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
     await live(parts, { progress, changes, timeZone: tenant.config.fullPull.timeZone });
     if (parts.forMs === null || interrupted.aborted) return 0;
     clearInterval(status);
-    return await conclude(parts, { session, changes, topics });
+    const { fullPull, schedules } = tenant.config;
+    const days = (): DayWindow => windowAround(localDate(Date.now(), fullPull.timeZone), schedules);
+    return await conclude(parts, { session, changes, topics, days });
   } finally {
     clearInterval(status);
     changes.stop();
@@ -130,6 +134,8 @@ interface Ending {
   readonly session: TenantSession;
   readonly changes: Changes;
   readonly topics: readonly string[];
+  /** For which schedules are mirrored now. */
+  readonly days: () => DayWindow;
 }
 
 /** Freezes the district, makes one more full pass, reads all topics and holds them against the hub. */
@@ -141,9 +147,14 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
     ),
   );
   hub.living.freeze();
-  const passes = [...ending.session.runners.values()].map((runner) => runner.demand('FULL'));
-  await Promise.all(passes);
-  const compared = await compareWithHub({ servers: stack, hub, topics: ending.topics });
+  const runners = [...ending.session.runners.values()];
+  // Whose rows others follow from comes before them.
+  for (const hasParents of [false, true]) {
+    const passes = runners.filter((runner) => runner.hasParents === hasParents);
+    await Promise.all(passes.map((runner) => runner.demand('FULL')));
+  }
+  const { topics, days } = ending;
+  const compared = await compareWithHub({ servers: stack, hub, topics, days: days() });
   ending.changes.stop();
   say('');
   for (const { collection, records, rows, verdict, differences } of compared) {

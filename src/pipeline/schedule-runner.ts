@@ -193,7 +193,7 @@ export class ScheduleRunner implements PassRunner {
     await this.#passes.flush({ isForced: false });
     this.#passes.beginRound({ isHurried: plan.endMs <= now() });
     await this.#sweep(wanted, window);
-    this.#trouble.reset();
+    this.#trouble.reset(wanted);
     this.#queue.pauseUntil(0);
     // Whom the last round did not reach comes first: one that never ends would else always miss the same.
     const first = left.filter((student) => wanted.has(student));
@@ -357,9 +357,7 @@ export class ScheduleRunner implements PassRunner {
     this.#queue.failed(student, now() + verdict.retryMs);
     const { pause } = verdict;
     if (pause === null) return;
-    if (pause.canary !== null && this.#wanted?.has(pause.canary) === true) {
-      this.#queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
-    }
+    if (pause.canary !== null) this.#queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
     this.#queue.pauseUntil(now() + pause.ms);
     this.#tellFailure(error, { retryInMs: pause.ms, isNotOffered: false });
     if (this.#trouble.isAway) this.#giveUp(error);

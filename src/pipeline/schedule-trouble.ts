@@ -40,9 +40,10 @@ export class ScheduleTrouble {
     this.#random = random;
   }
 
-  /** Nobody is answered. */
+  /** Nobody is answered, nor who was before: of many under way at a time, many may have no answer of their own. */
   get isAway(): boolean {
-    return this.#inARow >= AWAY_AFTER;
+    const canary = this.#lastAnswered;
+    return this.#inARow >= AWAY_AFTER && (canary === null || this.#attempts.has(canary));
   }
 
   answered(student: string): void {
@@ -54,7 +55,8 @@ export class ScheduleTrouble {
   }
 
   /** Everybody is to be tried anew. */
-  reset(): void {
+  reset(wanted: ReadonlySet<string>): void {
+    if (this.#lastAnswered !== null && !wanted.has(this.#lastAnswered)) this.#lastAnswered = null;
     this.#attempts.clear();
     this.#notFound.clear();
     this.#inARow = 0;

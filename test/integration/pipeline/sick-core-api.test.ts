@@ -59,6 +59,7 @@ describe('a Core API', () => {
     { how: 'that trickles', fault: 'slow-body=20000@schedules', requests: 2 },
     { how: 'that asks for patience', fault: 'rate-limit=120@schedules', requests: 4 },
     { how: 'that refuses the token', fault: 'status=403@schedules', requests: 4 },
+    { how: 'that does not know the token', fault: 'status=401@schedules', requests: 4 },
   ])('$how delays absences', async ({ fault, requests }) => {
     await using mirror = await open(requests);
     mirror.hub.faults.set(fault);

@@ -490,10 +490,12 @@ describe('a student for whom the hub has no answer', () => {
     ['HUB_FORBIDDEN', 403],
   ] as const)('passes, with others like it, for an API that is away: %s', async (code, status) => {
     const made = bench(30, { concurrency: 8 });
-    await pull(made);
-    made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
-    const result = await living(made, (runner) => runner.demand('FULL'));
-    expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
+    await living(made, async (runner) => {
+      await made.time.sleep(MINUTE);
+      made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
+      const result = await runner.demand('FULL');
+      expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
+    });
     expect(made.view().size).toBe(120);
   });
 
