@@ -8,6 +8,8 @@ import type { WatchedRecord } from './watch-topics.ts';
 const LINES_A_SECOND = 8;
 /** What changes with each absence, and is told by the line of that change. */
 const FOLLOWS_FROM_CHANGES = ['absence-versions', 'absences', 'absence-summaries'];
+/** Of one absence's student come all the days at once: as lines they would hide what else there is. */
+const IN_NUMBERS: ReadonlySet<string> = new Set([...FOLLOWS_FROM_CHANGES, 'schedules']);
 const OPERATIONS = ['CREATED', 'REPLACED', 'DELETED', 'RESTORED'] as const;
 const WIDEST_COLLECTION = 22;
 /** A consumer comes a little after what it reads. */
@@ -53,7 +55,7 @@ export class Changes {
       if (record.collection === 'progress') continue;
       if (record.collection === 'classes') this.#learnTitle(record);
       if (record.collection === 'absence-changes') this.#showStep(record);
-      else if (FOLLOWS_FROM_CHANGES.includes(record.collection)) this.#count(record);
+      else if (IN_NUMBERS.has(record.collection)) this.#count(record);
       else this.#showOther(record, records.length);
     }
   }

@@ -28,10 +28,6 @@ export function describeValue(collection: string, value: unknown, colors: Colors
   if (value === null || typeof value !== 'object') return '';
   const fields = value as Fields;
   if (collection === 'class-students') return `${(fields['students'] as readonly string[]).length} students`;
-  if (collection === 'schedules') {
-    const day = new Date(Number(fields['date']) * DAY_MS).toISOString().slice(0, 10);
-    return `${day}  ${(fields['lessons'] as readonly unknown[]).length} lessons`;
-  }
   return (TELLING[collection] ?? [])
     .flatMap((name) => {
       const text = describeField(name, fields[name]);

@@ -111,8 +111,11 @@ export function absentStudents(hub: ReferenceHub, days: Days): Set<string> {
   return absent;
 }
 
+/** Dear to make, and asked for each lesson of everybody. */
+const OSLO = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Oslo', dateStyle: 'short' });
+
 export function osloDate(ms: number): string {
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Oslo', dateStyle: 'short' }).format(ms);
+  return OSLO.format(ms);
 }
 
 /** Of an Avro `date`: days since 1970. */
