@@ -125,6 +125,11 @@ async function decodeAll(
   messages: readonly { topic: string; partition: number; message: KafkaMessage }[],
 ): Promise<TopicRecord[]> {
   const registry = new SchemaRegistry({ host: servers.registryUrl });
+  // Known beforehand: else each record that waits for a schema would compile it for itself.
+  const ids = new Set(
+    messages.flatMap(({ message: { value } }) => (value === null ? [] : [value.readInt32BE(1)])),
+  );
+  await Promise.all([...ids].map((id) => registry.getSchema(id)));
   const records = await Promise.all(
     messages.map(async ({ topic, partition, message }): Promise<TopicRecord> => {
       const { key, value, offset, timestamp, headers = {} } = message;
