@@ -197,7 +197,7 @@ function chainParts(
     encodeVersion: (value) => collection.reader.encode(value),
     readBack: readBack({
       log: parts.log,
-      decode: async (framed) => (await chains.decode(framed)) as AbsenceVersionValue,
+      decode: (framed) => chains.decode(framed),
       signal,
     }),
     now: parts.now,

@@ -12,6 +12,8 @@ export interface Examination {
    * so long ago that it was forgotten.
    */
   readonly untoldOver: readonly string[];
+  /** Of `untold` those whose tail is deleted or replaced, but that came after all was told that was there. */
+  readonly untoldNews: readonly string[];
   readonly contradictions: readonly Contradiction[];
 }
 
@@ -26,6 +28,7 @@ export function examine(input: ChainInput): Examination {
   const claims = claimsOf(graph, input.knowledge);
   const untold: string[] = [];
   const untoldOver: string[] = [];
+  const untoldNews: string[] = [];
   const contradictions: Contradiction[] = [];
   const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
   for (const [index, nodes] of graph.components.entries()) {
@@ -37,12 +40,15 @@ export function examine(input: ChainInput): Examination {
     }
     if (owned.length > 0 || shape.tail === null) continue;
     const isOver = shape.tail.isDeleted || isReplaced(shape.tail, graph);
-    // What is not settled came after all was told that was there: it cannot have been told and forgotten.
-    const isNew = nodes.some(({ before, state }) => state === 'present' && before?.isSettled === false);
+    // Where all came after all was told that was there, nothing can have been told and forgotten. One that came before
+    // was told then: what came since may be no more than another content of what was forgotten.
+    const present = nodes.filter(({ state }) => state === 'present');
+    const isNew = present.every(({ before }) => before?.isSettled === false);
     const ids = isOver && !isNew ? untoldOver : untold;
-    for (const { id, state } of nodes) if (state === 'present') ids.push(id);
+    for (const { id } of present) ids.push(id);
+    if (isOver && isNew) for (const { id } of present) untoldNews.push(id);
   }
-  return { untold, untoldOver, contradictions };
+  return { untold, untoldOver, untoldNews, contradictions };
 }
 
 /** It says that another one replaced it, which the hub does not have. */

@@ -98,6 +98,8 @@ export class ChainBook {
     const told = await this.#countAfter('absences', changes, lookUp);
     // What was told deleted has an event still, and nothing to show.
     const ended = await this.#countAfter('ended', changes, lookUp);
+    // An index that was lost or restored meanwhile has counted otherwise.
+    await lookUp('absences', []);
     return { 'absence-changes': told, absences: told - ended };
   }
 

@@ -57,7 +57,7 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { decode } = this.#parts;
+    const { decode, isResumed } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
     const rows = new Map<string, AbsenceVersionValue | null>();
     for (const { key, value } of latest.values()) {
@@ -77,7 +77,10 @@ export class ChainReplay {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
       else replay.row(row, { isNews });
-      if (isNews) changes.push({ area: 'open', key: id, value: EMPTY });
+      // Of what is resumed, all that was touched is examined in the end.
+      const isOpen = isResumed || isNews || row === null;
+      changes.push({ area: 'open', key: id, value: isOpen ? EMPTY : null });
+      if (isResumed) changes.push(...leftBehind(entries.get(id) ?? null));
     }
     await this.#write(replay, changes);
   }
@@ -118,7 +121,12 @@ export class ChainReplay {
       steps.flatMap(({ row }) => idsIn(row)),
     );
     const replay = new EntryReplay(entries);
-    for (const step of steps) replay.step(step);
+    for (const step of steps) {
+      replay.step(step);
+      if (!this.#parts.isResumed) continue;
+      changes.push({ area: 'open', key: step.row.id, value: EMPTY });
+      changes.push(...leftBehind(entries.get(step.row.id) ?? null));
+    }
     const told = await this.#told([...last.keys()]);
     this.#noteForgotten({ steps, last, told });
     for (const [absenceId, { step, atMs }] of last) {
@@ -153,6 +161,7 @@ export class ChainReplay {
   async finish(): Promise<void> {
     if (this.#parts.isResumed) {
       await this.#settleForgotten();
+      await this.#examineOpen();
       return;
     }
     for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
@@ -184,17 +193,9 @@ export class ChainReplay {
       const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
       const known = new KnownChains((area, keys) => replay.lookup(area, keys));
       await known.complete({ rows: [], revisit: some });
-      const changes = examine({ rows: [], revisit: some, knowledge: known }).untoldOver.flatMap(
-        (id): IndexChange[] => {
-          const entry = known.versions.get(id) ?? null;
-          if (entry === null) return [];
-          const value = encodeVersionEntry(id, { ...entry, isSettled: true });
-          return [
-            { area: 'versions', key: id, value },
-            { area: 'open', key: id, value: null },
-          ];
-        },
-      );
+      const { untoldNews, untoldOver } = examine({ rows: [], revisit: some, knowledge: known });
+      // The log says that they were forgotten, whatever was open when the index was here last.
+      const changes = settled([...untoldOver, ...untoldNews], known);
       if (changes.length > 0) await replay.write(changes);
     }
   }
@@ -244,7 +245,28 @@ export class ChainReplay {
     }
   }
 
-  async #examine(revisit: readonly string[]): Promise<void> {
+  /** What a resume has touched, or was open before: where nothing is left to tell, it is settled. */
+  async #examineOpen(): Promise<void> {
+    const { replay } = this.#parts;
+    for await (const entries of replay.entries('open')) {
+      const some = entries.map(([id]) => id);
+      const { known, left } = await this.#examine(some);
+      const isOver = (id: string): boolean => known.versions.get(id)?.state !== 'vanished' && !left.has(id);
+      const told = some.filter(isOver);
+      await replay.write(settled(told, known));
+      const absenceIds = [...known.absences].filter(([, entry]) => entry !== null).map(([id]) => id);
+      const values = await replay.lookup('absences', absenceIds);
+      await this.#examineAbsences(
+        absenceIds.flatMap((id, position) => {
+          const value = values[position] ?? null;
+          return value === null ? [] : [[id, value] as const];
+        }),
+      );
+    }
+  }
+
+  /** `left`: versions that are left open. */
+  async #examine(revisit: readonly string[]): Promise<{ known: KnownChains; left: ReadonlySet<string> }> {
     const { replay, wasWhole } = this.#parts;
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
@@ -253,11 +275,14 @@ export class ChainReplay {
       versionIds: [],
       reported: [],
     });
+    if (wasWhole) changes.push(...settled(found.untoldOver, known));
     const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
     // What the log has not told yet of the absences that it tells of, whatever the reason.
     const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
+    const left = new Set(untold);
     for (const { absenceId, versionId } of steps) {
       if ((known.absences.get(absenceId) ?? null) === null) continue;
+      left.add(versionId);
       changes.push({ area: 'open', key: versionId, value: EMPTY });
     }
     for (const id of untold) {
@@ -267,6 +292,7 @@ export class ChainReplay {
       changes.push({ area: 'versions', key: id, value }, { area: 'open', key: id, value: EMPTY });
     }
     if (changes.length > 0) await replay.write(changes);
+    return { known, left };
   }
 
   /** Leaves open what is told otherwise than it is. */
@@ -340,4 +366,24 @@ export class ChainReplay {
 function toldChange(absenceId: string, told: ToldAbsence): IndexChange {
   const isNothing = told.entry === null && told.shown === null;
   return { area: 'absences', key: absenceId, value: isNothing ? null : encodeToldAbsence(absenceId, told) };
+}
+
+/** What was told and forgotten is not looked at again. */
+function settled(ids: readonly string[], known: KnownChains): IndexChange[] {
+  return ids.flatMap((id): IndexChange[] => {
+    const entry = known.versions.get(id) ?? null;
+    if (entry === null) return [{ area: 'open', key: id, value: null }];
+    const value = encodeVersionEntry(id, { ...entry, isSettled: true });
+    return [
+      { area: 'versions', key: id, value },
+      { area: 'open', key: id, value: null },
+    ];
+  });
+}
+
+/** What a version hung together with may be another chain now: it is looked at, too. */
+function leftBehind(before: VersionEntry | null): IndexChange[] {
+  if (before === null) return [];
+  const ids = [before.replaces, before.replacedBy, before.absenceId].filter((id) => id !== null);
+  return ids.map((key) => ({ area: 'open', key, value: EMPTY }));
 }

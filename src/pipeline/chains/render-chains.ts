@@ -130,7 +130,7 @@ class OutcomeDraft {
       if (dropped.has(id)) continue;
       this.#change('versions', id, entry === null ? null : encodeVersionEntry(id, entry));
       const isOpen = isUnsettled(entry);
-      if (isOpen !== isUnsettled(known.versions.get(id) ?? null))
+      if (isOpen || isUnsettled(known.versions.get(id) ?? null))
         this.#change('open', id, isOpen ? EMPTY : null);
     }
     for (const id of dropped) {

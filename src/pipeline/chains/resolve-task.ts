@@ -9,7 +9,7 @@ export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, Ab
 
 export interface WantedRecords {
   readonly versionIds: ReadonlySet<string>;
-  /** Of versions that have left the hub: the absences under which they were last shown. */
+  /** Of versions that have left the hub: the absences under which they were last shown, or told. */
   readonly absenceIds: ReadonlySet<string>;
 }
 
@@ -180,7 +180,11 @@ async function gather(parts: {
     const found = await task.fetch(askable);
     for (const value of found.versions) addVersion(draft, value);
     for (const id of askable) if (!draft.records.has(id)) draft.mute.add(id);
-    if (found.versions.length > 0) return { lacking: [], isNews: true };
+    // What the hub has no more is told as current no more: it waits for its removal.
+    const current = new Set(parts.resolution.currents.map(({ versionId }) => versionId));
+    const leaving = found.gone.filter((id) => current.has(id));
+    for (const id of leaving) draft.postponed.add(id);
+    if (found.versions.length > 0 || leaving.length > 0) return { lacking: [], isNews: true };
   }
   if (task.mode === 'final' && lacking().length > 0) {
     const { absenceIds } = wanted;
@@ -200,7 +204,7 @@ function wantedRecords(parts: {
   for (const { absenceId, versionId, previousVersionId, operation, cause } of parts.resolution.steps) {
     versionIds.add(versionId);
     if (previousVersionId !== null) versionIds.add(previousVersionId);
-    if (cause !== 'HUB' || operation === 'DELETED') absenceIds.add(absenceId);
+    if (cause !== 'HUB' || operation === 'DELETED' || previousVersionId !== null) absenceIds.add(absenceId);
   }
   for (const { absenceId, versionId } of parts.resolution.currents) {
     if (versionId === null) continue;
