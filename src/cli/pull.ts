@@ -1,29 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { EXIT, RollcallError, errorCodeFrom } from '../errors.ts';
-import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import { EXIT } from '../errors.ts';
+import { assemble } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
-import {
-  PULL_REQUEST,
-  pullOutcome,
-  type PullOutcome,
-  type PullParameters,
-} from '../pipeline/pull-request.ts';
-import { openSession, passOnce, sleep } from '../pipeline/tenant.ts';
-import { keepHeartbeat, notMirrored } from '../pipeline/worker.ts';
-import { askOwner } from '../state/ask-owner.ts';
-import { kafkaError } from '../publisher/kafka-errors.ts';
-import { readKnownProgress } from '../publisher/progress-reader.ts';
-import type { OwnerSign, RequestOutcome } from '../state/coordination.ts';
-import { livingOwnerProcess } from './owner-process.ts';
+import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
 import { sourceOf } from '../model/collections.ts';
+import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-
-const ATTEMPTS = 3;
 
 interface PullFlags {
   readonly tenant?: string | undefined;
@@ -74,8 +60,9 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
   const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
   for (const { id } of chooseTenants(config, flags.tenant)) {
-    const outcomes = await pullTenant(assembly, {
+    const outcomes = await asOwner(assembly, {
       tenantId: id,
+      request: PULL,
       parameters,
       progress,
       signal: context.signal,
@@ -89,137 +76,6 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     results.flatMap(({ collections: outcomes }) => outcomes),
     collections.length > 0,
   );
-}
-
-interface PullOptions {
-  readonly tenantId: string;
-  readonly parameters: PullParameters;
-  readonly progress: ProgressLine;
-  readonly signal: AbortSignal;
-}
-
-async function pullTenant(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
-  const { tenantId, progress } = options;
-  await assembly.store.ready();
-  const living = await awaitSign(assembly, options);
-  if (living === null) return ownAndPull(assembly, options);
-  progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
-  const outcome = await askLivingOwner(assembly, options);
-  if (outcome === null) {
-    progress.print(`${tenantId}: it is gone; this command owns the tenant meanwhile`);
-    return ownAndPull(assembly, options);
-  }
-  if (outcome.state === 'done') return outcome.result as readonly PullOutcome[];
-  throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
-}
-
-/** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
-const SIGN_WITHIN_MS = 6_000;
-const SIGN_POLL_MS = 500;
-
-/**
- * The sign of the process that runs for the tenant; null when none does. Where the log names a process of this
- * machine that lives, its sign is waited for: owning would end it.
- */
-async function awaitSign(assembly: Assembly, { tenantId, signal }: PullOptions): Promise<OwnerSign | null> {
-  const { coordination } = assembly.store;
-  const living = await coordination.livingOwner(tenantId);
-  if (living !== null) return living;
-  const pid = await lastOwnerProcess(assembly, { tenantId, signal });
-  if (pid === null) return null;
-  const isShared = assembly.config.redis !== undefined;
-  const rounds = isShared ? SIGN_WITHIN_MS / SIGN_POLL_MS : 0;
-  for (let round = 0; round < rounds; round += 1) {
-    await sleep(SIGN_POLL_MS, signal);
-    const sign = await coordination.livingOwner(tenantId);
-    if (sign !== null) return sign;
-  }
-  throw new RollcallError('USAGE_INVALID', `Process ${pid} on this machine runs for tenant ${tenantId}`, {
-    remedy: isShared
-      ? 'It leaves no sign in Redis: stop it first.'
-      : 'Stop it first; or name a redis in the configuration, through which it can be asked to pull.',
-  });
-}
-
-async function lastOwnerProcess(
-  assembly: Assembly,
-  { tenantId, signal }: { tenantId: string; signal: AbortSignal },
-): Promise<number | null> {
-  const admin = assembly.kafka.admin();
-  try {
-    await admin.connect().catch((error: unknown) => {
-      throw kafkaError(error, 'connecting');
-    });
-    const known = await readKnownProgress({
-      kafka: assembly.kafka,
-      admin,
-      registry: assembly.registry,
-      topicPrefix: assembly.config.kafka.topicPrefix,
-      tenantIds: [tenantId],
-      signal,
-    });
-    const owner = known.get(tenantId)?.owner ?? null;
-    return owner === null ? null : livingOwnerProcess(owner.owner);
-  } finally {
-    await admin.disconnect().catch(() => undefined);
-  }
-}
-
-/** Null when the owner turns out to live no more: a process that was killed leaves its sign for some seconds. */
-async function askLivingOwner(assembly: Assembly, options: PullOptions): Promise<RequestOutcome | null> {
-  try {
-    return await askOwner({
-      coordination: assembly.store.coordination,
-      tenantId: options.tenantId,
-      request: { id: randomUUID(), kind: PULL_REQUEST, parameters: options.parameters },
-      signal: options.signal,
-      sleep,
-      now: () => performance.now(),
-    });
-  } catch (error) {
-    if (error instanceof RollcallError && error.code === 'OWNERSHIP_LOST') return null;
-    throw error;
-  }
-}
-
-/** Nobody lives there: this process is the owner for as long as the pass takes. */
-async function ownAndPull(assembly: Assembly, options: PullOptions): Promise<readonly PullOutcome[]> {
-  const { tenantId, parameters, signal } = options;
-  const { parts } = assembly.tenant(tenantId);
-  const mirrored = parts.collections.map(({ name }) => name);
-  const wanted = parameters.collections.length > 0 ? parameters.collections : mirrored;
-  const missing = wanted.find((name) => !mirrored.includes(name));
-  if (missing !== undefined) throw notMirrored(missing);
-  const ending = new AbortController();
-  const ownedSinceMs = Date.now();
-  const heartbeat = keepHeartbeat(assembly, {
-    tenantId,
-    sign: () => ({ ownedSinceMs, notOffered: [] }),
-    signal: AbortSignal.any([signal, ending.signal]),
-  });
-  try {
-    const mode = parameters.full ? 'FULL' : 'DELTA';
-    for (let attempt = 1; ; attempt += 1) {
-      const session = await openSession(parts, signal);
-      const settled = await passOnce(session, {
-        collections: wanted,
-        mode,
-        acceptNew: parameters.acceptNew,
-        signal,
-      });
-      signal.throwIfAborted();
-      // What befalls log or index is cured by owning again; nothing that was committed is published twice.
-      const isUncertain = settled.some(
-        ({ error }) => error instanceof RollcallError && error.reaction === 'restart',
-      );
-      if (isUncertain && attempt < ATTEMPTS) continue;
-      return settled.map(({ collection, ...result }) => pullOutcome(collection, result));
-    }
-  } finally {
-    ending.abort();
-    await heartbeat;
-    await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
-  }
 }
 
 function showProgress(

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
-import { RollcallError } from '../errors.ts';
-import type { OwnerRequest } from '../state/coordination.ts';
 import { serveRequests } from '../state/serve-requests.ts';
 import type { Assembly } from './assemble.ts';
-import { PULL_REQUEST, pullOutcome, readPullParameters, type PullOutcome } from './pull-request.ts';
+import { notMirrored } from './requests/owner-request.ts';
+import { meetRequest } from './requests/meet-request.ts';
 import { runTenant, sleep, type TenantSession } from './tenant.ts';
 
 const HEARTBEAT_EVERY_MS = 3_000;
@@ -70,7 +69,18 @@ function serve(
     coordination: assembly.store.coordination,
     tenantId,
     owner: assembly.owner,
-    handle: (request) => handleRequest(request, session),
+    handle: (request, report) =>
+      meetRequest(request, {
+        parts: assembly.tenant(tenantId).parts,
+        session,
+        pass: async (collection, mode, options) => {
+          const runner = session.runners.get(collection);
+          if (runner === undefined) throw notMirrored(collection);
+          return runner.demand(mode, options);
+        },
+        report,
+        signal: stop.signal,
+      }),
     signal: stop.signal,
     sleep,
   });
@@ -106,37 +116,4 @@ export async function keepHeartbeat(
       () => undefined,
     );
   }
-}
-
-async function handleRequest(request: OwnerRequest, session: TenantSession): Promise<PullOutcome[]> {
-  if (request.kind !== PULL_REQUEST) {
-    throw new RollcallError(
-      'USAGE_INVALID',
-      `The owner of the tenant does not know the request ${request.kind}`,
-      {
-        remedy: 'Use the same version of Rollcall for the command as for the process that runs.',
-      },
-    );
-  }
-  const { collections, full, acceptNew } = readPullParameters(request.parameters);
-  const wanted = collections.length > 0 ? collections : [...session.runners.keys()];
-  return Promise.all(
-    wanted.map(async (collection) => {
-      const runner = session.runners.get(collection);
-      if (runner === undefined)
-        return pullOutcome(collection, { result: null, error: notMirrored(collection) });
-      try {
-        const result = await runner.demand(full ? 'FULL' : 'DELTA', { acceptNew });
-        return pullOutcome(collection, { result, error: null });
-      } catch (error) {
-        return pullOutcome(collection, { result: null, error });
-      }
-    }),
-  );
-}
-
-export function notMirrored(collection: string): RollcallError {
-  return new RollcallError('USAGE_INVALID', `${collection} is not mirrored for this tenant`, {
-    remedy: 'Enable it under "collections" in the configuration.',
-  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { troubles } from '../../../src/cli/pull.ts';
-import type { PullOutcome } from '../../../src/pipeline/pull-request.ts';
+import type { PullOutcome } from '../../../src/pipeline/requests/pull.ts';
 
 function outcome(parts: Partial<PullOutcome>): PullOutcome {
   return {

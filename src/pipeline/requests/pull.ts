@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { RollcallError } from '../errors.ts';
-import { COLLECTIONS, type CollectionName } from '../model/collections.ts';
-import type { PassMode } from '../model/progress.ts';
-import type { PassResult } from './pass.ts';
-
-/** Kind of the request that `rollcall pull` leaves for a tenant's owner. */
-export const PULL_REQUEST = 'pull';
+import { RollcallError } from '../../errors.ts';
+import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
+import type { PassMode } from '../../model/progress.ts';
+import type { PassResult } from '../pass.ts';
+import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const parameters = z.strictObject({
   /** Empty: all that are mirrored. */
@@ -34,16 +32,42 @@ export interface PullOutcome {
   readonly remedy: string | null;
 }
 
-/** Throws `USAGE_INVALID`: the asker may be of another version. */
-export function readPullParameters(given: unknown): PullParameters {
-  const read = parameters.safeParse(given);
-  if (read.success) return read.data;
-  throw new RollcallError('USAGE_INVALID', 'the pull asked for something this version does not know', {
-    remedy: 'Use the same version of Rollcall for the command as for the process that runs.',
-  });
+/** `rollcall pull`: a pass of each collection; those that come from another one's rows after the others. */
+export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
+  kind: 'pull',
+  read: (given) => readParameters(parameters, given),
+  async meet({ collections, full, acceptNew }, work) {
+    const { runners } = work.session;
+    const wanted = collections.length > 0 ? collections : [...runners.keys()];
+    const pass = (collection: CollectionName): Promise<PullOutcome> =>
+      pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew });
+    const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
+    const first = await Promise.all(wanted.filter((each) => !isLate(each)).map(pass));
+    const late = await Promise.all(wanted.filter(isLate).map(pass));
+    const outcomes = new Map([...first, ...late].map((each) => [each.collection, each]));
+    return wanted.flatMap((collection) => outcomes.get(collection) ?? []);
+  },
+};
+
+/** Throws what calls the log or the index in question: then the whole request is repeated in a new session. */
+async function pullOne(
+  work: OwnerWork,
+  collection: CollectionName,
+  { mode, acceptNew }: { mode: PassMode; acceptNew: boolean },
+): Promise<PullOutcome> {
+  if (!work.session.runners.has(collection)) throw notMirrored(collection);
+  try {
+    return pullOutcome(collection, {
+      result: await work.pass(collection, mode, { acceptNew }),
+      error: null,
+    });
+  } catch (error) {
+    if (error instanceof RollcallError && error.reaction === 'restart') throw error;
+    return pullOutcome(collection, { result: null, error });
+  }
 }
 
-export function pullOutcome(
+function pullOutcome(
   collection: CollectionName,
   settled: { result: PassResult | null; error: unknown },
 ): PullOutcome {

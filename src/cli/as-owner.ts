@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { RollcallError, errorCodeFrom } from '../errors.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { notMirrored, type OwnerRequestKind } from '../pipeline/requests/owner-request.ts';
+import { openSession, sleep } from '../pipeline/tenant.ts';
+import { keepHeartbeat } from '../pipeline/worker.ts';
+import { readKnownProgress } from '../publisher/progress-reader.ts';
+import { askOwner } from '../state/ask-owner.ts';
+import type { OwnerSign } from '../state/coordination.ts';
+import { livingOwnerProcess } from './owner-process.ts';
+import type { ProgressLine } from './progress-line.ts';
+import { withAdmin } from './with-assembly.ts';
+
+const ATTEMPTS = 3;
+
+export interface AsOwnerOptions<P extends Readonly<Record<string, unknown>>, R> {
+  readonly tenantId: string;
+  readonly request: OwnerRequestKind<P, R>;
+  readonly parameters: P;
+  readonly progress: ProgressLine;
+  /** Called with what the work reports. */
+  readonly onReport?: ((progress: unknown) => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Has the process that owns a tenant do something; where none lives, owns the tenant meanwhile and does it. Never
+ * fences a living owner (design, "Command line"). Throws what the work throws, `KAFKA_…`, `INDEX_…`, `OWNERSHIP_LOST`.
+ */
+export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
+  assembly: Assembly,
+  options: AsOwnerOptions<P, R>,
+): Promise<R> {
+  await assembly.store.ready();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await askOrOwn(assembly, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      // What befalls log or index is cured by owning again; nothing that was committed is published twice.
+      const isUncertain = error instanceof RollcallError && error.reaction === 'restart';
+      if (!isUncertain || attempt >= ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
+  assembly: Assembly,
+  options: AsOwnerOptions<P, R>,
+): Promise<R> {
+  const { tenantId, progress } = options;
+  const living = await awaitSign(assembly, options);
+  if (living === null) return ownAndDo(assembly, options);
+  progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
+  const answered = await askLivingOwner(assembly, options);
+  if (answered !== null) return answered.result;
+  progress.print(`${tenantId}: it is gone; this command owns the tenant meanwhile`);
+  return ownAndDo(assembly, options);
+}
+
+/** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
+const SIGN_WITHIN_MS = 6_000;
+const SIGN_POLL_MS = 500;
+
+/**
+ * The sign of the process that runs for the tenant; null when none does. Where the log names a process of this
+ * machine that lives, its sign is waited for: owning would end it.
+ */
+async function awaitSign(
+  assembly: Assembly,
+  { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },
+): Promise<OwnerSign | null> {
+  const { coordination } = assembly.store;
+  const living = await coordination.livingOwner(tenantId);
+  if (living !== null) return living;
+  const pid = await lastOwnerProcess(assembly, { tenantId, signal });
+  if (pid === null) return null;
+  const isShared = assembly.config.redis !== undefined;
+  const rounds = isShared ? SIGN_WITHIN_MS / SIGN_POLL_MS : 0;
+  for (let round = 0; round < rounds; round += 1) {
+    await sleep(SIGN_POLL_MS, signal);
+    const sign = await coordination.livingOwner(tenantId);
+    if (sign !== null) return sign;
+  }
+  throw new RollcallError('USAGE_INVALID', `Process ${pid} on this machine runs for tenant ${tenantId}`, {
+    remedy: isShared
+      ? 'It leaves no sign in Redis: stop it first.'
+      : 'Stop it first; or name a redis in the configuration, through which it can be asked.',
+  });
+}
+
+async function lastOwnerProcess(
+  assembly: Assembly,
+  { tenantId, signal }: { tenantId: string; signal: AbortSignal },
+): Promise<number | null> {
+  return withAdmin({ assembly, signal }, async (admin) => {
+    const known = await readKnownProgress({
+      kafka: assembly.kafka,
+      admin,
+      registry: assembly.registry,
+      topicPrefix: assembly.config.kafka.topicPrefix,
+      tenantIds: [tenantId],
+      signal,
+    });
+    const owner = known.get(tenantId)?.owner ?? null;
+    return owner === null ? null : livingOwnerProcess(owner.owner);
+  });
+}
+
+/** Null when the owner turns out to live no more: a process that was killed leaves its sign for some seconds. */
+async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
+  assembly: Assembly,
+  options: AsOwnerOptions<P, R>,
+): Promise<{ readonly result: R } | null> {
+  const { tenantId, request, parameters, onReport, signal } = options;
+  const outcome = await askOwner({
+    coordination: assembly.store.coordination,
+    tenantId,
+    request: { id: randomUUID(), kind: request.kind, parameters },
+    signal,
+    sleep,
+    now: () => performance.now(),
+    onProgress: onReport,
+  }).catch((error: unknown) => {
+    if (error instanceof RollcallError && error.code === 'OWNERSHIP_LOST') return null;
+    throw error;
+  });
+  if (outcome === null) return null;
+  if (outcome.state === 'done') return { result: outcome.result as R };
+  throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
+}
+
+/** Nobody lives there: this process is the owner for as long as the work takes. */
+async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
+  assembly: Assembly,
+  options: AsOwnerOptions<P, R>,
+): Promise<R> {
+  const { tenantId, request, parameters, onReport, signal } = options;
+  const { parts } = assembly.tenant(tenantId);
+  const ending = new AbortController();
+  const ownedSinceMs = Date.now();
+  const heartbeat = keepHeartbeat(assembly, {
+    tenantId,
+    sign: () => ({ ownedSinceMs, notOffered: [] }),
+    signal: AbortSignal.any([signal, ending.signal]),
+  });
+  try {
+    const session = await openSession(parts, signal);
+    const result = await request.meet(parameters, {
+      parts,
+      session,
+      pass: async (collection, mode, passOptions = {}) => {
+        const runner = session.runners.get(collection);
+        if (runner === undefined) throw notMirrored(collection);
+        return runner.once(mode, { ...passOptions, signal });
+      },
+      report: async (progress) => onReport?.(progress),
+      signal,
+    });
+    signal.throwIfAborted();
+    return result;
+  } finally {
+    ending.abort();
+    await heartbeat;
+    await assembly.store.coordination.withdraw(tenantId, assembly.owner).catch(() => undefined);
+  }
+}

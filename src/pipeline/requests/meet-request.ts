@@ -1,0 +1,23 @@
+import type { OwnerRequest } from '../../state/coordination.ts';
+import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { PULL } from './pull.ts';
+
+// Each kind checks its parameters itself; what stands here takes any.
+const KINDS: readonly Kind[] = [erased(PULL)];
+
+interface Kind {
+  readonly kind: string;
+  readonly meet: (given: unknown, work: OwnerWork) => Promise<unknown>;
+}
+
+function erased<P extends Readonly<Record<string, unknown>>, R>(each: OwnerRequestKind<P, R>): Kind {
+  return { kind: each.kind, meet: async (given, work) => each.meet(each.read(given), work) };
+}
+
+/** Does what a command left for the owner. Throws `USAGE_INVALID` for what this version does not know. */
+export async function meetRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
+  const known = KINDS.find(({ kind }) => kind === request.kind);
+  if (known === undefined)
+    throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
+  return known.meet(request.parameters, work);
+}
