@@ -12,10 +12,26 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/integration/support/stack.ts'],
           testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          globalSetup: ['test/integration/support/stack.ts'],
+          testTimeout: 180_000,
           hookTimeout: 180_000,
         },
       },

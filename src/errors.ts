@@ -35,6 +35,7 @@ const REACTIONS = {
   KAFKA_OUTCOME_UNKNOWN: 'restart',
   KAFKA_TOPIC_MISMATCH: 'person',
   KAFKA_TOPIC_MISSING: 'restart',
+  KAFKA_RECORDS_LOST: 'restart',
   OWNERSHIP_LOST: 'person',
   REGISTRY_UNREACHABLE: 'retry',
   REGISTRY_REFUSED: 'person',

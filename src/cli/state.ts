@@ -164,9 +164,10 @@ function besideTheLog(index: IndexFacts, log: LogFacts): CollectionState {
   const follows = CHAIN_COLLECTIONS.map((name) => known?.progress.get(name) ?? null);
   const chains = index.collection === 'absence-versions' ? follows : [];
   const offsets = allOffsets([progress, ...chains]);
-  const hasLost = progress !== null && hasLostRecords({ ...log, offsets });
+  const hasLost =
+    progress !== null && hasLostRecords({ ...log, offsets, knownFirstOffsets: position?.firstOffsets });
   const plan = hasLost
-    ? ({ kind: 'rebuild', why: 'a topic was deleted, recreated or truncated' } as const)
+    ? ({ kind: 'rebuild', why: 'a topic was deleted, recreated or cut off' } as const)
     : planCatchUp({
         progress: progress === null ? null : { ...progress, offsets },
         index: position,

@@ -53,26 +53,38 @@ function reachedBy(last: Offsets, indexed: Offsets): boolean {
 }
 
 /**
- * Whether topics hold less than was committed to them: deleted, recreated or emptied. Then all of it must be published
- * again.
+ * Whether topics hold less than was committed to them: deleted, recreated, emptied or cut off. Then what is missing must
+ * be published again. Compaction alone leaves the beginning of a partition where it is.
  */
 export function hasLostRecords(options: {
   /** Last offset that was committed, by `<topic>/<partition>`. */
   offsets: Offsets;
   /** Next offset to be written, likewise. */
   nextOffsets: Offsets;
-  /** First offset still there, likewise, where it is known; compaction leaves it where it is. */
+  /** First offset still there, likewise. */
   firstOffsets: Offsets;
+  /**
+   * First offsets when the index was last equal to the log; absent: 0. Nothing is known of them without an index, and
+   * then whatever does not begin at 0 has lost something.
+   */
+  knownFirstOffsets?: Offsets | undefined;
 }): boolean {
-  const { offsets, nextOffsets, firstOffsets } = options;
-  return !reaches(nextOffsets, offsets) || cutOff(firstOffsets, offsets);
+  const { offsets, nextOffsets, firstOffsets, knownFirstOffsets = {} } = options;
+  return Object.entries(offsets).some(
+    ([partition, last]) =>
+      (nextOffsets[partition] ?? 0) <= last ||
+      (firstOffsets[partition] ?? 0) > (knownFirstOffsets[partition] ?? 0),
+  );
 }
 
-function reaches(nextOffsets: Offsets, offsets: Offsets): boolean {
-  return Object.entries(offsets).every(([partition, last]) => (nextOffsets[partition] ?? 0) > last);
-}
+/** Stamps of one transaction's records differ by less, and so do the clocks of brokers that stamp them. */
+export const STAMPS_DIFFER_MS = 5_000;
 
-/** Whether a partition begins after all that was committed to it: it was emptied. */
-function cutOff(firstOffsets: Offsets, offsets: Offsets): boolean {
-  return Object.entries(offsets).some(([partition, last]) => (firstOffsets[partition] ?? 0) > last);
+/**
+ * Whether a topic was made anew and has grown beyond its old length since: then a record at or before the last committed
+ * offset is stamped later than `progress` tells of it (`sinceOffsets`: first offset stamped so).
+ */
+export function hasGrownAnew(options: { offsets: Offsets; sinceOffsets: Offsets }): boolean {
+  const { offsets, sinceOffsets } = options;
+  return Object.entries(sinceOffsets).some(([partition, first]) => first <= (offsets[partition] ?? -1));
 }

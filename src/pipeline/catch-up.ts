@@ -1,4 +1,10 @@
-import { hasLostRecords, planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
+import {
+  hasGrownAnew,
+  hasLostRecords,
+  planCatchUp,
+  STAMPS_DIFFER_MS,
+  type CatchUpPlan,
+} from '../core/catch-up-plan.ts';
 import {
   CHAIN_COLLECTIONS,
   type ChainCollection,
@@ -12,6 +18,7 @@ import type { LoggedRecord, Ownership, TenantLog } from '../publisher/log.ts';
 import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
 import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './collection-writer.ts';
+import { readEnds, type TopicEnds } from './topic-ends.ts';
 import type { Emit } from './events.ts';
 
 export interface CatchUpParts {
@@ -50,7 +57,7 @@ export async function catchUp(
   ownership: Ownership,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CollectionName, WriterStart>> {
-  const { nextOffsets, firstOffsets } = await readEnds(parts);
+  const ends = await readEnds(parts, topicsOf(parts, parts.collections));
   const starts = new Map<CollectionName, WriterStart>();
   const behind: Behind[] = [];
   for (const collection of parts.collections) {
@@ -61,12 +68,13 @@ export async function catchUp(
     const { progress, derived, hasLost } = await tellLosses(parts, {
       progress: logged,
       derived: derivedLogged,
-      nextOffsets,
-      firstOffsets,
+      ends,
+      knownFirstOffsets: position?.firstOffsets,
+      toldAtMs: ownership.toldAtMs.get(collection) ?? null,
     });
     const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
     const plan = hasLost
-      ? rebuildBecause('a topic was deleted, recreated or truncated')
+      ? rebuildBecause('a topic was deleted, recreated or cut off')
       : isApart
         ? rebuildBecause('absences were not mirrored for some time')
         : planCatchUp({
@@ -106,7 +114,7 @@ export async function catchUp(
       progress === null
         ? allOffsets(topics.map((topic) => ({ offsets: readUpTo.get(topic) ?? {} })))
         : allOffsets([progress, ...derived.values()]);
-    const position = positionOf(parts, progress, offsets);
+    const position = positionOf(parts, progress, { offsets, firstOffsets: startsOf(parts, topics, ends) });
     await replay.finish(position);
     const start = await writerStart(parts, collection, { progress, derived, position });
     starts.set(collection, { ...start, lastSequence: chains?.lastFirstSequence });
@@ -157,16 +165,23 @@ async function tellLosses(
   options: {
     progress: Progress | null;
     derived: DerivedProgress;
-    nextOffsets: Offsets;
-    firstOffsets: Offsets;
+    ends: TopicEnds;
+    knownFirstOffsets: Offsets | undefined;
+    toldAtMs: number | null;
   },
 ): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
   const { progress, derived } = options;
   if (progress === null) return { progress, derived, hasLost: false };
   const offsets = allOffsets([progress, ...derived.values()]);
-  const isLost = (suffix: TopicSuffix): boolean =>
-    hasLostRecords({ ...options, offsets: offsetsOf(offsets, suffix) });
-  const lost = [progress.collection, 'rejects' as const, ...derived.keys()].filter(isLost);
+  const { ends, knownFirstOffsets, toldAtMs } = options;
+  const lost: TopicSuffix[] = [];
+  for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys()]) {
+    const known = offsetsOf(offsets, suffix);
+    const isLost =
+      hasLostRecords({ ...ends, offsets: known, knownFirstOffsets }) ||
+      (await isAnotherTopic(parts, suffix, { offsets: known, toldAtMs }));
+    if (isLost) lost.push(suffix);
+  }
   if (lost.length === 0) return { progress, derived, hasLost: false };
   const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
   const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
@@ -192,13 +207,43 @@ async function tellLosses(
   return { progress: told.progress, derived: derivedTold, hasLost: true };
 }
 
-function positionOf(parts: CatchUpParts, progress: Progress | null, offsets: Offsets): IndexPosition {
+/** Whether a topic of that name was made anew and has grown beyond its old length since. */
+async function isAnotherTopic(
+  parts: CatchUpParts,
+  suffix: TopicSuffix,
+  known: { offsets: Offsets; toldAtMs: number | null },
+): Promise<boolean> {
+  const { offsets, toldAtMs } = known;
+  if (toldAtMs === null || Object.keys(offsets).length === 0) return false;
+  const sinceOffsets = await parts.log.offsetsSince(suffix, toldAtMs + STAMPS_DIFFER_MS);
+  return hasGrownAnew({ offsets, sinceOffsets });
+}
+
+/** Where the partitions of a collection's topics begin, of those that do not begin at 0. */
+function startsOf(
+  parts: CatchUpParts,
+  suffixes: readonly TopicSuffix[],
+  { firstOffsets }: TopicEnds,
+): Offsets {
+  const topics = new Set([...suffixes, 'rejects' as const].map((suffix) => topicName(parts, suffix)));
+  return Object.fromEntries(
+    Object.entries(firstOffsets).filter(
+      ([name, first]) => first > 0 && topics.has(name.slice(0, name.lastIndexOf('/'))),
+    ),
+  );
+}
+
+function positionOf(
+  parts: CatchUpParts,
+  progress: Progress | null,
+  at: { offsets: Offsets; firstOffsets: Offsets },
+): IndexPosition {
   return {
     sequence: progress?.sequence ?? 0,
     // Without any transaction yet: an id of its own, so that every read can still be checked.
     transactionId: progress?.transactionId ?? parts.randomId(),
     committedAtMs: parts.now(),
-    offsets,
+    ...at,
   };
 }
 
@@ -213,6 +258,7 @@ async function writerStart(
     derived: at.derived,
     indexed: at.position.transactionId,
     offsets: at.position.offsets,
+    firstOffsets: at.position.firstOffsets,
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
@@ -237,18 +283,9 @@ async function report(
   });
 }
 
-async function readEnds(parts: CatchUpParts): Promise<{ nextOffsets: Offsets; firstOffsets: Offsets }> {
-  const topics: TopicSuffix[] = [...parts.collections, 'rejects', ...chainTopics(parts)];
-  const nextOffsets: Record<string, number> = {};
-  const firstOffsets: Record<string, number> = {};
-  for (const { topic, partitions } of await parts.log.ranges(topics)) {
-    for (const [partition, { low, high }] of partitions.entries()) {
-      const name = partitionName(topicName(parts, topic), partition);
-      nextOffsets[name] = high;
-      firstOffsets[name] = low;
-    }
-  }
-  return { nextOffsets, firstOffsets };
+/** The topics that collections are written to, and `rejects`. */
+function topicsOf(parts: CatchUpParts, collections: readonly CollectionName[]): readonly TopicSuffix[] {
+  return [...collections, 'rejects', ...chainTopics(parts)];
 }
 
 function chainTopics({ chains, collections }: CatchUpParts): readonly ChainCollection[] {

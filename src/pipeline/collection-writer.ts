@@ -41,6 +41,8 @@ export interface WriterStart {
   readonly lastSequence?: number | undefined;
   /** Last data offsets so far; the progress has them too, unless it was lost. */
   readonly offsets: Offsets;
+  /** First offsets of partitions that do not begin at 0. */
+  readonly firstOffsets?: Offsets | undefined;
   readonly knownRows: number;
   readonly knownRejects: number;
 }
@@ -73,6 +75,7 @@ export class CollectionWriter {
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
+  readonly #firstOffsets: Offsets | undefined;
   readonly #lastSequence: number;
   #progress: Progress | null;
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
@@ -86,6 +89,7 @@ export class CollectionWriter {
     this.#progress = start.progress;
     this.#derived = start.derived ?? new Map();
     this.#offsetsAtStart = start.offsets;
+    this.#firstOffsets = start.firstOffsets;
     this.#lastSequence = start.lastSequence ?? 0;
     this.#indexed = start.indexed;
     this.#pending = this.#newPending();
@@ -95,6 +99,15 @@ export class CollectionWriter {
 
   get progress(): Progress | null {
     return this.#progress;
+  }
+
+  /** Last offsets that were committed, in every topic that this writer writes to. */
+  get offsets(): Offsets {
+    return allOffsets([this.#progress, ...this.#derived.values()]);
+  }
+
+  get firstOffsets(): Offsets | undefined {
+    return this.#firstOffsets;
   }
 
   /** When everything that this writer publishes was last published whole, hub time, ms since the epoch; null: never. */
@@ -245,6 +258,7 @@ export class CollectionWriter {
         transactionId: progress.transactionId,
         committedAtMs,
         offsets: allOffsets([progress, ...derived]),
+        firstOffsets: this.#firstOffsets,
       },
       changes,
     );

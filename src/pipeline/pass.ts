@@ -31,6 +31,8 @@ export interface SourceWalk {
 export interface PassParts {
   readonly writer: CollectionWriter;
   readonly walks: () => Promise<readonly SourceWalk[]>;
+  /** Throws when the topics no longer hold what a full pass compares with. */
+  readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;
   readonly overlapMs: number;
   /** Hub clock minus ours at the last pass; kept by the caller between passes. */
@@ -74,6 +76,7 @@ export async function runPass(
   const knownRowsBefore = writer.knownRows;
   writer.begin(pass);
   try {
+    if (isFull) await parts.requireRecords();
     const walked = await readWalks({ parts, pass, knownRowsBefore, acceptNew, localStartMs, signal });
     if (walked === 'wholesale') return { kind: 'wholesale', stats };
     return await complete({ parts, pass, knownRowsBefore, ...walked });

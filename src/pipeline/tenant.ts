@@ -14,6 +14,7 @@ import { ChainBook } from './chains/chain-book.ts';
 import type { ChainParts } from './chains/chain-teller.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import { readBack } from './chains/read-back.ts';
+import { requireRecords, watchTopics } from './topic-ends.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter, type WriterStart } from './collection-writer.ts';
 import type { RejectValue } from './pending-transaction.ts';
@@ -69,6 +70,7 @@ export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | '
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
   readonly runners: ReadonlyMap<CollectionName, PassRunner>;
+  readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
 }
 
 /** Takes a tenant over: topics, schemas, fence, catch-up (design, "Kafka is the truth"). */
@@ -103,7 +105,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
     runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
   }
-  return { runners };
+  return { runners, writers };
 }
 
 /** Days are counted in the time zone of a collection's daily pass. */
@@ -144,6 +146,7 @@ function createRunner(options: {
   const pass: PassParts = {
     writer,
     walks: () => source.walks(),
+    requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     deletions: {
       collection: name,
       writer,
@@ -261,6 +264,7 @@ export async function runTenant(
       parts.emit({ type: 'session-opened' });
       options.onSession?.(session);
       const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
+      loops.push(watchTopics(parts, session.writers, both));
       try {
         await Promise.all(loops);
       } finally {

@@ -13,7 +13,7 @@ import { partitionName, topicName } from '../model/topics.ts';
 import { FIRST_SEQUENCE_HEADER } from '../core/cloud-events.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
-import { fetchOffsets } from './topic-offsets.ts';
+import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
 import { LostRecords, withLastOffsets } from './written-offsets.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type {
@@ -60,6 +60,8 @@ class KafkaLog implements TenantLog {
   readonly #partitionCounts = new Map<string, number>();
   /** Topics seen to begin anew, until a progress record says so: what was appended since hides it. */
   readonly #lostTopics = new Set<string>();
+  /** Offset of the last record in `progress` that this producer wrote. */
+  #lastTold = -1;
   #adminConnected = false;
   #producer: Producer | null = null;
   #ownedBefore = false;
@@ -78,9 +80,13 @@ class KafkaLog implements TenantLog {
     const ownedSinceMs = this.#options.now();
     const ownerOffset = await this.#fence(ownedSinceMs);
     this.#ownedBefore = true;
-    const { newest, owner, transactionIds } = await this.#readProgress({ to: ownerOffset + 1, signal });
+    const { newest, owner, transactionIds, toldAtMs } = await this.#readProgress({
+      to: ownerOffset + 1,
+      signal,
+    });
     if (owner !== this.#options.owner) throw this.#superseded();
-    return { owner, progress: newest, transactionIds };
+    this.#lastTold = ownerOffset;
+    return { owner, progress: newest, transactionIds, toldAtMs };
   }
 
   /** Init of the producer fences older ones and settles what they left open; the record tells them who came. */
@@ -90,6 +96,8 @@ class KafkaLog implements TenantLog {
       transactionalId: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
       idempotent: true,
       maxInFlightRequests: 1,
+      // A topic that was deleted is made again as the contract has it, not by the brokers' defaults.
+      allowAutoTopicCreation: false,
       transactionTimeout: 60_000,
       // Everything comes with its partition; the partitioner only has to pass it on.
       createPartitioner:
@@ -143,10 +151,12 @@ class KafkaLog implements TenantLog {
     newest: Map<CollectionName, Progress>;
     owner: string | null;
     transactionIds: Map<CollectionName, Set<string>>;
+    toldAtMs: Map<CollectionName, number>;
   }> {
     const topic = this.#topic('progress');
     const newest = new Map<CollectionName, Progress>();
     const transactionIds = new Map<CollectionName, Set<string>>();
+    const toldAtMs = new Map<CollectionName, number>();
     let owner: string | null = null;
     const onMessage = async (message: KafkaMessage): Promise<void> => {
       const key = message.key?.toString('utf8');
@@ -157,6 +167,7 @@ class KafkaLog implements TenantLog {
       newest.set(key, record.progress);
       const ids = transactionIds.get(key) ?? new Set();
       transactionIds.set(key, ids.add(record.progress.transactionId));
+      toldAtMs.set(key, Math.max(toldAtMs.get(key) ?? 0, Number(message.timestamp)));
     };
     await readStretches({
       kafka: this.#options.kafka,
@@ -167,7 +178,7 @@ class KafkaLog implements TenantLog {
       },
       signal: options.signal,
     });
-    return { newest, owner, transactionIds };
+    return { newest, owner, transactionIds, toldAtMs };
   }
 
   commit(transaction: Transaction): Promise<Committed> {
@@ -201,8 +212,12 @@ class KafkaLog implements TenantLog {
       const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
       const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
       const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
-      await kafkaTransaction.send({ acks: -1, topic: this.#topic('progress'), messages });
+      const topic = this.#topic('progress');
+      const [told] = await kafkaTransaction.send({ acks: -1, topic, messages });
+      const toldAt = Number(told?.baseOffset ?? Number.NaN);
+      if (!(toldAt > this.#lastTold)) throw new LostRecords(topic);
       await kafkaTransaction.commit();
+      this.#lastTold = toldAt;
       for (const lost of transaction.tellsLossOf ?? []) this.#lostTopics.delete(this.#topic(lost));
       return { progress, derived, committedAtMs: this.#options.now() };
     } catch (error) {
@@ -252,6 +267,15 @@ class KafkaLog implements TenantLog {
           high: this.#lostTopics.has(this.#topic(topic)) ? 0 : high,
         })),
       })),
+    );
+  }
+
+  async offsetsSince(suffix: TopicSuffix, atMs: number): Promise<Offsets> {
+    await this.#connectAdmin();
+    const topic = this.#topic(suffix);
+    const offsets = await fetchOffsetsSince(this.#admin, topic, atMs);
+    return Object.fromEntries(
+      offsets.map(({ partition, offset }) => [partitionName(topic, partition), offset]),
     );
   }
 

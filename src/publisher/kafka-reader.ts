@@ -74,6 +74,7 @@ class Reading {
   async attempt(): Promise<void> {
     const { kafka, groupIdPrefix, signal } = this.#options;
     const consumer = kafka.consumer({
+      allowAutoTopicCreation: false,
       groupId: `${groupIdPrefix}.catch-up.${randomUUID()}`,
       maxBytesPerPartition: 4_194_304,
       maxWaitTimeInMs: 100,

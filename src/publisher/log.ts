@@ -34,6 +34,8 @@ export interface Ownership {
   readonly progress: ReadonlyMap<CollectionName, Progress>;
   /** Each collection's transaction ids still to be found in `progress`: what proves that an index is a point of this log. */
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
+  /** When each collection's progress was last written, by the timestamps of its records, ms since the epoch. */
+  readonly toldAtMs: ReadonlyMap<CollectionName, number>;
 }
 
 export interface LoggedRecord {
@@ -70,6 +72,11 @@ export interface TenantLog {
   commit(transaction: Transaction): Promise<Committed>;
   /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
+  /**
+   * The first offset of each partition whose record is stamped at or after an instant, committed or not; where there is
+   * none, the end. Throws `KAFKA_TOPIC_MISSING`.
+   */
+  offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets>;
   /**
    * Reads committed records from after the given offsets (absent partition: from the beginning) to the end as of
    * now, found by position, not by a certain record (compaction may have taken the last one).

@@ -69,6 +69,7 @@ class Following {
   async attempt(): Promise<void> {
     const { kafka, groupIdPrefix, signal } = this.#options;
     const consumer = kafka.consumer({
+      allowAutoTopicCreation: false,
       groupId: `${groupIdPrefix}.tail.${randomUUID()}`,
       maxWaitTimeInMs: 100,
       sessionTimeout: 60_000,

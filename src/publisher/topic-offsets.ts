@@ -22,12 +22,26 @@ const BETWEEN_ATTEMPTS_MS = 100;
  * is waited for; kafkajs gives up on it at once.
  */
 export async function fetchOffsets(admin: Admin, topic: string): Promise<PartitionRange[]> {
+  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsets(topic));
+  return offsets
+    .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
+    .toSorted((a, b) => a.partition - b.partition);
+}
+
+/** The first offset of each partition stamped at or after an instant; where there is none, the end. */
+export async function fetchOffsetsSince(
+  admin: Admin,
+  topic: string,
+  atMs: number,
+): Promise<{ partition: number; offset: number }[]> {
+  const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsetsByTimestamp(topic, atMs));
+  return offsets.map(({ partition, offset }) => ({ partition, offset: Number(offset) }));
+}
+
+async function whileLeadersMove<T>(topic: string, ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const offsets = await admin.fetchTopicOffsets(topic);
-      return offsets
-        .map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
-        .toSorted((a, b) => a.partition - b.partition);
+      return await ask();
     } catch (error) {
       if (attempt === ATTEMPTS || !LEADER_MOVED.has(innermost(error).type ?? '')) {
         throw kafkaError(error, `asking for the offsets of ${topic}`);

@@ -6,6 +6,7 @@ const POSITION = z.object({
   transactionId: z.string().min(1),
   committedAtMs: z.number(),
   offsets: z.record(z.string(), z.number()),
+  firstOffsets: z.record(z.string(), z.number()).optional(),
 });
 
 export function positionToJson(position: IndexPosition): string {
@@ -14,6 +15,7 @@ export function positionToJson(position: IndexPosition): string {
     transactionId: position.transactionId,
     committedAtMs: position.committedAtMs,
     offsets: position.offsets,
+    firstOffsets: position.firstOffsets,
   });
 }
 

@@ -9,6 +9,8 @@ export interface IndexPosition {
   /** Local wall clock at commit, ms since the epoch: tells whether tombstones may have been compacted away since. */
   readonly committedAtMs: number;
   readonly offsets: Offsets;
+  /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records by then. */
+  readonly firstOffsets?: Offsets | undefined;
 }
 
 /** Rows that the hub has; rows that could not be read: key → 16 bytes content hash. */

@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
+import { STAMPS_DIFFER_MS } from '../../../src/core/catch-up-plan.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
 import { withAdmin } from './kafka-admin.ts';
@@ -10,8 +11,8 @@ const { ConfigResourceTypes } = kafkajs;
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
 
-/** Deletes all records; Kafka does so only while the topic is not merely compacted. */
-async function truncateTopic(topic: string): Promise<void> {
+/** Deletes records before an offset; Kafka does so only while the topic is not merely compacted. `-1`: all. */
+async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
   await withAdmin(async (admin) => {
     const settings = await settingsOf(admin, topic);
     const alter = (configEntries: { name: string; value: string }[]) =>
@@ -23,7 +24,7 @@ async function truncateTopic(topic: string): Promise<void> {
     await alter([...others, { name: 'cleanup.policy', value: 'delete' }]);
     const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({
       partition,
-      offset: '-1',
+      offset,
     }));
     await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
     await alter(settings);
@@ -44,7 +45,8 @@ describe('a topic that lost its records under a living index', () => {
   it.each([
     ['deleted', (mirror: Mirror) => deleteTopic(mirror.topic('users'))],
     ['deleted and recreated', (mirror: Mirror) => recreateTopic(mirror.topic('users'))],
-    ['truncated', (mirror: Mirror) => truncateTopic(mirror.topic('users'))],
+    ['emptied', (mirror: Mirror) => truncateTopic(mirror.topic('users'))],
+    ['cut off at its beginning', (mirror: Mirror) => truncateTopic(mirror.topic('users'), '5')],
   ])('%s: noticed at the next start and filled again, the others untouched', async (_, lose) => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
@@ -54,7 +56,7 @@ describe('a topic that lost its records under a living index', () => {
     const before = mirror.events.length;
     await mirror.restart();
     expect(mirror.events.slice(before)).toContainEqual(
-      expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt', rows: 0 }),
+      expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt' }),
     );
     // What is due is a full pass, whatever is asked for: the watermark went with the records.
     await mirror.delta();
@@ -77,6 +79,47 @@ describe('a topic that lost its records under a living index', () => {
     await expectFilledAgain(mirror, rows);
   });
 
+  it.each([
+    ['deleted', (mirror: Mirror) => deleteTopic(mirror.topic('users')), 'KAFKA_TOPIC_MISSING'],
+    ['recreated', (mirror: Mirror) => recreateTopic(mirror.topic('users')), 'KAFKA_RECORDS_LOST'],
+    ['cut off', (mirror: Mirror) => truncateTopic(mirror.topic('users'), '5'), 'KAFKA_RECORDS_LOST'],
+  ])(
+    '%s under a living process on an unchanged hub: the next full pass does not pass for one',
+    async (_, lose, code) => {
+      await using mirror = await openMirror(OPTIONS);
+      await mirror.full();
+      const rows = (await mirror.view('users')).size;
+      await lose(mirror);
+      const [failed] = await mirror.attempt('FULL', 'users');
+      expect(failed?.error).toMatchObject({ code });
+      await mirror.restart();
+      await mirror.delta();
+      await expectFilledAgain(mirror, rows);
+    },
+  );
+
+  it('recreated under a process that fills it beyond its old end before it dies: not taken for whole', async () => {
+    await using mirror = await openMirror({ ...OPTIONS, settings: { kafka: { partitions: 1 } } });
+    const { district } = mirror.hub;
+    await mirror.full();
+    const ids = district.ids('users');
+    const doneAtMs = Date.now();
+    // By then stamps differ by more than clocks do.
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(doneAtMs + STAMPS_DIFFER_MS), 20_000);
+    await recreateTopic(mirror.topic('users'));
+    for (const id of ids) district.patch('users', id, { givenName: 'Somebody Else' });
+    await mirror.attempt('DELTA', 'users');
+    // Whatever the process had noticed is gone with it.
+    const before = mirror.events.length;
+    await mirror.restart();
+    expect(mirror.events.slice(before)).toContainEqual(
+      expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt', rows: 0 }),
+    );
+    await mirror.delta();
+    expect(await mirror.differences()).toEqual({});
+    expect((await mirror.view('users')).size).toBe(ids.length);
+  });
+
   it('the rejects recreated: what cannot be read is told again', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { district } = mirror.hub;
@@ -87,6 +130,19 @@ describe('a topic that lost its records under a living index', () => {
     await mirror.restart();
     await mirror.full();
     expect((await mirror.view('rejects')).size).toBe(1);
+  });
+
+  it('progress recreated under a living process: it does not go on as if all were told', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    await recreateTopic(mirror.topic('progress'));
+    const [failed] = await mirror.attempt('FULL', 'users');
+    expect(failed?.error).toMatchObject({ code: 'KAFKA_OUTCOME_UNKNOWN' });
+    const ends = await mirror.ends();
+    await mirror.restart();
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+    expect(await mirror.differences()).toEqual({});
   });
 
   it('progress deleted: the index is rebuilt from the topics and nothing is told twice', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
+import { hasGrownAnew, hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -93,8 +93,24 @@ describe('planCatchUp', () => {
     expect(lost({ firstOffsets })).toBe(true);
   });
 
-  it('a topic that was emptied and filled again is not filled for ever', () => {
-    expect(lost({ firstOffsets: { 'p.t.users/0': 10, 'p.t.users/1': 20 } })).toBe(false);
+  it('a topic that was cut off at its beginning is not taken for whole, though its newest records are there', () => {
+    expect(lost({ firstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
+    expect(lost({ firstOffsets: { 'p.t.users/0': 5 }, knownFirstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
+  });
+
+  it('a topic that was cut off and filled again is not filled for ever', () => {
+    const firstOffsets = { 'p.t.users/0': 10, 'p.t.users/1': 20 };
+    expect(lost({ firstOffsets, knownFirstOffsets: firstOffsets })).toBe(false);
+  });
+
+  it('a partition that was never written to has lost nothing', () => {
+    expect(lost({ firstOffsets: { 'p.t.users/2': 7 } })).toBe(false);
+  });
+
+  it('a topic made anew does not hide behind records that were appended since', () => {
+    const { offsets } = PROGRESS;
+    expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 3, 'p.t.users/1': 30 } })).toBe(true);
+    expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 11, 'p.t.users/2': 0 } })).toBe(false);
   });
 
   it('nothing but the same transaction ever makes an index current', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PassResult } from '../../../src/pipeline/pass.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
-import { VirtualTime } from './support/virtual-time.ts';
+import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 
 const NOON = Date.parse('2026-11-18T12:30:00Z');
 const MINUTE = 60_000;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { AskQueue } from '../../../src/core/schedules/ask-queue.ts';
 import { ScheduleBench } from './support/schedule-bench.ts';
-import { VirtualTime } from './support/virtual-time.ts';
+import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 
 /** A Tuesday, 04:00 in Oslo: the daily round begins. */
 const ROUND_MS = Date.parse('2026-11-17T03:00:00Z');

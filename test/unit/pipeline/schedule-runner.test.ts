@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PassResult } from '../../../src/pipeline/pass.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { hubTrouble, lessonOn, ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
-import { VirtualTime } from './support/virtual-time.ts';
+import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 
 /** Wednesday noon; a round is due at 03:00 UTC. The window is the 17th to the 21st. */
 const NOON = Date.parse('2026-11-18T12:00:00Z');

@@ -11,7 +11,7 @@ import { wantedStudents } from '../../../../src/pipeline/wanted-students.ts';
 import type { WhichStudents } from '../../../../src/core/schedules/which-students.ts';
 import type { Committed, Transaction } from '../../../../src/publisher/log.ts';
 import { createMemoryStore } from '../../../../src/state/memory-store.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 
 const TENANT = 'north';
 const FULL_PULL = { at: '04:00', timeZone: 'Europe/Oslo' };

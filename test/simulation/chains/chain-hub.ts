@@ -1,5 +1,5 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../../../src/hub/hub.ts';
-import { dawdle, simulatedError, strikes, type Surroundings } from '../surroundings.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { ChainLife, type ChainLifeOptions } from './chain-life.ts';
 import { jsonOf, type HubVersion } from './hub-version.ts';
 

@@ -1,11 +1,11 @@
-import type { Hub, HubPage, WalkEnd } from '../../../../src/hub/hub.ts';
-import { splitCompositeKey } from '../../../../src/model/keys.ts';
-import type { TenantLog, Transaction } from '../../../../src/publisher/log.ts';
-import type { CollectionIndex, IndexPosition } from '../../../../src/state/index-store.ts';
+import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import { splitCompositeKey } from '../../../src/model/keys.ts';
+import type { TenantLog, Transaction } from '../../../src/publisher/log.ts';
+import type { CollectionIndex, IndexPosition } from '../../../src/state/index-store.ts';
 import type { HistoryKind, Mistake } from './session-history.ts';
-import type { SimulatedIndex } from './simulated-index.ts';
-import { SimulatedLog } from './simulated-log.ts';
-import { withOther } from './with-other.ts';
+import type { SimulatedIndex } from '../parts/simulated-index.ts';
+import { SimulatedLog } from '../parts/simulated-log.ts';
+import { withOther } from '../parts/with-other.ts';
 
 /** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
 export interface SeededMistake {
@@ -158,6 +158,7 @@ function forgetful(open: () => TenantLog): TenantLog {
     },
     commit: (transaction) => log.commit(transaction),
     ranges: (topics) => log.ranges(topics),
+    offsetsSince: (topic, atMs) => log.offsetsSince(topic, atMs),
     read: (options) => log.read(options),
     close: () => log.close(),
   };

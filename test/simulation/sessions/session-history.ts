@@ -1,19 +1,19 @@
-import type { Hub } from '../../../../src/hub/hub.ts';
-import type { PassRunner } from '../../../../src/pipeline/pass-runner.ts';
-import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
-import type { TenantParts } from '../../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../../src/publisher/log.ts';
-import type { CollectionIndex } from '../../../../src/state/index-store.ts';
-import { MemoryDeletions } from '../../../../src/state/memory-deletions.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
+import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { CollectionIndex } from '../../../src/state/index-store.ts';
+import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
 import { LivingHub } from './living-hub.ts';
-import { seededRandom } from './seeded-random.ts';
-import { SimulatedIndex } from './simulated-index.ts';
-import { SimulatedLog } from './simulated-log.ts';
-import { SimulatedProcess } from './simulated-process.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
+import { SimulatedIndex } from '../parts/simulated-index.ts';
+import { SimulatedLog } from '../parts/simulated-log.ts';
+import { SimulatedProcess } from '../parts/simulated-process.ts';
 import { simulatedReader } from './simulated-row.ts';
-import { SCOPE, SimulatedTopics } from './simulated-topics.ts';
-import type { Surroundings } from './surroundings.ts';
-import { VirtualTime } from './virtual-time.ts';
+import { SCOPE, SimulatedTopics } from '../parts/simulated-topics.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import { VirtualTime } from '../parts/virtual-time.ts';
 
 /** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
 export type HistoryKind = 'restarts' | 'take-overs';

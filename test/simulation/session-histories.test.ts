@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { problemsAfterDelta, problemsOf } from './support/history-problems.ts';
-import { MISTAKES } from './support/mistakes.ts';
-import { tellHistory, type HistoryKind, type Mistake, type World } from './support/session-history.ts';
+import { problemsAfterDelta, problemsOf } from './sessions/history-problems.ts';
+import { MISTAKES } from './sessions/mistakes.ts';
+import { tellHistory, type HistoryKind, type Mistake, type World } from './sessions/session-history.ts';
 
 /*
- * Whole histories of a tenant by chance, each told again by its seed: see support/session-history.ts.
+ * Whole histories of a tenant by chance, each told again by its seed: see sessions/session-history.ts.
  * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, both kinds together, beside the fixed ones.
  */
 

@@ -1,4 +1,4 @@
-import type { CollectionName, TopicSuffix } from '../../../../src/model/collections.ts';
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import {
   allOffsets,
   offsetsOf,
@@ -6,9 +6,9 @@ import {
   withOffsets,
   type Offsets,
   type Progress,
-} from '../../../../src/model/progress.ts';
-import { partitionName, topicName } from '../../../../src/model/topics.ts';
-import type { OutgoingRecord, Transaction } from '../../../../src/publisher/log.ts';
+} from '../../../src/model/progress.ts';
+import { partitionName, topicName } from '../../../src/model/topics.ts';
+import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const SCOPE = { topicPrefix: 'p', tenantId: 't' };
@@ -25,6 +25,7 @@ export interface StoredTransaction {
   /** Number of the process that committed it, and of the one that owned the tenant then. */
   readonly by: number;
   readonly owner: number;
+  readonly committedAtMs: number;
 }
 
 /**
@@ -74,6 +75,15 @@ export class SimulatedTopics {
     );
   }
 
+  /** When the newest progress of each collection was committed. */
+  toldAtMs(): Map<CollectionName, number> {
+    return new Map(
+      this.transactions.flatMap(({ progress, derived, committedAtMs }) =>
+        [progress, ...derived].map((each) => [each.collection, committedAtMs] as const),
+      ),
+    );
+  }
+
   newestProgress(): Map<CollectionName, Progress> {
     return new Map(
       this.transactions.flatMap(({ progress, derived }) =>
@@ -101,7 +111,7 @@ export class SimulatedTopics {
     const followers = follows.map(({ collection }) => collection);
     const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
     const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-    this.transactions.push({ progress, derived, by, owner: this.owner });
+    this.transactions.push({ progress, derived, by, owner: this.owner, committedAtMs });
     return { progress, derived };
   }
 

@@ -1,4 +1,4 @@
-import { dawdle, type Surroundings } from '../surroundings.ts';
+import { dawdle, type Surroundings } from '../parts/surroundings.ts';
 import { contentOf, type HubVersion } from './hub-version.ts';
 
 const RESIDENT_CHAINS = 12;

@@ -1,10 +1,10 @@
-import type { Hub } from '../../../../../src/hub/hub.ts';
-import type { Emit } from '../../../../../src/pipeline/events.ts';
-import type { TenantParts } from '../../../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../../../src/publisher/log.ts';
-import type { CollectionIndex, DeletionMemory } from '../../../../../src/state/index-store.ts';
-import { SCOPE } from '../simulated-topics.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
+import type { Emit } from '../../../src/pipeline/events.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
+import { SCOPE } from '../parts/simulated-topics.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
 import { changeCodec, decodeFramed, rejectCodec, versionCodec, versionReader } from './chain-codecs.ts';
 
 /** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */

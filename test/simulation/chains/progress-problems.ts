@@ -2,9 +2,9 @@ import {
   CHAIN_COLLECTIONS,
   type ChainCollection,
   type TopicSuffix,
-} from '../../../../../src/model/collections.ts';
-import type { Offsets, Progress } from '../../../../../src/model/progress.ts';
-import { partitionOf, type StoredRecord, type StoredTransaction } from '../simulated-topics.ts';
+} from '../../../src/model/collections.ts';
+import type { Offsets, Progress } from '../../../src/model/progress.ts';
+import { partitionOf, type StoredRecord, type StoredTransaction } from '../parts/simulated-topics.ts';
 import type { ChainWorld } from './chain-history.ts';
 
 const OWN_TOPICS: Readonly<Record<string, readonly TopicSuffix[]>> = {

@@ -1,4 +1,4 @@
-import { areasOf } from '../../../../src/state/index-store.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
 import type {
   CollectionIndex,
   IndexArea,
@@ -6,7 +6,7 @@ import type {
   IndexEntry,
   IndexPosition,
   IndexReplay,
-} from '../../../../src/state/index-store.ts';
+} from '../../../src/state/index-store.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 type Contents = Readonly<Record<IndexArea, Map<string, Buffer>>>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { FIRST_SEQUENCE_HEADER } from '../../../../src/core/cloud-events.ts';
-import type { Offsets } from '../../../../src/model/progress.ts';
-import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
+import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
+import type { Offsets } from '../../../src/model/progress.ts';
+import { COLLECTIONS, type TopicSuffix } from '../../../src/model/collections.ts';
 import type {
   Committed,
   LoggedRecord,
@@ -9,9 +9,9 @@ import type {
   TenantLog,
   TopicRange,
   Transaction,
-} from '../../../../src/publisher/log.ts';
-import { frame } from '../../../../src/publisher/framing.ts';
-import { nextOffset, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
+} from '../../../src/publisher/log.ts';
+import { frame } from '../../../src/publisher/framing.ts';
+import { nextOffset, partitionOf, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 const BATCH_RECORDS = 5;
@@ -62,6 +62,7 @@ export class SimulatedLog implements TenantLog {
       owner: `process ${this.#process}`,
       progress: topics.newestProgress(),
       transactionIds: topics.transactionIds(),
+      toldAtMs: topics.toldAtMs(),
     };
   }
 
@@ -85,6 +86,12 @@ export class SimulatedLog implements TenantLog {
       topic,
       partitions: [{ low: 0, high: this.#topics.recordsOf(topic).length }],
     }));
+  }
+
+  async offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
+    const records = this.#topics.recordsOf(topic);
+    const first = records.findIndex(({ committedAtMs }) => committedAtMs >= atMs);
+    return { [partitionOf(topic)]: first === -1 ? records.length : first };
   }
 
   async read(options: {

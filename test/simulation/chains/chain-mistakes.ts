@@ -1,5 +1,5 @@
-import { isChainCollection } from '../../../../../src/model/collections.ts';
-import { withOther } from '../with-other.ts';
+import { isChainCollection } from '../../../src/model/collections.ts';
+import { withOther } from '../parts/with-other.ts';
 import type { ChainHistoryKind, ChainMistake } from './chain-history.ts';
 import {
   alwaysCurrent,

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { CHAIN_MISTAKES } from './support/chains/chain-mistakes.ts';
+import { CHAIN_MISTAKES } from './chains/chain-mistakes.ts';
 import {
   tellChainHistory,
   type ChainHistoryKind,
   type ChainMistake,
   type ChainWorld,
-} from './support/chains/chain-history.ts';
-import { problemsOfChains } from './support/chains/chain-problems.ts';
+} from './chains/chain-history.ts';
+import { problemsOfChains } from './chains/chain-problems.ts';
 
 /*
- * Whole histories of absence chains by chance, each told again by its seed: see support/chains/chain-history.ts.
+ * Whole histories of absence chains by chance, each told again by its seed: see chains/chain-history.ts.
  * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, all kinds together, beside the fixed ones.
  */
 

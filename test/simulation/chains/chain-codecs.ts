@@ -1,12 +1,12 @@
-import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
-import type { AbsenceVersionValue } from '../../../../../src/core/chains/chain-row.ts';
-import { strictFieldsOf } from '../../../../../src/core/mapping.ts';
-import { createRowReader } from '../../../../../src/core/row-reader.ts';
-import { createValueCodec } from '../../../../../src/core/value-codec.ts';
-import type { RejectValue } from '../../../../../src/pipeline/pending-transaction.ts';
-import { readSchemaFiles } from '../../../../../src/publisher/schema-files.ts';
-import type { TopicSuffix } from '../../../../../src/model/collections.ts';
-import { schemaIdOf } from '../simulated-log.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import { strictFieldsOf } from '../../../src/core/mapping.ts';
+import { createRowReader } from '../../../src/core/row-reader.ts';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import type { RejectValue } from '../../../src/pipeline/pending-transaction.ts';
+import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import type { TopicSuffix } from '../../../src/model/collections.ts';
+import { schemaIdOf } from '../parts/simulated-log.ts';
 
 const FRAME_BYTES = 5;
 const schemas = readSchemaFiles();

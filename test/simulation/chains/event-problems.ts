@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
-import { FIRST_SEQUENCE_HEADER } from '../../../../../src/core/cloud-events.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';
 import type { ToldChange, ToldLog } from './told-log.ts';

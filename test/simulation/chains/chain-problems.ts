@@ -1,4 +1,4 @@
-import { problemsOfOwnership } from '../history-problems.ts';
+import { problemsOfOwnership } from '../sessions/history-problems.ts';
 import type { ChainWorld } from './chain-history.ts';
 import {
   problemsOfAgreement,

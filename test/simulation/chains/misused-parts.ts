@@ -1,11 +1,11 @@
-import type { AbsenceChangeValue } from '../../../../../src/core/absence-change.ts';
-import { decodeVersionEntry, encodeVersionEntry } from '../../../../../src/core/chains/entry-codec.ts';
-import type { Hub, HubPage, WalkEnd } from '../../../../../src/hub/hub.ts';
-import { isChainCollection, type CollectionName } from '../../../../../src/model/collections.ts';
-import type { Progress } from '../../../../../src/model/progress.ts';
-import type { OutgoingRecord, TenantLog, Transaction } from '../../../../../src/publisher/log.ts';
-import type { CollectionIndex, IndexChange } from '../../../../../src/state/index-store.ts';
-import { withOther } from '../with-other.ts';
+import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
+import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
+import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import { isChainCollection, type CollectionName } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/publisher/log.ts';
+import type { CollectionIndex, IndexChange } from '../../../src/state/index-store.ts';
+import { withOther } from '../parts/with-other.ts';
 import { changeCodec } from './chain-codecs.ts';
 import type { ChainWorld } from './chain-history.ts';
 

@@ -1,7 +1,7 @@
-import { RollcallError, type ErrorCode } from '../../../../src/errors.ts';
-import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { PassRunner } from '../../../../src/pipeline/pass-runner.ts';
-import { runTenant, type TenantParts, type TenantSession } from '../../../../src/pipeline/tenant.ts';
+import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
+import { runTenant, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
 export class SimulatedProcess {

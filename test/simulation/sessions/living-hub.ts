@@ -1,6 +1,6 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
 import type { SimulatedRow } from './simulated-row.ts';
-import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
 const PAGE_ROWS = 4;
 /** These never leave, so that the guard never finds half of the rows gone. */

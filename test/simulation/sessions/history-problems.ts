@@ -1,6 +1,6 @@
 import type { World } from './session-history.ts';
 import { hashOf, versionIn } from './simulated-row.ts';
-import type { StoredRecord } from './simulated-topics.ts';
+import type { StoredRecord } from '../parts/simulated-topics.ts';
 
 /** What must be so once a delta has read everything that changed (invariant 2). */
 export function problemsAfterDelta({ hub, topics }: World): string[] {

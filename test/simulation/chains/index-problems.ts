@@ -1,15 +1,15 @@
-import { absentEntryOf, decodeAbsent } from '../../../../../src/core/chains/absent-entry.ts';
-import { chainRowOf } from '../../../../../src/core/chains/chain-row.ts';
-import { decodeVersionEntry } from '../../../../../src/core/chains/entry-codec.ts';
+import { absentEntryOf, decodeAbsent } from '../../../src/core/chains/absent-entry.ts';
+import { chainRowOf } from '../../../src/core/chains/chain-row.ts';
+import { decodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
 import {
   studentFingerprint,
   type AbsenceEntry,
   type ChainRow,
   type VersionEntry,
-} from '../../../../../src/core/chains/knowledge.ts';
-import { decodeToldAbsence } from '../../../../../src/core/chains/told-absence.ts';
-import { FIRST_SEQUENCE_HEADER } from '../../../../../src/core/cloud-events.ts';
-import type { SimulatedIndex } from '../simulated-index.ts';
+} from '../../../src/core/chains/knowledge.ts';
+import { decodeToldAbsence } from '../../../src/core/chains/told-absence.ts';
+import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
+import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { idsBesideLeft } from './row-groups.ts';
 import { viewOf, type ToldChange, type ToldLog } from './told-log.ts';

@@ -1,4 +1,4 @@
-import { RollcallError, type ErrorCode } from '../../../../src/errors.ts';
+import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
