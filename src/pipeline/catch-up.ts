@@ -19,6 +19,7 @@ import type { IndexPosition, IndexReplay, TenantState } from '../state/index-sto
 import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './collection-writer.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
+import { TodaysRemovals } from './todays-removals.ts';
 import type { Emit } from './events.ts';
 
 export interface CatchUpParts {
@@ -302,17 +303,23 @@ async function replayLog(
   if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map((each) => [each.collection, each]));
+  const own = behind.map(async ({ collection, after }) => ({
+    topic: collection,
+    after: await removals.since(collection, after),
+  }));
   await parts.log.read({
     from: [
-      ...behind.flatMap(({ collection, after, chains }) =>
-        [collection, ...(chains === null ? [] : CHAIN_COLLECTIONS)].map((topic) => ({ topic, after })),
+      ...(await Promise.all(own)),
+      ...behind.flatMap(({ after, chains }) =>
+        (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
       ),
       // Shared by all collections, and small: read whole; replaying it again changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
     onBatch: (records) => {
       noteOffsets(parts, records, readUpTo);
-      return writeToReplays(records, replays, removals);
+      removals.note(records);
+      return writeToReplays(parts, records, replays);
     },
     signal,
   });
@@ -332,44 +339,12 @@ function noteOffsets(
   readUpTo.set(last.topic as CollectionName, offsets);
 }
 
-/**
- * Counts the removals of the day that a replay meets. What the guard has let out today must be known however the
- * memory of it was lost.
- */
-class TodaysRemovals {
-  readonly #parts: CatchUpParts;
-  readonly #counts = new Map<CollectionName, number>();
-
-  constructor(parts: CatchUpParts) {
-    this.#parts = parts;
-  }
-
-  note(collection: CollectionName, records: readonly LoggedRecord[]): void {
-    // Its tombstones are our own decision, and what the guard counts there are no tombstones.
-    if (collection === 'schedules') return;
-    const { dayOf, now } = this.#parts;
-    const today = dayOf(collection, now());
-    for (const { value, publishedAtMs } of records) {
-      if (value !== null || dayOf(collection, publishedAtMs) !== today) continue;
-      this.#counts.set(collection, (this.#counts.get(collection) ?? 0) + 1);
-    }
-  }
-
-  async remember(): Promise<void> {
-    const { dayOf, now, state } = this.#parts;
-    for (const [collection, count] of this.#counts) {
-      const today = dayOf(collection, now());
-      const known = (await state.deletions.removedOn(today)).get(collection) ?? 0;
-      if (count > known) await state.deletions.addRemoved(today, collection, count - known);
-    }
-  }
-}
-
 async function writeToReplays(
-  records: readonly LoggedRecord[],
+  parts: CatchUpParts,
+  all: readonly LoggedRecord[],
   replays: ReadonlyMap<CollectionName, Behind>,
-  removals: TodaysRemovals,
 ): Promise<void> {
+  const records = notYetIndexed(parts, all, replays);
   const first = records[0];
   if (first === undefined) return;
   if (first.topic === 'absences' || first.topic === 'absence-changes') {
@@ -379,7 +354,6 @@ async function writeToReplays(
   }
   if (first.topic !== 'rejects') {
     const collection = first.topic as CollectionName;
-    removals.note(collection, records);
     const behind = replays.get(collection);
     await behind?.replay.write(
       records.map(({ key, value, hash }) => ({ area: 'rows', key, value: hashOf(value, hash) })),
@@ -395,6 +369,19 @@ async function writeToReplays(
     });
     if (changes.length > 0) await replay.write(changes);
   }
+}
+
+/** A batch is of one partition. Of a collection that is read on, records before its index were only to be counted. */
+function notYetIndexed(
+  parts: CatchUpParts,
+  records: readonly LoggedRecord[],
+  replays: ReadonlyMap<CollectionName, Behind>,
+): readonly LoggedRecord[] {
+  const [first] = records;
+  if (first === undefined) return records;
+  const { after = {} } = replays.get(first.topic as CollectionName) ?? {};
+  const indexed = after[partitionName(topicName(parts, first.topic), first.partition)] ?? -1;
+  return first.offset > indexed ? records : records.filter(({ offset }) => offset > indexed);
 }
 
 /** A record without a hash was not written by Rollcall: a hash that no row has lets it be published again. */

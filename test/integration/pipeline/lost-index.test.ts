@@ -124,4 +124,25 @@ describe('an index that was lost', () => {
     expect(await mirror.since(ends)).toEqual([]);
     expect(await keysToldTwice(mirror, 'users')).toEqual([]);
   });
+
+  it('Redis restored from earlier in the day: what the guard let out since still counts to the day', async () => {
+    await using mirror = await openMirror({ collections: ['categories'] });
+    const { district } = mirror.hub;
+    for (const id of district.ids('categories')) district.remove('categories', id);
+    const ids = Array.from({ length: 400 }, (_, index) => `row-${index}`);
+    for (const sourcedId of ids) district.put('categories', { sourcedId, title: sourcedId });
+    await mirror.full();
+    const removeSome = async (from: number, to: number): Promise<number> => {
+      for (const id of ids.slice(from, to)) district.remove('categories', id);
+      const result = (await mirror.full()).get('categories');
+      return result?.kind === 'complete' ? result.withheld : Number.NaN;
+    };
+    expect(await removeSome(0, 25)).toBe(0);
+    const redis = await copyRedis(mirror);
+    expect(await removeSome(25, 50)).toBe(0);
+    await redis.restore();
+    await mirror.restart();
+    expect(caughtUp(mirror).get('categories')).toBe('resumed');
+    expect(await removeSome(50, 51)).toBe(1);
+  });
 });

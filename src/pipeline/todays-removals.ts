@@ -1,0 +1,56 @@
+import { isChainCollection, isCollectionName, type CollectionName } from '../model/collections.ts';
+import type { Offsets } from '../model/progress.ts';
+import type { LoggedRecord } from '../publisher/log.ts';
+import type { CatchUpParts } from './catch-up.ts';
+
+type TodaysRemovalsParts = Pick<CatchUpParts, 'log' | 'state' | 'dayOf' | 'now'>;
+
+const A_DAY_AT_MOST_MS = 25 * 3_600_000;
+
+/**
+ * Counts the removals of the day. What the guard has let out today must be known however the memory of it was lost, also
+ * where it was restored together with an index that is only read on.
+ */
+export class TodaysRemovals {
+  readonly #parts: TodaysRemovalsParts;
+  readonly #counts = new Map<CollectionName, number>();
+
+  constructor(parts: TodaysRemovalsParts) {
+    this.#parts = parts;
+  }
+
+  /** Where reading must begin to meet the whole day: at `after`, or before. */
+  async since(collection: CollectionName, after: Offsets): Promise<Offsets> {
+    const { log, now } = this.#parts;
+    if (Object.keys(after).length === 0) return after;
+    const dayBegins = await log.offsetsSince(collection, now() - A_DAY_AT_MOST_MS);
+    return Object.fromEntries(
+      Object.entries(after).map(([name, offset]) => [name, Math.min(offset, (dayBegins[name] ?? 0) - 1)]),
+    );
+  }
+
+  note(records: readonly LoggedRecord[]): void {
+    const collection = records[0]?.topic;
+    // Tombstones of schedules are our own decision, and what the guard counts there are no tombstones.
+    if (collection === undefined || collection === 'schedules' || !isSource(collection)) return;
+    const { dayOf, now } = this.#parts;
+    const today = dayOf(collection, now());
+    for (const { value, publishedAtMs } of records) {
+      if (value !== null || dayOf(collection, publishedAtMs) !== today) continue;
+      this.#counts.set(collection, (this.#counts.get(collection) ?? 0) + 1);
+    }
+  }
+
+  async remember(): Promise<void> {
+    const { dayOf, now, state } = this.#parts;
+    for (const [collection, count] of this.#counts) {
+      const today = dayOf(collection, now());
+      const known = (await state.deletions.removedOn(today)).get(collection) ?? 0;
+      if (count > known) await state.deletions.addRemoved(today, collection, count - known);
+    }
+  }
+}
+
+function isSource(topic: string): topic is CollectionName {
+  return isCollectionName(topic) && !isChainCollection(topic);
+}
