@@ -17,6 +17,8 @@ export type CatchUpPlan =
 
 /** Removals are kept for `delete.retention.ms` (7 d); an index older than that less a day may have missed some. */
 const TOMBSTONES_KEPT_MS = 6 * 24 * 3_600_000;
+/** An index stamped further ahead than this was stamped by a clock that was wrong, and may be of any age. */
+const CLOCKS_DIFFER_MS = 3_600_000;
 
 /**
  * What it takes to make an index equal to its log (design, "Kafka is the truth").
@@ -43,6 +45,9 @@ export function planCatchUp(options: {
       kind: 'rebuild',
       why: 'the index is older than the removals that the log keeps',
     };
+  }
+  if (index.committedAtMs - nowMs > CLOCKS_DIFFER_MS) {
+    return { kind: 'rebuild', why: 'the index was written at a time that is yet to come' };
   }
   return { kind: 'resume' };
 }

@@ -88,6 +88,11 @@ describe('planCatchUp', () => {
     expect(lost({})).toBe(false);
   });
 
+  it('an index from a clock that ran ahead is not taken for a young one', () => {
+    const ahead = { ...EARLIER, committedAtMs: NOW_MS + 2 * 3_600_000 };
+    expect(plan({ index: ahead })).toMatchObject({ kind: 'rebuild' });
+  });
+
   it('a topic that was emptied is not taken for whole: its end stays where it was', () => {
     const firstOffsets = { 'p.t.users/0': 11, 'p.t.users/1': 0 };
     expect(lost({ firstOffsets })).toBe(true);
