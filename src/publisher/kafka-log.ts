@@ -64,7 +64,8 @@ class KafkaLog implements TenantLog {
   #lastTold = -1;
   #adminConnected = false;
   #producer: Producer | null = null;
-  #ownedBefore = false;
+  /** Where `progress` ended before this process first tried to own: who stands beyond came later. */
+  #progressEndAtFirst: number | null = null;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(options: KafkaLogOptions) {
@@ -75,17 +76,18 @@ class KafkaLog implements TenantLog {
   async own(signal: AbortSignal): Promise<Ownership> {
     await this.#discardProducer();
     await this.#connectAdmin();
-    if (this.#ownedBefore) await this.#giveUpIfSuperseded(signal);
+    await this.#giveUpIfSuperseded(signal);
     signal.throwIfAborted();
     const ownedSinceMs = this.#options.now();
     const ownerOffset = await this.#fence(ownedSinceMs);
-    this.#ownedBefore = true;
     const { newest, owner, transactionIds, toldAtMs } = await this.#readProgress({
       to: ownerOffset + 1,
       signal,
     });
     if (owner !== this.#options.owner) throw this.#superseded();
     this.#lastTold = ownerOffset;
+    // From now on whoever else is named has superseded this process, wherever `progress` may begin anew.
+    this.#progressEndAtFirst = 0;
     return { owner, progress: newest, transactionIds, toldAtMs };
   }
 
@@ -129,11 +131,21 @@ class KafkaLog implements TenantLog {
     }
   }
 
-  /** Who re-inits after an ambiguous failure would fence a newer process: so first look who owns the tenant. */
+  /**
+   * Who re-inits after an ambiguous failure would fence a newer process: so first look who owns the tenant. That holds
+   * for a first taking over that failed, too; whoever owned before it is who was to be superseded.
+   */
   async #giveUpIfSuperseded(signal: AbortSignal): Promise<void> {
     const [range] = await fetchOffsets(this.#admin, this.#topic('progress'));
-    const { owner } = await this.#readProgress({ to: range?.high ?? 0, signal });
-    if (owner !== null && owner !== this.#options.owner) throw this.#superseded();
+    const end = range?.high ?? 0;
+    if (this.#progressEndAtFirst === null) {
+      this.#progressEndAtFirst = end;
+      return;
+    }
+    const { owner, ownerOffset } = await this.#readProgress({ to: end, signal });
+    if (owner !== null && owner !== this.#options.owner && ownerOffset >= this.#progressEndAtFirst) {
+      throw this.#superseded();
+    }
   }
 
   #superseded(): RollcallError {
@@ -150,6 +162,7 @@ class KafkaLog implements TenantLog {
   async #readProgress(options: { to: number; signal: AbortSignal }): Promise<{
     newest: Map<CollectionName, Progress>;
     owner: string | null;
+    ownerOffset: number;
     transactionIds: Map<CollectionName, Set<string>>;
     toldAtMs: Map<CollectionName, number>;
   }> {
@@ -158,11 +171,15 @@ class KafkaLog implements TenantLog {
     const transactionIds = new Map<CollectionName, Set<string>>();
     const toldAtMs = new Map<CollectionName, number>();
     let owner: string | null = null;
+    let ownerOffset = -1;
     const onMessage = async (message: KafkaMessage): Promise<void> => {
       const key = message.key?.toString('utf8');
       if (message.value === null) return;
       const record = await this.#options.progressCodec.decode(message.value);
-      if (key === OWNER_KEY) owner = record.owner;
+      if (key === OWNER_KEY) {
+        owner = record.owner;
+        ownerOffset = Number(message.offset);
+      }
       if (record.progress === null || key === undefined || !isCollectionName(key)) return;
       newest.set(key, record.progress);
       const ids = transactionIds.get(key) ?? new Set();
@@ -178,7 +195,7 @@ class KafkaLog implements TenantLog {
       },
       signal: options.signal,
     });
-    return { newest, owner, transactionIds, toldAtMs };
+    return { newest, owner, ownerOffset, transactionIds, toldAtMs };
   }
 
   commit(transaction: Transaction): Promise<Committed> {
