@@ -6,9 +6,13 @@ export type NextPass =
   | { readonly kind: 'pass'; readonly mode: PassMode }
   | { readonly kind: 'wait'; readonly atMs: number };
 
+/** Nothing that has happened lies further ahead than this, unless the clock was set back since. */
+const CLOCKS_DIFFER_MS = 24 * 3_600_000;
+
 /**
  * A full pass on first start and whenever a daily one is due or was missed; else a delta every so often. A full pass
- * that failed or proved nothing waits until `fullNotBeforeMs`, and does not keep deltas from going on.
+ * that failed or proved nothing waits until `fullNotBeforeMs`, and does not keep deltas from going on. What lies in the
+ * future by a clock that was set back since is not waited for.
  * All times are ms since the epoch by the local clock but the watermark, which is the hub's.
  */
 export function nextPass(options: {
@@ -27,7 +31,9 @@ export function nextPass(options: {
   hubNowMs: number;
   nowMs: number;
 }): NextPass {
-  const { watermarkMs, lastFullAtMs, lastPassAtMs, deltaEveryMs, nowMs } = options;
+  const { watermarkMs, lastFullAtMs, deltaEveryMs, nowMs } = options;
+  const lastPassAtMs =
+    options.lastPassAtMs !== null && options.lastPassAtMs <= nowMs ? options.lastPassAtMs : null;
   const canDelta = options.hasDelta && watermarkMs !== null;
   const fullAgainAtMs =
     options.fullEveryMs === null || lastPassAtMs === null
@@ -38,6 +44,8 @@ export function nextPass(options: {
     watermarkMs === null ||
     lastFullAtMs === null ||
     lastFullAtMs < options.fullDueAtMs ||
+    // By the hub's clock, at first.
+    lastFullAtMs > nowMs + CLOCKS_DIFFER_MS ||
     (canDelta && !deltaReaches(watermarkMs, options.hubNowMs));
   if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'pass', mode: 'FULL' };
   const deltaDueAtMs = Math.max(

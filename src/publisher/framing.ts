@@ -1,5 +1,6 @@
 const MAGIC_BYTE = 0;
-const FRAME_BYTES = 5;
+/** Before the body. */
+export const FRAME_BYTES = 5;
 
 /** Confluent wire format: a zero byte, the schema's registry id as 4 bytes big-endian, the Avro body. */
 export function frame(schemaId: number, body: Buffer): Buffer {
@@ -8,4 +9,9 @@ export function frame(schemaId: number, body: Buffer): Buffer {
   framed.writeInt32BE(schemaId, 1);
   body.copy(framed, FRAME_BYTES);
   return framed;
+}
+
+/** Whether a value may be one of {@link frame}'s. */
+export function isFramed(value: Buffer): boolean {
+  return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
 }

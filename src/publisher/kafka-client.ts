@@ -8,6 +8,7 @@ import {
 import type { Logger } from 'pino';
 import { passEmptiedBatches } from './kafkajs-empty-batches.ts';
 import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
+import { dropSilentConnections } from './kafkajs-silent-connections.ts';
 
 export interface KafkaConnection {
   readonly brokers: readonly string[];
@@ -26,6 +27,7 @@ export interface KafkaConnection {
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
   letIdleConnectionsSleep();
   passEmptiedBatches();
+  dropSilentConnections();
   return new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],

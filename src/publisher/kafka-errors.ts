@@ -62,6 +62,13 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
       },
     );
   }
+  if (failure.type === 'INVALID_TIMESTAMP') {
+    return new RollcallError('KAFKA_REFUSED', `Kafka refused the time of this machine while ${doing}`, {
+      remedy:
+        'Set the clock of this machine right, or those of the brokers: they take no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then goes on by itself.',
+      cause: error,
+    });
+  }
   if (failure.type === 'UNKNOWN_TOPIC_OR_PARTITION') {
     return new RollcallError('KAFKA_TOPIC_MISSING', `A topic is missing in Kafka while ${doing}`, {
       remedy:

@@ -72,4 +72,11 @@ describe('nextPass', () => {
     const failed = { deltaNotBeforeMs: NOW_MS + 10_000 };
     expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
   });
+
+  it('a clock that was set back keeps neither deltas nor the daily full pass waiting', () => {
+    expect(next({ lastPassAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(DELTA);
+    expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
+    // A hub whose clock is ahead is no such clock.
+    expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
+  });
 });
