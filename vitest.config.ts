@@ -31,6 +31,9 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           globalSetup: ['test/integration/support/stack.ts'],
+          // they wait for time-outs more than they work
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

@@ -1,0 +1,101 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { startScript } from '../../integration/pipeline/rollcall-process.ts';
+import { endOffsets } from '../../integration/support/topic-reader.ts';
+import { allProblems } from '../support/checker.ts';
+import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { churnedTenant, endsSoon, expectHealsBy, type ChurnedTenant } from '../support/survive.ts';
+
+const CLOCK_MAIN = new URL('../support/clock-main.ts', import.meta.url);
+const HOUR_MS = 3_600_000;
+/** Beyond an hour ahead a broker refuses what is stamped so (`message.timestamp.after.max.ms`). */
+const JUMPS_MS: readonly number[] = IS_FULL
+  ? [0.9, -5, -30, 0.5, -24 * 9, 0].map((hours) => hours * HOUR_MS)
+  : [0.9, -30].map((hours) => hours * HOUR_MS);
+const CLOCK_JUMPED = { clocksAgree: false };
+
+interface MachineClock extends AsyncDisposable {
+  readonly file: string;
+  jumpTo(offsetMs: number): Promise<void>;
+}
+
+async function machineClock(): Promise<MachineClock> {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-clock-'));
+  const file = join(directory, 'offset');
+  const jumpTo = async (offsetMs: number): Promise<void> => {
+    // In one step: it is read at any time.
+    await writeFile(`${file}.new`, String(offsetMs));
+    await rename(`${file}.new`, file);
+  };
+  await jumpTo(0);
+  return { file, jumpTo, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+}
+
+/** Changes made after the clock jumped are published as before. */
+async function expectGoesOn({ topicPrefix }: ChurnedTenant): Promise<void> {
+  const topics = ['users', 'results'].map((name) => `${topicPrefix}.north.${name}`);
+  const sum = async (): Promise<number> =>
+    Object.values(await endOffsets(topics)).reduce((total, end) => total + end, 0);
+  const before = await sum();
+  await vi.waitFor(async () => expect(await sum()).toBeGreaterThan(before), 20_000);
+}
+
+describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
+  it('to and fro by hours under a living process: nothing is lost, told twice or removed wrongly', async () => {
+    await using tenant = await churnedTenant(round);
+    await using clock = await machineClock();
+    await using child = await startScript(CLOCK_MAIN, { configText: tenant.configText, args: [clock.file] });
+    await expectHealsBy(child, tenant);
+    for (const offsetMs of JUMPS_MS) {
+      {
+        using _ = tenant.churn.live(30);
+        await clock.jumpTo(offsetMs);
+        await expectGoesOn(tenant);
+      }
+      await expectHealsBy(child, tenant, CLOCK_JUMPED);
+    }
+    child.kill('SIGTERM');
+    await endsSoon(child, 0);
+    expect(await allProblems(tenant, CLOCK_JUMPED)).toEqual([]);
+  });
+
+  it('between two lives: the next start neither tells anything twice nor forgets a removal', async () => {
+    await using tenant = await churnedTenant(10 + round);
+    await using clock = await machineClock();
+    for (const offsetMs of [0, ...JUMPS_MS]) {
+      await clock.jumpTo(offsetMs);
+      tenant.churn.step(20);
+      await using child = await startScript(CLOCK_MAIN, {
+        configText: tenant.configText,
+        args: [clock.file],
+      });
+      await expectHealsBy(child, tenant, CLOCK_JUMPED);
+      // One that is killed leaves a sign of life for some seconds.
+      child.kill('SIGTERM');
+      await endsSoon(child, 0);
+    }
+    expect(await allProblems(tenant, CLOCK_JUMPED)).toEqual([]);
+  });
+
+  it('ahead by more than a broker takes: it says so, and goes on when the clock is right again', async () => {
+    await using tenant = await churnedTenant(20 + round);
+    await using clock = await machineClock();
+    const config = { http: { port: 0 }, ...(JSON.parse(tenant.configText) as object) };
+    await using child = await startScript(CLOCK_MAIN, {
+      configText: JSON.stringify(config),
+      args: [clock.file],
+    });
+    await expectHealsBy(child, tenant);
+    await clock.jumpTo(6 * HOUR_MS);
+    tenant.churn.step(20);
+    await child.says('Kafka refused the time of this machine', 30_000);
+    expect((await child.readiness())?.status).toBe(503);
+    await clock.jumpTo(0);
+    await expectHealsBy(child, tenant, CLOCK_JUMPED);
+    child.kill('SIGTERM');
+    await endsSoon(child, 0);
+    expect(await allProblems(tenant, CLOCK_JUMPED)).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { ROUNDS } from '../support/rounds.ts';
+import { allProblems } from '../support/checker.ts';
+import { churnedTenant, expectHealed, type ChurnedTenant } from '../support/survive.ts';
+
+const WATCHFUL = { settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 } } } };
+
+/** So many users leave the hub; returns their rows. */
+function usersLeave({ hub, history }: ChurnedTenant, count: number) {
+  const ids = hub.district.ids('users').slice(0, count);
+  const rows = ids.map((id) => hub.district.get('users', id) ?? {});
+  for (const id of ids) hub.district.remove('users', id);
+  history.note();
+  return rows;
+}
+
+describe.each(ROUNDS)('kill -9 while deletions are settled, round %i', (round) => {
+  it.each(['guard tripped, set not written', 'withheld set written'] as const)(
+    '%s: what waits for a person goes on waiting, and nothing of it is removed',
+    async (point) => {
+      await using tenant = await churnedTenant(round, WATCHFUL);
+      await expectHealed(tenant);
+      const rows = usersLeave(tenant, 5 + round);
+      await tenant.dieAt(point, 1, { atRest: true });
+      {
+        await using mirror = await tenant.next();
+        const ends = await mirror.ends();
+        const users = (await mirror.full()).get('users');
+        expect(users).toMatchObject({ kind: 'complete', withheld: rows.length });
+        expect(await mirror.since(ends)).toEqual([]);
+        expect((await mirror.parts.state.deletions.withheld('users')).size).toBe(rows.length);
+        expect((await mirror.view('users')).size).toBe(tenant.hub.district.ids('users').length + rows.length);
+      }
+      for (const row of rows) tenant.hub.district.put('users', row);
+      tenant.history.note();
+      await expectHealed(tenant);
+    },
+  );
+
+  it.each(['removals counted, not committed', 'removals committed, memory not written'] as const)(
+    '%s: each removal is told once, and counts against the day',
+    async (point) => {
+      await using tenant = await churnedTenant(round, WATCHFUL);
+      await expectHealed(tenant);
+      const rows = usersLeave(tenant, 2);
+      await tenant.dieAt(point, 1, { atRest: true });
+      await expectHealed(tenant);
+      await using mirror = await tenant.next();
+      const told = (await mirror.records('users')).filter(({ value }) => value === null);
+      expect(new Set(told.map(({ key }) => key))).toEqual(new Set(rows.map((row) => row['sourcedId'])));
+      // Two and three more are more than four a day.
+      usersLeave(tenant, 3);
+      expect((await mirror.full()).get('users')).toMatchObject({ withheld: 3 });
+      expect(await allProblems(tenant)).not.toEqual([]);
+    },
+  );
+});

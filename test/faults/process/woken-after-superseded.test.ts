@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
+import { allProblems, readEvidence, type Evidence } from '../support/checker.ts';
+import type { KillPoint } from '../support/points.ts';
+import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { churnedTenant, endsSoon, expectHealsBy } from '../support/survive.ts';
+
+const POINTS: readonly KillPoint[] = IS_FULL
+  ? [
+      'a page is fetched, nothing decided',
+      'data sent, progress not',
+      'all sent, commit not asked for',
+      'commit asked for, not answered',
+      'committed, index not written',
+      'owner sent, not committed',
+      'ends marked, not aborted',
+      'amid the replay',
+      'replayed, not finished',
+      'removals counted, not committed',
+    ]
+  : ['all sent, commit not asked for', 'committed, index not written', 'amid the replay'];
+
+/** How many records there are of each topic; of `progress` only what tells of owners: the newer one goes on telling. */
+function sizes(evidence: Evidence): Record<string, number> {
+  const owners = (evidence.get('progress') ?? []).filter(({ key }) => key === '@owner').length;
+  const entries = [...evidence].map(([name, records]) => [name, records.length] as const);
+  return { ...Object.fromEntries(entries), progress: owners };
+}
+
+describe.each(ROUNDS)('a process woken after it was superseded, round %i', (round) => {
+  it.each(POINTS)('%s: it commits nothing any more and ends with 1', async (point) => {
+    await using tenant = await churnedTenant(round);
+    const isFirst = point.startsWith('owner') || point.startsWith('ends') || point.startsWith('amid');
+    await using older = await tenant.stoppedAt(point, isFirst ? 1 : round * 3);
+    await using newer = await startRollcall(['run'], tenant.configText);
+    tenant.churn.step(20);
+    await expectHealsBy(newer, tenant);
+    const before = sizes(await readEvidence(tenant));
+    older.kill('SIGCONT');
+    await endsSoon(older, 1);
+    expect(older.output()).toContain('OWNERSHIP_LOST');
+    expect(sizes(await readEvidence(tenant))).toEqual(before);
+    tenant.churn.step(20);
+    await expectHealsBy(newer, tenant);
+    newer.kill('SIGTERM');
+    await endsSoon(newer, 0);
+    expect(await allProblems(tenant)).toEqual([]);
+  });
+});

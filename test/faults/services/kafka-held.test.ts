@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, it } from 'vitest';
+import { startOwnKafka } from '../support/own-kafka.ts';
+import { KAFKA_API } from '../support/proxy-kafka.ts';
+import { startMirrored } from './support/mirrored.ts';
+import { ROUNDS } from '../support/rounds.ts';
+
+/** Longer than Rollcall waits for an answer: what was asked is decided after it has been given up. */
+const HELD_MS = 20_000;
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it.concurrent.each(['produce', 'endTxn'] as const)(
+    'a broker that hangs amid %s and goes on later does not tell twice what was given up',
+    async (api) => {
+      await using kafka = await startOwnKafka();
+      await using mirrored = await startMirrored({
+        seed,
+        servers: { kafkaBrokers: kafka.brokers },
+        detours: { kafka: kafka.proxiedBrokers },
+      });
+      await mirrored.begun();
+      {
+        using _ = mirrored.churn.live(50);
+        const apiKey = KAFKA_API[api];
+        await kafka.proxy.at({ apiKey, when: 'sent' }, () => kafka.service.kill('SIGSTOP'));
+        const held = delay(HELD_MS);
+        await mirrored.notReady('kafka');
+        await held;
+        kafka.service.kill('SIGCONT');
+        await mirrored.ready();
+      }
+      await mirrored.heals(60_000);
+    },
+  );
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { startOwnKafka } from '../support/own-kafka.ts';
+import { KAFKA_API, type KafkaMoment } from '../support/proxy-kafka.ts';
+import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { startMirrored } from './support/mirrored.ts';
+
+/** Whether the broker has done what was asked when it dies; its answer is lost either way. */
+const MOMENTS: readonly { amid: string; apiKey: number; whens: readonly KafkaMoment['when'][] }[] = [
+  { amid: 'a send', apiKey: KAFKA_API.produce, whens: IS_FULL ? ['sent', 'answered'] : ['sent'] },
+  { amid: 'a commit', apiKey: KAFKA_API.endTxn, whens: IS_FULL ? ['sent', 'answered'] : ['answered'] },
+];
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it.concurrent.each(MOMENTS)(
+    'kill -9 of the broker amid $amid loses nothing and tells nothing twice',
+    async ({ apiKey, whens }) => {
+      await using kafka = await startOwnKafka();
+      await using mirrored = await startMirrored({
+        seed,
+        servers: { kafkaBrokers: kafka.brokers },
+        detours: { kafka: kafka.proxiedBrokers },
+      });
+      await mirrored.begun();
+      {
+        using _ = mirrored.churn.live(50);
+        for (const when of whens) {
+          await kafka.proxy.at({ apiKey, when }, () => {
+            kafka.service.kill('SIGKILL');
+            kafka.proxy.reset();
+          });
+          await mirrored.notReady('kafka');
+          await kafka.service.restart();
+          await mirrored.ready();
+        }
+      }
+      await mirrored.heals(60_000);
+      const unknown = mirrored.child.output().match(/KAFKA_OUTCOME_UNKNOWN/g) ?? [];
+      expect(unknown.length).toBeGreaterThanOrEqual(whens.length);
+    },
+  );
+});

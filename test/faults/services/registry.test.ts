@@ -1,0 +1,37 @@
+import { describe, inject, it } from 'vitest';
+import { startProxy } from '../support/proxy.ts';
+import { begin, type ProxyTrouble } from '../support/proxy-weather.ts';
+import { ROUNDS } from '../support/rounds.ts';
+import { startMirrored } from './support/mirrored.ts';
+
+const AT_A_START: readonly ProxyTrouble[] = ['cut', 'stall', 'slow'];
+
+describe.each(ROUNDS)('round %i', (seed) => {
+  it('a registry that is away harms nobody who knows the schemas, and nobody who waits for it takes the tenant', async () => {
+    await using proxy = await startProxy({ target: new URL(inject('stack').registryUrl).host });
+    proxy.cut();
+    await using mirrored = await startMirrored({ seed, detours: { registry: proxy.address } });
+    await mirrored.notReady('registry');
+    proxy.mend();
+    await mirrored.loaded();
+    {
+      using _ = mirrored.churn.live(50);
+      for (const trouble of AT_A_START) {
+        begin(proxy, trouble);
+        await mirrored.flows();
+        await mirrored.ready();
+        const older = mirrored.child;
+        await mirrored.start();
+        if (trouble !== 'slow') {
+          await mirrored.notReady('registry');
+          await mirrored.flows(older);
+          proxy.mend();
+        }
+        await older.endsWith(1);
+        await mirrored.ready();
+        proxy.mend();
+      }
+    }
+    await mirrored.heals(60_000);
+  });
+});

@@ -1,0 +1,107 @@
+import { toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
+import type { TopicRecord } from '../../integration/support/read-topics.ts';
+import type { HubState, Row } from './hub-history.ts';
+import { where } from './row-problems.ts';
+
+/**
+ * What `absences` and `absence-changes` tell out of order, held against all versions that the hub ever had: also of
+ * chains that have left since, of which the hub itself can say nothing any more.
+ */
+export function absenceProblems(options: {
+  absences: readonly TopicRecord[];
+  changes: readonly TopicRecord[];
+  versions: ReadonlyMap<string, readonly HubState[]>;
+}): string[] {
+  const replaces = new Map<string, string | null>();
+  for (const [id, states] of options.versions) {
+    const row = states.findLast((state) => state.row !== null)?.row ?? null;
+    replaces.set(id, idIn(row?.['replaces']));
+  }
+  const problems: string[] = [];
+  for (const [key, records] of Map.groupBy(options.absences, (record) => record.key)) {
+    const problem = problemOfCurrent(key, { records, replaces });
+    if (problem !== null) problems.push(`absences ${key}: ${problem}`);
+  }
+  for (const [key, records] of Map.groupBy(options.changes, (record) => record.key)) {
+    const problem = problemOfSteps(records, replaces);
+    if (problem !== null) problems.push(`absence-changes ${key}: ${problem}`);
+  }
+  return [...problems, ...snapshotProblems(options.changes)];
+}
+
+type Replaces = ReadonlyMap<string, string | null>;
+
+/** Shown are tails of this chain, each further on than the one before. */
+function problemOfCurrent(
+  key: string,
+  { records, replaces }: { records: readonly TopicRecord[]; replaces: Replaces },
+): string | null {
+  let before = -1;
+  for (const record of records) {
+    if (record.value === null) continue;
+    const id = idOf(record.value);
+    const path = id === null ? [] : pathTo(id, replaces);
+    if (path[0] !== key) return `shows a version of another chain: ${where(record)}`;
+    if (path.length - 1 < before) return `an older version after a newer one: ${where(record)}`;
+    before = path.length - 1;
+  }
+  return null;
+}
+
+function problemOfSteps(records: readonly TopicRecord[], replaces: Replaces): string | null {
+  const end = records.findIndex(({ value }) => value === null);
+  if (end !== -1 && end !== records.length - 1) return 'goes on after it was forgotten';
+  const changes = toldChanges(records);
+  const deletions = changes.filter(({ operation }) => operation === 'DELETED').length;
+  if (deletions > 1) return `is deleted ${deletions} times`;
+  for (const [at, change] of changes.entries()) {
+    const problem = problemOfStep(change, { at, before: changes[at - 1] ?? null, replaces });
+    if (problem !== null) return `step ${change.step} ${problem}`;
+  }
+  return null;
+}
+
+function problemOfStep(
+  change: ToldChange,
+  { at, before, replaces }: { at: number; before: ToldChange | null; replaces: Replaces },
+): string | null {
+  if (change.step !== at + 1) return `comes as number ${at + 1}`;
+  if (before?.operation === 'DELETED') return 'comes after the deletion';
+  if ((change.operation === 'CREATED') !== (before === null)) return `is ${change.operation}`;
+  const isNewVersion = change.operation !== 'DELETED' && before !== null;
+  if (isNewVersion && replaces.get(change.versionId) !== before.versionId) {
+    return 'does not follow from the one before';
+  }
+  return null;
+}
+
+/** Told before the first whole pass, and never again after it. */
+function snapshotProblems(records: readonly TopicRecord[]): string[] {
+  const problems: string[] = [];
+  for (const [partition, inOrder] of Map.groupBy(records, (record) => record.partition)) {
+    let isOver = false;
+    for (const [change] of inOrder.map((record) => toldChanges([record]))) {
+      if (change === undefined) continue;
+      if (change.snapshot && isOver) {
+        problems.push(`absence-changes/${partition}: a snapshot after the first whole pass`);
+        break;
+      }
+      isOver ||= !change.snapshot;
+    }
+  }
+  return problems;
+}
+
+function pathTo(id: string, replaces: Replaces): string[] {
+  const path = [id];
+  for (let at = replaces.get(id) ?? null; at !== null; at = replaces.get(at) ?? null) path.unshift(at);
+  return path;
+}
+
+function idOf(value: Row): string | null {
+  return typeof value['sourcedId'] === 'string' ? value['sourcedId'] : null;
+}
+
+function idIn(reference: unknown): string | null {
+  return typeof reference === 'object' && reference !== null ? idOf(reference as Row) : null;
+}

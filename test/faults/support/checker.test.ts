@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { openMirror, startTestHub, type Mirror } from '../../integration/support/mirror.ts';
+import type { TopicRecord } from '../../integration/support/read-topics.ts';
+import {
+  allProblems,
+  notAsTheHub,
+  readEvidence,
+  toldWrongly,
+  type CheckedTenant,
+  type Evidence,
+} from './checker.ts';
+import { startChurn } from './churn.ts';
+import { indexProblems } from './index-problems.ts';
+import { CHURNED_OPTIONS } from './tenants.ts';
+
+type Records = readonly TopicRecord[];
+
+let mirror: Mirror;
+let tenant: CheckedTenant;
+let sound: Evidence;
+let happened: Readonly<Record<string, number>>;
+
+beforeAll(async () => {
+  const hub = await startTestHub();
+  mirror = await openMirror({ hub, ...CHURNED_OPTIONS });
+  const churn = startChurn({ hub, seed: 7 });
+  tenant = { hub, history: churn.history, topicPrefix: mirror.topicPrefix };
+  await mirror.full();
+  for (let round = 0; round < 4; round += 1) {
+    churn.step(40);
+    await mirror.full();
+    churn.step(20);
+    await mirror.delta();
+  }
+  await mirror.full();
+  sound = await readEvidence(tenant);
+  happened = churn.happened();
+});
+
+afterAll(async () => {
+  await mirror?.[Symbol.asyncDispose]();
+  await tenant?.hub.stop();
+});
+
+/** The evidence with the records of one topic changed. */
+function withTopic(topic: string, change: (records: Records) => Records): Evidence {
+  return new Map([...sound, [topic, change(sound.get(topic) ?? [])]]);
+}
+
+function recordsOf(topic: string): Records {
+  return sound.get(topic) ?? [];
+}
+
+/** Keys of a topic by what its records say of them, such as a key that was told anew three times. */
+function keyWith(topic: string, test: (records: Records) => boolean): Records {
+  for (const [, records] of Map.groupBy(recordsOf(topic), ({ key }) => key)) {
+    if (test(records)) return records;
+  }
+  throw new Error(`the churn made no such key in ${topic}`);
+}
+
+/** Put behind all others of its partition, with an id of its own. */
+function again(records: Records, record: TopicRecord, changed: Partial<TopicRecord> = {}): Records {
+  const headers = { ...record.headers, ce_id: 'planted' };
+  return [...records, { ...record, headers, offset: 1_000_000, ...changed }];
+}
+
+function without(records: Records, record: TopicRecord): Records {
+  return records.filter((each) => each !== record);
+}
+
+const last = (records: Records): TopicRecord => records.at(-1) as TopicRecord;
+
+/** Two records of a key that change places. */
+function swapped(records: Records, one: TopicRecord, other: TopicRecord): Records {
+  const at = (place: TopicRecord, record: TopicRecord): TopicRecord => ({
+    ...record,
+    offset: place.offset,
+    publishedAtMs: Math.max(one.publishedAtMs, other.publishedAtMs),
+  });
+  return records.map((each) => (each === one ? at(one, other) : each === other ? at(other, one) : each));
+}
+
+describe('the checker', () => {
+  it('finds nothing where nothing is wrong', async () => {
+    expect(await allProblems(tenant)).toEqual([]);
+  });
+
+  it('is asked about every kind of change', () => {
+    expect(Object.values(happened).filter((count) => count > 0)).toHaveLength(10);
+    expect(recordsOf('users').some(({ value }) => value === null)).toBe(true);
+  });
+
+  it.each<[string, string, () => Evidence]>([
+    [
+      'never so at the hub',
+      'a content that was never there',
+      () => {
+        const [record] = recordsOf('users');
+        return withTopic('users', (records) =>
+          again(records, record as TopicRecord, { value: { ...record?.value, familyName: 'Nobody' } }),
+        );
+      },
+    ],
+    [
+      'was never at the hub',
+      'a key that was never there',
+      () => withTopic('users', (records) => again(records, last(records), { key: 'stranger' })),
+    ],
+    [
+      'older after newer',
+      'an older content after a newer one',
+      () => {
+        const [first, second] = keyWith('users', (records) => {
+          return isTwice(records) && tenant.history.of('users').get(last(records).key)?.length === 2;
+        });
+        return withTopic('users', (records) => swapped(records, first as TopicRecord, second as TopicRecord));
+      },
+    ],
+    [
+      'the same twice',
+      'a content told twice',
+      () => {
+        const known = keyWith('results', (records) => last(records).value !== null);
+        return withTopic('results', (records) => again(records, last(known)));
+      },
+    ],
+    [
+      'the same twice',
+      'a hash told twice, whatever the content',
+      () => {
+        const known = keyWith('absence-versions', (records) => last(records).value !== null);
+        return withTopic('absence-versions', (records) => again(records, last(known)));
+      },
+    ],
+    [
+      'removed, but it never left',
+      'a removal of what is there',
+      () => {
+        const known = keyWith('enrollments', (records) => records.every(({ value }) => value !== null));
+        return withTopic('enrollments', (records) =>
+          again(records, last(known), { value: null, publishedAtMs: Date.now() }),
+        );
+      },
+    ],
+    [
+      'removed twice',
+      'one departure told twice',
+      () => {
+        const known = keyWith('users', (records) => last(records).value === null);
+        return withTopic('users', (records) => again(records, last(known)));
+      },
+    ],
+    [
+      'told before the hub had it so',
+      'a change told before it was made',
+      () => {
+        const [, second] = keyWith('users', (records) => isTwice(records));
+        return withTopic('users', (records) =>
+          records.map((each) => (each === second ? { ...each, publishedAtMs: 1 } : each)),
+        );
+      },
+    ],
+    [
+      'two records have one ce_id',
+      'an id used twice',
+      () =>
+        withTopic('results', (records) =>
+          records.map((each) =>
+            each === last(records) ? { ...each, headers: { ...each.headers, ...idOf(records[0]) } } : each,
+          ),
+        ),
+    ],
+    [
+      'absences',
+      'a current absence that goes back',
+      () => {
+        const [first, second] = keyWith('absences', (records) => isTwice(records));
+        return withTopic('absences', (records) =>
+          swapped(records, first as TopicRecord, second as TopicRecord),
+        );
+      },
+    ],
+    [
+      'comes as number',
+      'a step left out',
+      () => {
+        const [first] = keyWith('absence-changes', (records) => records.length > 1);
+        return withTopic('absence-changes', (records) => without(records, first as TopicRecord));
+      },
+    ],
+    [
+      'comes as number',
+      'a step told twice',
+      () => withTopic('absence-changes', (records) => again(records, last(records))),
+    ],
+    [
+      'step 2 comes as number 1',
+      'steps in the wrong order',
+      () => {
+        const [first, second] = keyWith('absence-changes', (records) => records.length > 1);
+        return withTopic('absence-changes', (records) =>
+          swapped(records, first as TopicRecord, second as TopicRecord),
+        );
+      },
+    ],
+    [
+      'comes after the deletion',
+      'a step after the deletion',
+      () => {
+        const known = keyWith('absence-changes', (records) => operationOf(last(records)) === 'DELETED');
+        const step = Number(last(known).value?.['step']) + 1;
+        const value = { ...known[0]?.value, step, operation: 'REPLACED' };
+        return withTopic('absence-changes', (records) => again(records, last(known), { value }));
+      },
+    ],
+    [
+      'a snapshot after the first whole pass',
+      'a late snapshot',
+      () =>
+        withTopic('absence-changes', (records) =>
+          records.map((each) =>
+            each === last(records) ? { ...each, value: { ...each.value, snapshot: true } } : each,
+          ),
+        ),
+    ],
+    [
+      'progress users',
+      'a gap in the numbers of transactions',
+      () => withTopic('progress', (records) => without(records, progressOf(records, 1))),
+    ],
+    [
+      'goes back in',
+      'offsets that go back',
+      () =>
+        withTopic('progress', (records) =>
+          records.map((each) => {
+            if (each !== progressOf(records, -1)) return each;
+            const names = Object.keys(each.value?.['offsets'] as object);
+            return {
+              ...each,
+              value: { ...each.value, offsets: Object.fromEntries(names.map((name) => [name, 0])) },
+            };
+          }),
+        ),
+    ],
+    [
+      'progress tells',
+      'a record that no progress tells of',
+      () => {
+        const known = keyWith('users', (records) => last(records).value === null);
+        return withTopic('users', (records) => without(records, last(known)).concat(far(last(known))));
+      },
+    ],
+  ])('sees "%s": %s', (told, _, plant) => {
+    expect(toldWrongly(tenant, plant()).join('\n')).toContain(told);
+  });
+
+  it('sees a last record that is lost', () => {
+    const [, ...others] = recordsOf('users').toReversed();
+    expect(
+      toldWrongly(
+        tenant,
+        withTopic('users', () => others.toReversed()),
+      ),
+    ).toContainEqual(expect.stringContaining('progress tells'));
+  });
+
+  it.each(['users', 'absence-versions', 'absences', 'absence-changes'])(
+    'sees that %s are not as the hub has them',
+    (topic) => {
+      const known = keyWith(topic, (records) => records.length === 1 && last(records).value !== null);
+      const found = notAsTheHub(
+        tenant,
+        withTopic(topic, (records) => without(records, last(known))),
+      );
+      expect(found.join('\n')).toContain(known[0]?.key);
+    },
+  );
+
+  it('sees an index that is not what the topic says', async () => {
+    const store = createMemoryStore();
+    const index = store.tenant('north').collection('users');
+    const check = () =>
+      indexProblems({
+        store,
+        tenantId: 'north',
+        collection: 'users',
+        records: recordsOf('users'),
+        progress: recordsOf('progress'),
+      });
+    expect(await check()).toEqual(['index of users: is not there']);
+    const at = { sequence: 1, transactionId: 'another', committedAtMs: 0, offsets: {} };
+    await index.apply(null, at, []);
+    expect(await check()).toEqual(['index of users: reflects another transaction']);
+    const lastId = recordsOf('progress').findLast(({ key }) => key === 'users')?.value?.['transactionId'];
+    await index.apply('another', { ...at, sequence: 2, transactionId: String(lastId) }, [
+      { area: 'rows', key: 'stranger', value: Buffer.alloc(16) },
+    ]);
+    const problems = await check();
+    expect(problems).toContain('index of users: stranger is in no topic');
+    expect(problems.some((each) => each.endsWith('has another hash'))).toBe(true);
+  });
+});
+
+function isTwice(records: Records): boolean {
+  return records.length > 1 && records[0]?.value != null && records[1]?.value != null;
+}
+
+function operationOf(record: TopicRecord): unknown {
+  return record.value?.['operation'];
+}
+
+function idOf(record: TopicRecord | undefined): Record<string, string> {
+  return { ce_id: record?.headers['ce_id'] ?? '' };
+}
+
+function far(record: TopicRecord): TopicRecord {
+  return { ...record, offset: 1_000_000 };
+}
+
+function progressOf(records: Records, at: number): TopicRecord {
+  return records.filter(({ key }) => key === 'users').at(at) as TopicRecord;
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { inject, vi } from 'vitest';
+import { sleep } from '../../../src/pipeline/tenant.ts';
+import { askOwner } from '../../../src/state/ask-owner.ts';
+import { createRedisStore } from '../../../src/state/redis-store.ts';
+
+/** What the process answers of a collection. */
+interface PullOutcome {
+  readonly collection: string;
+  readonly outcome: string;
+  readonly why: string | null;
+}
+
+/**
+ * Has the process that runs for tenant `north` read everything, as `rollcall pull --full` does, however often a fault
+ * breaks that off: only a full pass finds what has left. Throws what the last try met, when the time is over.
+ */
+export async function demandFull(
+  topicPrefix: string,
+  options: { withinMs?: number; redisUrl?: string } = {},
+): Promise<readonly PullOutcome[]> {
+  const { withinMs = 60_000, redisUrl = inject('stack').redisUrl } = options;
+  const store = createRedisStore({ url: redisUrl, keyPrefix: `${topicPrefix}:${topicPrefix}` });
+  const giveUp = AbortSignal.timeout(withinMs);
+  try {
+    return await vi.waitFor(
+      async () => {
+        const outcome = await askOwner({
+          coordination: store.coordination,
+          tenantId: 'north',
+          request: {
+            id: randomUUID(),
+            kind: 'pull',
+            parameters: { collections: [], full: true, acceptNew: false },
+          },
+          signal: giveUp,
+          sleep,
+          now: () => performance.now(),
+          pollIntervalMs: 100,
+        });
+        if (outcome.state === 'failed') throw new Error(`the pull failed: ${outcome.message}`);
+        const outcomes = outcome.result as readonly PullOutcome[];
+        const unwell = outcomes.find((each) => each.outcome !== 'complete');
+        if (unwell !== undefined) throw new Error(`${unwell.collection}: ${unwell.outcome}, ${unwell.why}`);
+        return outcomes;
+      },
+      { timeout: withinMs, interval: 200 },
+    );
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,245 @@
+import { readFileSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Kafka, Producer, Transaction as KafkaTransaction } from 'kafkajs';
+import { pino } from 'pino';
+import { loadConfig } from '../../../src/config.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
+import { assemble } from '../../../src/pipeline/assemble.ts';
+import { runTenant, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../src/publisher/log.ts';
+import type {
+  CollectionIndex,
+  DeletionMemory,
+  IndexReplay,
+  TenantState,
+} from '../../../src/state/index-store.ts';
+import type { KillPoint } from './points.ts';
+
+/**
+ * Mirrors tenant `north`, one full pass of everything after another and deltas in between, until it kills or stops
+ * itself: `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP`, the nth time that it comes to the point (`points.ts`).
+ * Ends with 1 when it is superseded, as `rollcall run` does.
+ */
+
+const [configPath = '', point = '', nth = '1', signal = 'SIGKILL'] = process.argv.slice(2);
+let met = 0;
+
+/** Comes back at once, or when it is woken, or never. */
+function pass(here: KillPoint): void {
+  if (here !== point) return;
+  met += 1;
+  if (met !== Number(nth)) return;
+  writeSync(1, 'at the point\n');
+  process.kill(process.pid, signal);
+}
+
+function mortalKafka(kafka: Kafka): void {
+  const createProducer = kafka.producer.bind(kafka);
+  kafka.producer = (options) => {
+    const producer = createProducer(options);
+    const begin = producer.transaction.bind(producer);
+    producer.transaction = async () => mortalTransaction(await begin());
+    return producer;
+  };
+}
+
+/** What a transaction is for shows by the first keys that are sent in it. */
+function mortalTransaction(transaction: KafkaTransaction): KafkaTransaction {
+  const real = {
+    send: transaction.send.bind(transaction),
+    sendBatch: transaction.sendBatch.bind(transaction),
+    commit: transaction.commit.bind(transaction),
+    abort: transaction.abort.bind(transaction),
+  };
+  let kind: 'data' | 'owner' | 'seal' = 'data';
+  const isOf = (wanted: typeof kind): boolean => kind === wanted;
+  const mortal: Pick<Producer, 'send' | 'sendBatch'> & Pick<KafkaTransaction, 'commit' | 'abort'> = {
+    async send(record) {
+      if (record.messages[0]?.key === '@owner') kind = 'owner';
+      if (isOf('data')) pass('data sent, progress not');
+      return real.send(record);
+    },
+    async sendBatch(batch) {
+      if (batch.topicMessages?.[0]?.messages[0]?.key === '@seal') kind = 'seal';
+      if (isOf('data')) pass('decided, nothing sent');
+      return real.sendBatch(batch);
+    },
+    async commit() {
+      pass(isOf('owner') ? 'owner sent, not committed' : 'all sent, commit not asked for');
+      isCommitting = isOf('data');
+      await real.commit();
+      isCommitting = false;
+    },
+    async abort() {
+      if (isOf('seal')) pass('ends marked, not aborted');
+      await real.abort();
+    },
+  };
+  return Object.assign(transaction, mortal);
+}
+
+const END_TXN = 26;
+let isCommitting = false;
+
+/** A request begins with its size, and what it asks for (Kafka protocol, "Requests"). */
+function mortalSockets(): void {
+  const sockets: { write: (this: Socket, ...args: unknown[]) => boolean } = Socket.prototype as never;
+  const { write } = sockets;
+  sockets.write = function mortalWrite(...args) {
+    const result = Reflect.apply(write, this, args);
+    const [chunk] = args;
+    const asksToEnd = Buffer.isBuffer(chunk) && chunk.length > 6 && chunk.readInt16BE(4) === END_TXN;
+    // Small as it is, the kernel has it at once.
+    if (isCommitting && asksToEnd) pass('commit asked for, not answered');
+    return result;
+  };
+}
+
+function mortalHub(hub: Hub): Hub {
+  return {
+    findExisting: (options) => hub.findExisting(options),
+    findRows: (options) => hub.findRows(options),
+    async *readPages(options) {
+      const pages = hub.readPages(options);
+      for (;;) {
+        const next = await pages.next();
+        if (next.done === true) return next.value;
+        pass('a page is fetched, nothing decided');
+        yield next.value;
+      }
+    },
+  };
+}
+
+/** Whether the last commit had removals that the memory of deletions has not heard of. */
+let hasRemoved = false;
+
+function mortalLog(log: TenantLog): TenantLog {
+  return {
+    ...forwarding(log),
+    async own(signal) {
+      const ownership = await log.own(signal);
+      pass('owner committed');
+      return ownership;
+    },
+    async commit(transaction) {
+      if (transaction.progress.complete) pass('all committed but the watermark');
+      const committed = await log.commit(transaction);
+      hasRemoved = transaction.records.some(({ topic, body }) => topic !== 'rejects' && body === null);
+      return committed;
+    },
+    read: (options) =>
+      log.read({
+        ...options,
+        onBatch: async (records) => {
+          await options.onBatch(records);
+          pass('amid the replay');
+        },
+      }),
+  };
+}
+
+/** All methods of a class's object, to be spread: each works on the object itself. */
+function forwarding<T extends object>(target: T): T {
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(target));
+  return Object.fromEntries(
+    names
+      .map((name) => [name, (target as Record<string, unknown>)[name]] as const)
+      .filter(([name, method]) => name !== 'constructor' && typeof method === 'function')
+      .map(([name, method]) => [name, (method as () => unknown).bind(target)]),
+  ) as T;
+}
+
+function mortalIndex(index: CollectionIndex): CollectionIndex {
+  const mortalReplay = (replay: IndexReplay): IndexReplay => ({
+    write: (changes) => replay.write(changes),
+    lookup: (area, keys) => replay.lookup(area, keys),
+    entries: (area) => replay.entries(area),
+    async finish(position) {
+      pass('replayed, not finished');
+      await replay.finish(position);
+      pass('replay finished');
+    },
+  });
+  return {
+    position: () => index.position(),
+    lookup: (area, keys, expected) => index.lookup(area, keys, expected),
+    count: (area) => index.count(area),
+    keys: (area) => index.keys(area),
+    entries: (area) => index.entries(area),
+    rebuild: async () => mortalReplay(await index.rebuild()),
+    resume: async (from) => mortalReplay(await index.resume(from)),
+    async apply(previous, position, changes) {
+      pass('committed, index not written');
+      await index.apply(previous, position, changes);
+      pass('index written, next not begun');
+    },
+  };
+}
+
+function mortalMemory(memory: DeletionMemory): DeletionMemory {
+  const heard = (): void => {
+    if (hasRemoved) pass('removals committed, memory not written');
+  };
+  return {
+    ...forwarding(memory),
+    async setMissing(collection, keys) {
+      heard();
+      await memory.setMissing(collection, keys);
+    },
+    async setWithheld(collection, keys) {
+      heard();
+      await memory.setWithheld(collection, keys);
+      if (keys.size > 0) pass('withheld set written');
+    },
+    async setTripped(collection, isTripped) {
+      await memory.setTripped(collection, isTripped);
+      if (isTripped) pass('guard tripped, set not written');
+    },
+    async addRemoved(day, collection, count) {
+      await memory.addRemoved(day, collection, count);
+      pass('removals counted, not committed');
+    },
+  };
+}
+
+function mortalState(state: TenantState): TenantState {
+  return {
+    collection: (name) => mortalIndex(state.collection(name)),
+    deletions: mortalMemory(state.deletions),
+  };
+}
+
+async function readOnAndOn({ runners }: TenantSession): Promise<void> {
+  const loops = [...runners.values()].map(async (runner) => {
+    for (;;) await runner.demand('FULL');
+  });
+  await Promise.all(loops);
+}
+
+const config = loadConfig({ path: configPath, env: {}, readFile: (path) => readFileSync(path, 'utf8') });
+const assembly = assemble(config, {
+  logger: pino({ level: 'silent' }),
+  emit: (_, event) => {
+    if (event.type === 'session-failed') console.error(event.error);
+  },
+});
+mortalKafka(assembly.kafka);
+mortalSockets();
+const { parts } = assembly.tenant('north');
+const mortal: TenantParts = {
+  ...parts,
+  hub: mortalHub(parts.hub),
+  log: mortalLog(parts.log),
+  state: mortalState(parts.state),
+};
+await runTenant(mortal, {
+  signal: new AbortController().signal,
+  onSession: (session) => {
+    // What ends a session ends its passes; a new one comes.
+    if (session !== null) readOnAndOn(session).catch(() => undefined);
+  },
+}).catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

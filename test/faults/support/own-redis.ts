@@ -1,0 +1,81 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Redis } from 'ioredis';
+import { vi } from 'vitest';
+import { findInPath } from '../../../stack/java-tools.ts';
+import { fetchParts } from '../../../stack/local-parts.ts';
+import { startLocalRedis } from '../../../stack/local-redis.ts';
+import type { LocalService } from '../../../stack/local-service.ts';
+import { removeWhenGone } from '../../../stack/supervised-process.ts';
+
+/** A Redis that no other test uses, so that it may be emptied, filled, killed and set back. */
+export interface OwnRedis extends AsyncDisposable {
+  readonly url: string;
+  /** `host:port` */
+  readonly address: string;
+  readonly service: LocalService;
+  /** For what an administrator does; connects when it is needed. */
+  readonly admin: Redis;
+  /** SIGKILL. */
+  crash(): Promise<void>;
+  /** It starts again, with what its append-only file holds, or as if it had none. */
+  comeBack(options: { withData: boolean }): Promise<void>;
+  /** The data as it is now. */
+  backUp(): Promise<RedisBackup>;
+}
+
+export interface RedisBackup {
+  /** Kills Redis and starts it with the data as it was then. */
+  restore(): Promise<void>;
+}
+
+/** Starts a Redis with an append-only file, as a local process. */
+export async function startOwnRedis(): Promise<OwnRedis> {
+  const inPath = findInPath('redis-server');
+  const server =
+    inPath ?? join((await fetchParts(['redis'], { say: () => undefined })).redis, 'redis-server');
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
+  const endJanitor = removeWhenGone(folder);
+  const { signal } = new AbortController();
+  const { service, url } = await startLocalRedis({ server, folder: join(folder, 'redis'), signal });
+  const data = join(dirname(service.logFile), 'appendonlydir');
+  const admin = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 3 });
+  admin.on('error', () => undefined);
+  let backups = 0;
+  return {
+    url,
+    address: new URL(url).host,
+    service,
+    admin,
+    crash: () => kill(service),
+    async comeBack({ withData }) {
+      if (!withData) await rm(data, { recursive: true, force: true });
+      await service.restart();
+    },
+    async backUp() {
+      const copy = join(folder, `backup-${(backups += 1)}`);
+      await cp(data, copy, { recursive: true });
+      return {
+        async restore() {
+          await kill(service);
+          await rm(data, { recursive: true, force: true });
+          await cp(copy, data, { recursive: true });
+          await service.restart();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      admin.disconnect();
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+      endJanitor();
+    },
+  };
+}
+
+/** Its files may be exchanged only once it is gone. */
+async function kill(service: LocalService): Promise<void> {
+  service.kill('SIGKILL');
+  await vi.waitUntil(() => !service.isRunning(), { timeout: 10_000, interval: 10 });
+}

@@ -1,0 +1,35 @@
+/**
+ * Named points of a page's way, and of a taking over, at which `mortal-main.ts` kills its own process: nothing is left
+ * to chance but what the hub does meanwhile.
+ */
+export const PAGE_POINTS = [
+  'a page is fetched, nothing decided',
+  'decided, nothing sent',
+  'data sent, progress not',
+  'all sent, commit not asked for',
+  'commit asked for, not answered',
+  'committed, index not written',
+  'index written, next not begun',
+  'all committed but the watermark',
+] as const;
+
+export const CATCH_UP_POINTS = [
+  'owner sent, not committed',
+  'owner committed',
+  'ends marked, not aborted',
+  'amid the replay',
+  'replayed, not finished',
+  'replay finished',
+] as const;
+
+export const DELETION_POINTS = [
+  'withheld set written',
+  'guard tripped, set not written',
+  'removals counted, not committed',
+  'removals committed, memory not written',
+] as const;
+
+export type KillPoint =
+  | (typeof PAGE_POINTS)[number]
+  | (typeof CATCH_UP_POINTS)[number]
+  | (typeof DELETION_POINTS)[number];

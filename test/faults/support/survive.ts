@@ -1,0 +1,135 @@
+import { expect } from 'vitest';
+import { deleteTopicsOf } from '../../integration/pipeline/kafka-admin.ts';
+import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
+import {
+  startRollcall,
+  startScript,
+  type RollcallProcess,
+} from '../../integration/pipeline/rollcall-process.ts';
+import {
+  configTextOf,
+  newTopicPrefix,
+  openMirror,
+  startTestHub,
+  type Mirror,
+} from '../../integration/support/mirror.ts';
+import { allProblems, healed, toldWrongly, type CheckedTenant, type CheckOptions } from './checker.ts';
+import { startChurn, type Churn } from './churn.ts';
+import { demandFull } from './demand.ts';
+import type { KillPoint } from './points.ts';
+import { CHURNED_OPTIONS } from './tenants.ts';
+
+const MORTAL = new URL('mortal-main.ts', import.meta.url);
+const CHANGE_EVERY_MS = 30;
+const COMES_WITHIN_MS = 20_000;
+const HEALS_WITHIN_MS = 40_000;
+
+/** A hub that changes (but by `dieAt` at rest), and the topics that a tenant of it is mirrored to. */
+export interface ChurnedTenant extends AsyncDisposable, CheckedTenant {
+  readonly churn: Churn;
+  readonly configText: string;
+  /** What begins now as a new process would, in this one: heals, and is the owner until it is closed. */
+  next(): Promise<Mirror>;
+  /** A process of its own that stops where it is, at the nth time that it comes to a point, while the hub changes. */
+  stoppedAt(point: KillPoint, nth: number): Promise<RollcallProcess>;
+  /** Kills a process of its own at the nth time that it comes to a point, while the hub changes. */
+  dieAt(point: KillPoint, nth: number, options?: { atRest: boolean }): Promise<void>;
+}
+
+export async function churnedTenant(seed: number, options: object = {}): Promise<ChurnedTenant> {
+  const hub = await startTestHub();
+  const topicPrefix = newTopicPrefix();
+  const churn = startChurn({ hub, seed });
+  const mirrored = { ...CHURNED_OPTIONS, ...options };
+  const configText = configTextOf(hub, topicPrefix, mirrored);
+  return {
+    hub,
+    churn,
+    history: churn.history,
+    topicPrefix,
+    configText,
+    next: () => openMirror({ ...mirrored, hub, topicPrefix }),
+    async dieAt(point, nth, { atRest } = { atRest: false }) {
+      using _ = atRest ? null : churn.live(CHANGE_EVERY_MS);
+      await using child = await startScript(MORTAL, { configText, args: [point, String(nth), 'SIGKILL'] });
+      await endsSoon(child, 'SIGKILL', point);
+    },
+    async stoppedAt(point, nth) {
+      using _ = churn.live(CHANGE_EVERY_MS);
+      const child = await startScript(MORTAL, { configText, args: [point, String(nth), 'SIGSTOP'] });
+      try {
+        await child.says('at the point', COMES_WITHIN_MS);
+      } catch (error) {
+        await child[Symbol.asyncDispose]();
+        throw error;
+      }
+      return child;
+    },
+    async [Symbol.asyncDispose]() {
+      await hub.stop();
+      await deleteTopicsOf(topicPrefix);
+      await flushRedis(topicPrefix);
+    },
+  };
+}
+
+/** What does not come is said at once, not when the time of the test is over; and the process does not stay. */
+export async function endsSoon(
+  child: RollcallProcess,
+  expected: number | NodeJS.Signals,
+  what = 'its end',
+): Promise<void> {
+  const late = AbortSignal.timeout(COMES_WITHIN_MS);
+  const tooLate = new Promise<never>((_, reject) => {
+    late.addEventListener('abort', () => reject(new Error(`no sign of ${what}:\n${child.output()}`)));
+  });
+  await Promise.race([child.endsWith(expected), tooLate]);
+}
+
+/** What a new process makes of it, and that it then has nothing more to say. */
+export async function expectHealed(tenant: ChurnedTenant, options: CheckOptions = {}): Promise<void> {
+  await using mirror = await tenant.next();
+  await mirror.full();
+  expect(await allProblems(tenant, options)).toEqual([]);
+  const ends = await mirror.ends();
+  await mirror.full();
+  expect(await mirror.since(ends)).toEqual([]);
+}
+
+/** What a new process of its own makes of it by itself, within a bound. */
+export async function expectHealsRunning(tenant: ChurnedTenant, options: CheckOptions = {}): Promise<void> {
+  await using child = await startRollcall(['run'], tenant.configText);
+  await expectHealsBy(child, tenant, options);
+  child.kill('SIGTERM');
+  await endsSoon(child, 0);
+  expect(await allProblems(tenant, options)).toEqual([]);
+}
+
+/** The same, of a process that runs already and stays. */
+export async function expectHealsBy(
+  child: RollcallProcess,
+  tenant: ChurnedTenant,
+  options: CheckOptions = {},
+): Promise<void> {
+  try {
+    await demandFull(tenant.topicPrefix, { withinMs: HEALS_WITHIN_MS });
+    const evidence = await healed(tenant, HEALS_WITHIN_MS);
+    expect(toldWrongly(tenant, evidence, options)).toEqual([]);
+  } catch (error) {
+    const said = child.output().split('\n').slice(-30).join('\n');
+    throw new Error(`${String(error)}\nThe process said last:\n${said}`, { cause: error });
+  }
+}
+
+/** Death at a point of the first load, and at the same point of a life that continues another. */
+export async function expectSurvives(
+  point: KillPoint,
+  options: { seed: number; nth: number },
+): Promise<void> {
+  await using tenant = await churnedTenant(options.seed);
+  await tenant.dieAt(point, options.nth);
+  await expectHealed(tenant);
+  tenant.churn.step(20);
+  await tenant.dieAt(point, options.nth);
+  await expectHealed(tenant);
+}

@@ -1,0 +1,107 @@
+import type { TopicRecord } from '../../integration/support/read-topics.ts';
+import { where } from './row-problems.ts';
+
+/** Ids that a topic has twice, and records that say of their key what the one before them said already. */
+export function topicProblems(suffix: string, records: readonly TopicRecord[]): string[] {
+  const problems: string[] = [];
+  const ids = new Set<string>();
+  const said = new Map<string, string>();
+  for (const record of records) {
+    const id = record.headers['ce_id'] ?? '';
+    if (ids.has(id)) problems.push(`${suffix}: two records have one ce_id: ${where(record)}`);
+    ids.add(id);
+    const says = record.value === null ? 'gone' : (record.headers['content-hash'] ?? '');
+    if ((said.get(record.key) ?? 'gone') === says) {
+      problems.push(`${suffix} ${record.key}: the same twice: ${where(record)}`);
+    }
+    said.set(record.key, says);
+  }
+  return problems;
+}
+
+interface Told {
+  readonly mode: string;
+  readonly sequence: number;
+  readonly transactionId: string;
+  readonly watermark: number | null;
+  readonly offsets: Readonly<Record<string, number>>;
+}
+
+/**
+ * What is wrong with `progress`: each collection's transactions are numbered without a gap, tell offsets and watermarks
+ * that never go back, and the last one tells of all that is in the topics. Of collections that are not among the topics,
+ * because they lost records on purpose, only the numbers are looked at. Where clocks jump, so may watermarks.
+ */
+export function progressProblems(
+  progress: readonly TopicRecord[],
+  topics: ReadonlyMap<string, readonly TopicRecord[]>,
+  { clocksAgree }: { clocksAgree: boolean } = { clocksAgree: true },
+): string[] {
+  const problems: string[] = [];
+  const byKey = Map.groupBy(progress, (record) => record.key);
+  for (const [key, records] of byKey) {
+    if (key === '@owner') continue;
+    let before: Told | null = null;
+    const ids = new Set<string>();
+    for (const record of records) {
+      const told = toldBy(record);
+      if (told === null) continue;
+      const problem =
+        problemAfter(before, told, { isWhole: topics.has(key), clocksAgree }) ??
+        (ids.has(told.transactionId) ? 'has an id again' : null);
+      if (problem !== null) problems.push(`progress ${key} ${told.sequence}: ${problem}`);
+      ids.add(told.transactionId);
+      before = told;
+    }
+  }
+  for (const [suffix, records] of topics) {
+    // Of the rejects each collection tells its own.
+    if (suffix === 'rejects' || records.length === 0) continue;
+    const last = toldBy(byKey.get(suffix)?.at(-1));
+    problems.push(...untold(suffix, { records, offsets: last?.offsets ?? {} }));
+  }
+  return problems;
+}
+
+function toldBy(record: TopicRecord | undefined): Told | null {
+  const value = record?.value ?? null;
+  if (value === null) return null;
+  const watermark = value['watermark'] ?? null;
+  return {
+    mode: String(value['mode']),
+    sequence: Number(value['sequence']),
+    transactionId: String(value['transactionId']),
+    watermark: watermark === null ? null : Number(watermark),
+    offsets: value['offsets'] as Told['offsets'],
+  };
+}
+
+function problemAfter(
+  before: Told | null,
+  told: Told,
+  { isWhole, clocksAgree }: { isWhole: boolean; clocksAgree: boolean },
+): string | null {
+  if (before === null) return null;
+  if (told.sequence !== before.sequence + 1) return `comes after ${before.sequence}`;
+  if (!isWhole) return null;
+  for (const [name, offset] of Object.entries(before.offsets)) {
+    if ((told.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
+  }
+  // A full pass may have begun before deltas that ended while it went on: what they brought is read once more.
+  const isTakenBack = before.watermark !== null && (told.watermark ?? 0) < before.watermark;
+  return isTakenBack && clocksAgree && told.mode === 'DELTA' ? 'takes its watermark back' : null;
+}
+
+/** The last record of each partition stands where the progress says. */
+function untold(
+  suffix: string,
+  { records, offsets }: { records: readonly TopicRecord[]; offsets: Told['offsets'] },
+): string[] {
+  const last = new Map(records.map(({ topic, partition, offset }) => [`${topic}/${partition}`, offset]));
+  return [...last].flatMap(([name, offset]) => {
+    const told = offsets[name] ?? -1;
+    return told === offset
+      ? []
+      : [`${suffix}: the last record of ${name} is ${offset}, progress tells ${told}`];
+  });
+}
