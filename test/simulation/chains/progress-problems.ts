@@ -1,8 +1,4 @@
-import {
-  CHAIN_COLLECTIONS,
-  type ChainCollection,
-  type TopicSuffix,
-} from '../../../src/model/collections.ts';
+import { CHAIN_COLLECTIONS, type ChainCollection, type TopicSuffix } from '../../../src/model/collections.ts';
 import type { Offsets, Progress } from '../../../src/model/progress.ts';
 import { partitionOf, type StoredRecord, type StoredTransaction } from '../parts/simulated-topics.ts';
 import type { ChainWorld } from './chain-history.ts';

@@ -49,6 +49,11 @@ export class VirtualTime {
       signal?.addEventListener('abort', onAbort, { once: true });
     });
 
+  /** How many wait for the clock. */
+  get waiting(): number {
+    return this.#sleepers.length;
+  }
+
   /** So much time goes by at once; whoever waits wakes as late after it as before. */
   skip(ms: number): void {
     this.#nowMs += ms;

@@ -1,6 +1,6 @@
 import type { World } from './session-history.ts';
 import { hashOf, versionIn } from './simulated-row.ts';
-import type { StoredRecord } from '../parts/simulated-topics.ts';
+import type { SimulatedTopics, StoredRecord, StoredTransaction } from '../parts/simulated-topics.ts';
 
 /** What must be so once a delta has read everything that changed (invariant 2). */
 export function problemsAfterDelta({ hub, topics }: World): string[] {
@@ -81,12 +81,20 @@ function problemsOfProgress({ topics }: World): string[] {
   return problems;
 }
 
+interface OwnedWorld {
+  readonly topics: Pick<SimulatedTopics, 'owners' | 'isSuperseded'> & {
+    readonly transactions: readonly Pick<StoredTransaction, 'by' | 'owner' | 'progress'>[];
+  };
+  readonly processes: readonly { readonly number: number; readonly fate: string }[];
+  readonly unnoticed: readonly number[];
+}
+
 /** Invariant 7. */
 export function problemsOfOwnership({
   topics,
   processes,
   unnoticed,
-}: Pick<World, 'topics' | 'processes' | 'unnoticed'>): string[] {
+}: OwnedWorld): string[] {
   const problems = unnoticed.map((number) => `went on although it was superseded: process ${number}`);
   const changesOfOwner = topics.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
   for (const [at, owner] of changesOfOwner.entries()) {

@@ -1,0 +1,204 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { KINDS, MUTATIONS } from './run/kinds.ts';
+import type { Caught, WorkerMessage, WorkerTask } from './run/protocol.ts';
+import {
+  mutationLines,
+  progressLine,
+  summaryLines,
+  totalOf,
+  violationLines,
+  type Tally,
+} from './run/report.ts';
+
+/*
+ * Plays random histories of the real pipeline among simulated parts, on every core, and checks the invariants of
+ * docs/invariants.md after each. Exit 1 on a violation, 2 on bad use.
+ */
+
+const USAGE = `npm run test:simulation [-- options]
+  --minutes N    for how long (default 10)
+  --at-least N   fail when fewer histories were played
+  --kind K       only this kind, may be given more than once: ${KINDS.map(({ name }) => name).join(', ')}
+  --seed N       with one kind: play this one history and tell what happened in it; else: begin here
+  --workers N    default: one for each core
+  --mutate       plant mistakes, and see that each is caught
+  --json         print the outcome as JSON
+`;
+/** A planted mistake need not show in every history. */
+const HISTORIES_A_MUTATION = 60;
+const LINE_EVERY_MS = 10_000;
+
+interface Options {
+  readonly minutes: number;
+  readonly atLeast: number;
+  readonly kinds: readonly string[];
+  readonly seed: number | null;
+  readonly workers: number;
+  readonly mutate: boolean;
+  readonly json: boolean;
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '10' },
+      'at-least': { type: 'string', default: '1' },
+      kind: { type: 'string', multiple: true, default: [] },
+      seed: { type: 'string' },
+      workers: { type: 'string', default: String(availableParallelism()) },
+      mutate: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) throw new Error('');
+  const unknown = values.kind.filter((kind) => KINDS.every(({ name }) => name !== kind));
+  if (unknown.length > 0) throw new Error(`unknown kind: ${unknown.join(', ')}`);
+  const number = (name: string, text: string): number => {
+    const value = Number(text);
+    if (!Number.isFinite(value) || value < 0) throw new Error(`--${name} is not a number`);
+    return value;
+  };
+  return {
+    minutes: number('minutes', values.minutes),
+    atLeast: number('at-least', values['at-least']),
+    kinds: values.kind,
+    seed: values.seed === undefined ? null : number('seed', values.seed),
+    workers: Math.max(1, number('workers', values.workers)),
+    mutate: values.mutate,
+    json: values.json,
+  };
+}
+
+/** Progress goes beside the outcome, so that the latter can be read by a program. */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function runWorker(task: WorkerTask, onMessage: (message: WorkerMessage) => void): Promise<void> {
+  const worker = new Worker(new URL('./run/worker.ts', import.meta.url), { workerData: task });
+  return new Promise((resolve, reject) => {
+    worker.on('message', onMessage);
+    worker.on('error', reject);
+    worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));
+  });
+}
+
+async function playMany(options: Options): Promise<number> {
+  const startedAtMs = Date.now();
+  const firstSeed = options.seed ?? startedAtMs % 1_000_000_000;
+  const tally: Tally = { histories: new Map(), happened: new Map(), violations: [] };
+  say(`seeds from ${firstSeed} on, ${options.workers} workers, ${options.minutes} minutes`);
+  const elapsedMs = (): number => Date.now() - startedAtMs;
+  const timer = setInterval(() => say(progressLine(tally, elapsedMs(), options.workers)), LINE_EVERY_MS);
+  const workers = Array.from({ length: options.workers }, (_, worker) =>
+    runWorker(
+      {
+        task: 'histories',
+        kinds: options.kinds,
+        firstSeed: firstSeed + worker,
+        stride: options.workers,
+        untilMs: startedAtMs + options.minutes * 60_000,
+        withKnownSeeds: worker === 0,
+      },
+      (message) => {
+        if (message.type !== 'played') return;
+        addTo(tally.histories, message.histories);
+        addTo(tally.happened, message.happened);
+        tally.violations.push(...message.violations);
+        for (const violation of message.violations) say(violationLines(violation).join('\n'));
+      },
+    ),
+  );
+  try {
+    await Promise.all(workers);
+  } finally {
+    clearInterval(timer);
+  }
+  const total = totalOf(tally.histories);
+  if (options.json) {
+    const outcome = {
+      seconds: elapsedMs() / 1000,
+      histories: total,
+      byKind: Object.fromEntries(tally.histories),
+      happened: Object.fromEntries(tally.happened),
+      violations: tally.violations,
+    };
+    process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
+  } else {
+    process.stdout.write(`${summaryLines(tally, elapsedMs(), options.workers).join('\n')}\n`);
+  }
+  if (total < options.atLeast) say(`only ${total} histories, ${options.atLeast} were asked for`);
+  return tally.violations.length > 0 || total < options.atLeast ? 1 : 0;
+}
+
+function addTo(counts: Map<string, number>, more: Readonly<Record<string, number>>): void {
+  for (const [what, times] of Object.entries(more)) counts.set(what, (counts.get(what) ?? 0) + times);
+}
+
+async function playOne(kindName: string, seed: number): Promise<number> {
+  const kind = KINDS.find(({ name }) => name === kindName);
+  const { problems, happened } = (await kind?.tell(seed)) ?? { problems: [], happened: new Map() };
+  const tally = {
+    histories: new Map([[kindName, 1]]),
+    happened: new Map(happened),
+    violations: problems.length > 0 ? [{ kind: kindName, seed, problems }] : [],
+  };
+  process.stdout.write(`${summaryLines(tally, 0, 1).slice(0, -1).join('\n')}\n`);
+  process.stdout.write(problems.length > 0 ? '' : 'no violation\n');
+  return problems.length > 0 ? 1 : 0;
+}
+
+async function tryMutations(options: Options): Promise<number> {
+  const chosen = [...MUTATIONS.keys()].filter(
+    (index) => options.kinds.length === 0 || options.kinds.includes(MUTATIONS[index]?.kind ?? ''),
+  );
+  const caught = new Map<number, Caught>();
+  await Promise.all(
+    Array.from({ length: options.workers }, (_, worker) =>
+      runWorker(
+        {
+          task: 'mutations',
+          indexes: chosen.filter((_index, at) => at % options.workers === worker),
+          most: HISTORIES_A_MUTATION,
+        },
+        (message) => {
+          if (message.type !== 'caught') return;
+          caught.set(message.caught.index, message.caught);
+          const { index, histories, problem } = message.caught;
+          const outcome = problem === null ? 'NOT CAUGHT' : 'caught';
+          say(`${caught.size} of ${chosen.length}: ${outcome} after ${histories}: ${MUTATIONS[index]?.name}`);
+        },
+      ),
+    ),
+  );
+  const tried = chosen.map((index) => ({
+    name: MUTATIONS[index]?.name ?? '',
+    kind: MUTATIONS[index]?.kind ?? '',
+    histories: caught.get(index)?.histories ?? 0,
+    problem: caught.get(index)?.problem ?? null,
+  }));
+  process.stdout.write(
+    options.json ? `${JSON.stringify(tried, null, 2)}\n` : `${mutationLines(tried).join('\n')}\n`,
+  );
+  return tried.every(({ problem }) => problem !== null) ? 0 : 1;
+}
+
+async function main(): Promise<number> {
+  let options: Options;
+  try {
+    options = readOptions();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : ''}\n${USAGE}`);
+    return 2;
+  }
+  const [kind] = options.kinds;
+  if (options.mutate) return tryMutations(options);
+  if (kind !== undefined && options.kinds.length === 1 && options.seed !== null)
+    return playOne(kind, options.seed);
+  return playMany(options);
+}
+
+process.exitCode = await main();

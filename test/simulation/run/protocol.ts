@@ -1,0 +1,38 @@
+/* What the runner and its workers, one for each core, tell each other. */
+
+export type WorkerTask =
+  | {
+      readonly task: 'histories';
+      /** Names of kinds, or none for all. */
+      readonly kinds: readonly string[];
+      readonly firstSeed: number;
+      /** Only every so many seeds are this worker's. */
+      readonly stride: number;
+      /** Wall clock, ms since the epoch. */
+      readonly untilMs: number;
+      readonly withKnownSeeds: boolean;
+    }
+  | { readonly task: 'mutations'; readonly indexes: readonly number[]; readonly most: number };
+
+export interface Violation {
+  readonly kind: string;
+  readonly seed: number;
+  readonly problems: readonly string[];
+}
+
+export interface Caught {
+  readonly index: number;
+  readonly histories: number;
+  /** Null: not caught. */
+  readonly problem: string | null;
+}
+
+export type WorkerMessage =
+  | {
+      readonly type: 'played';
+      /** Since the last message, by kind. */
+      readonly histories: Readonly<Record<string, number>>;
+      readonly happened: Readonly<Record<string, number>>;
+      readonly violations: readonly Violation[];
+    }
+  | { readonly type: 'caught'; readonly caught: Caught };

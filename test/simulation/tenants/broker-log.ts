@@ -1,0 +1,290 @@
+import type { TopicSuffix } from '../../../src/model/collections.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  offsetsWithout,
+  withOffsets,
+  type Offsets,
+} from '../../../src/model/progress.ts';
+import { partitionName, topicName } from '../../../src/model/topics.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  Ownership,
+  TenantLog,
+  TopicRange,
+  Transaction,
+} from '../../../src/publisher/log.ts';
+import { SCOPE } from '../parts/simulated-topics.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
+import { newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
+import type { Entry } from './partition.ts';
+
+const BATCH_RECORDS = 6;
+/** `delete.retention.ms` */
+const REMOVALS_KEPT_MS = 7 * 24 * 3_600_000;
+
+export interface BrokerLogOptions {
+  readonly at: Surroundings;
+  readonly broker: Broker;
+  readonly process: number;
+  readonly happened: (what: string) => void;
+  /** A mistake: after a send that failed the producer goes on, with its sequence numbers rolled back. */
+  readonly reusesProducer?: boolean | undefined;
+}
+
+/**
+ * One process's way to the topics, by a transactional producer that the next one fences. A commit may fail before
+ * anything is sent, after that, or with an outcome decided only later; it may hang until the brokers abort it. It always
+ * looks the same, and ends this ownership. What is read was compacted meanwhile, and comes from any partition next.
+ */
+export class BrokerLog implements TenantLog {
+  readonly #options: BrokerLogOptions;
+  readonly #lostTopics = new Set<TopicSuffix>();
+  #producer: ProducerState | null = null;
+  #ownedBefore = false;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** By partition: the producer's own count of what it has sent. */
+  #sequences = new Map<string, number>();
+
+  constructor(options: BrokerLogOptions) {
+    this.#options = options;
+  }
+
+  async own(signal: AbortSignal): Promise<Ownership> {
+    const { at, broker, process } = this.#options;
+    this.#producer = null;
+    await dawdle(at, 4);
+    if (this.#ownedBefore && broker.isSuperseded(process)) throw simulatedError('OWNERSHIP_LOST');
+    signal.throwIfAborted();
+    if (strikes(at, 0.03)) throw simulatedError('KAFKA_UNREACHABLE');
+    const producer = broker.initProducer();
+    this.#sequences = new Map();
+    await dawdle(at, 3);
+    if (!broker.isCurrent(producer)) throw simulatedError('KAFKA_UNREACHABLE');
+    broker.noteOwner(process);
+    this.#ownedBefore = true;
+    this.#producer = producer;
+    const { transactions } = broker;
+    const told = transactions.flatMap(({ progress, derived, committedAtMs }) =>
+      [progress, ...derived].map(({ collection, transactionId }) => ({
+        collection,
+        transactionId,
+        committedAtMs,
+      })),
+    );
+    const ownership = {
+      owner: `process ${process}`,
+      progress: newestProgress(transactions),
+      transactionIds: new Map(
+        [...Map.groupBy(told, ({ collection }) => collection)].map(([collection, some]) => [
+          collection,
+          new Set(some.map(({ transactionId }) => transactionId)),
+        ]),
+      ),
+      toldAtMs: new Map(told.map(({ collection, committedAtMs }) => [collection, committedAtMs])),
+    };
+    await dawdle(at, 5);
+    return ownership;
+  }
+
+  commit(transaction: Transaction): Promise<Committed> {
+    return this.#inTurn(() => this.#commit(transaction));
+  }
+
+  async #commit(transaction: Transaction): Promise<Committed> {
+    const { at, broker } = this.#options;
+    const producer = this.#requireProducer();
+    await dawdle(at, 5);
+    if (strikes(at, 0.02)) throw this.#unknown('nothing was sent');
+    const offsets = this.#send(producer, transaction);
+    await dawdle(at, 2);
+    if (strikes(at, 0.02)) {
+      this.#happened('held long');
+      await at.time.sleep(50 + at.random.below(250));
+    }
+    const { derived: follows = [] } = transaction;
+    const progress = withOffsets(
+      transaction.progress,
+      offsetsWithout(
+        offsets,
+        follows.map(({ collection }) => collection),
+      ),
+    );
+    const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
+    const told = { ...transaction, progress, derived };
+    if (strikes(at, 0.02)) {
+      broker.leaveUndecided(producer, told);
+      throw this.#unknown('decided later');
+    }
+    if (!broker.commit(producer, told)) throw this.#unknown('fenced');
+    if (strikes(at, 0.03)) throw this.#unknown('done, but its answer was lost');
+    await dawdle(at, at.random.chance(0.05) ? 60 : 5);
+    for (const lost of transaction.tellsLossOf ?? []) this.#lostTopics.delete(lost);
+    return { progress, derived, committedAtMs: at.time.now() };
+  }
+
+  /** Offsets with the last ones of what was sent. */
+  #send(producer: ProducerState, transaction: Transaction): Offsets {
+    const { at, broker, process } = this.#options;
+    const offsets: Record<string, number> = {
+      ...allOffsets([transaction.progress, ...(transaction.derived ?? [])]),
+    };
+    const sequences = new Map(this.#sequences);
+    const { records } = transaction;
+    if (records.some(({ topic }) => broker.partitionsOf(topic) === null))
+      throw this.#unknown('no such topic');
+    const written = broker.send(process, producer, { records, transaction, sequences });
+    if (written === null) throw this.#unknown('fenced');
+    if (strikes(at, 0.03)) throw this.#unknown('sent, but its answer was lost');
+    for (const { topic, partition, base, count } of written) {
+      const short = `${topic}/${partition}`;
+      this.#sequences.set(short, (this.#sequences.get(short) ?? 0) + count);
+      const name = partitionName(topicName(SCOPE, topic), partition);
+      if (base <= (offsets[name] ?? -1) && this.#options.reusesProducer !== true) {
+        this.#lostTopics.add(topic);
+        throw this.#unknown('a topic begins anew');
+      }
+      offsets[name] = Math.max(offsets[name] ?? -1, base + count - 1);
+    }
+    return offsets;
+  }
+
+  async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
+    const { at, broker } = this.#options;
+    await dawdle(at, 1);
+    return topics.map((topic) => {
+      const partitions = broker.partitionsOf(topic);
+      if (partitions === null) throw simulatedError('KAFKA_TOPIC_MISSING');
+      const isLost = this.#lostTopics.has(topic);
+      return {
+        topic,
+        partitions: partitions.map((each) => ({
+          low: each.low,
+          high: isLost ? 0 : each.stableEnd(at.time.now()),
+        })),
+      };
+    });
+  }
+
+  async offsetsSince(topic: TopicSuffix, atMs: number): Promise<Offsets> {
+    const partitions = this.#options.broker.partitionsOf(topic);
+    if (partitions === null) throw simulatedError('KAFKA_TOPIC_MISSING');
+    return Object.fromEntries(
+      partitions.map(({ entries, next }, partition) => [
+        partitionName(topicName(SCOPE, topic), partition),
+        entries.find(({ stampMs }) => stampMs >= atMs)?.offset ?? next,
+      ]),
+    );
+  }
+
+  async read(options: {
+    from: readonly { topic: TopicSuffix; after: Offsets }[];
+    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<void> {
+    const { at, broker } = this.#options;
+    const topics = options.from.map(({ topic }) => topic);
+    await this.#inTurn(() => this.#sealEnds(topics));
+    const lanes = options.from.flatMap(({ topic, after }) =>
+      (broker.partitionsOf(topic) ?? []).map((partition, number) => {
+        if (at.random.chance(0.5)) {
+          const removalsSinceMs = at.time.now() - REMOVALS_KEPT_MS;
+          partition.compact({ to: at.random.below(partition.next + 1), removalsSinceMs });
+        }
+        const last = after[partitionName(topicName(SCOPE, topic), number)] ?? -1;
+        return partition.entries
+          .filter(({ offset, state }) => state === 'committed' && offset > last)
+          .map((entry) => toLogged(topic, number, entry));
+      }),
+    );
+    while (lanes.length > 0) {
+      const lane = at.random.pick(lanes);
+      const batch = lane.splice(0, BATCH_RECORDS);
+      if (batch.length === 0) {
+        lanes.splice(lanes.indexOf(lane), 1);
+        continue;
+      }
+      await dawdle(at, 1);
+      options.signal.throwIfAborted();
+      if (strikes(at, 0.01)) throw simulatedError('KAFKA_UNREACHABLE');
+      await options.onBatch(batch);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#producer = null;
+  }
+
+  /** Records in every partition, aborted: they take offsets, and nobody sees them. */
+  async #sealEnds(topics: readonly TopicSuffix[]): Promise<void> {
+    const { at, broker, process } = this.#options;
+    const producer = this.#requireProducer();
+    await dawdle(at, 2);
+    if (topics.some((topic) => broker.partitionsOf(topic) === null)) throw this.#unknown('no such topic');
+    const records = topics.flatMap((topic) =>
+      SEAL_KEYS.map((key) => ({ topic, key, body: null, headers: {} })),
+    );
+    const written = broker.send(process, producer, {
+      records,
+      transaction: null,
+      sequences: this.#sequences,
+    });
+    for (const { topic, partition, count } of written ?? []) {
+      const short = `${topic}/${partition}`;
+      this.#sequences.set(short, (this.#sequences.get(short) ?? 0) + count);
+    }
+    if (written === null || !broker.abort(producer)) throw this.#unknown('fenced');
+  }
+
+  /** The producer does one thing at a time. */
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(task);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #requireProducer(): ProducerState {
+    const { broker } = this.#options;
+    if (this.#producer === null || !broker.isCurrent(this.#producer)) throw this.#unknown('no producer');
+    return this.#producer;
+  }
+
+  #unknown(why: string): Error {
+    this.#happened(why);
+    if (this.#options.reusesProducer !== true) this.#producer = null;
+    return simulatedError('KAFKA_OUTCOME_UNKNOWN');
+  }
+
+  #happened(what: string): void {
+    this.#options.happened(`kafka: ${what}`);
+  }
+}
+
+/** One for each partition. */
+const SEAL_KEYS = [
+  '@seal-0',
+  '@seal-1',
+  '@seal-2',
+  '@seal-3',
+  '@seal-4',
+  '@seal-5',
+  '@seal-6',
+  '@seal-7',
+].filter(
+  (key, at, keys) => keys.findIndex((each) => partitionIndexOf(each) === partitionIndexOf(key)) === at,
+);
+
+function toLogged(topic: TopicSuffix, partition: number, { offset, record, stampMs }: Entry): LoggedRecord {
+  const contentHash = record.headers['content-hash'];
+  return {
+    topic,
+    partition,
+    offset,
+    publishedAtMs: stampMs,
+    key: record.key,
+    value: record.body,
+    hash: contentHash === undefined ? null : Buffer.from(contentHash, 'hex'),
+    firstSequence: null,
+  };
+}

@@ -1,0 +1,299 @@
+import { hash } from 'node:crypto';
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import { Partition, type Entry } from './partition.ts';
+
+export const PARTITIONS = 3;
+/** What hangs for longer is aborted, and its producer fenced. */
+const TRANSACTION_TIMEOUT_MS = 150;
+
+/** A record that readers may see, wherever it stood. */
+export interface CommittedRecord extends OutgoingRecord {
+  readonly partition: number;
+  readonly offset: number;
+  readonly committedAtMs: number;
+  /** Position of its transaction among all. */
+  readonly transaction: number;
+  /** How often the topic had been made anew by then. */
+  readonly era: number;
+}
+
+export interface CommittedTransaction {
+  readonly progress: Progress;
+  readonly derived: readonly Progress[];
+  /** Number of the process that committed it, and of the one that owned the tenant then. */
+  readonly by: number;
+  readonly owner: number;
+  readonly records: number;
+  readonly committedAtMs: number;
+}
+
+/** A producer as the broker knows it. Sequence numbers tell a batch sent again from a new one (KIP-98). */
+export interface ProducerState {
+  readonly epoch: number;
+  readonly sequences: Map<string, { next: number; base: number; count: number; offset: number }>;
+}
+
+interface OpenTransaction {
+  readonly by: number;
+  readonly beganAtMs: number;
+  readonly entries: { readonly topic: TopicSuffix; readonly partition: number; readonly entry: Entry }[];
+  readonly transaction: Transaction | null;
+  /** The commit was asked for, and is decided by whoever asks next. */
+  isCommitting: boolean;
+}
+
+export type Written = readonly {
+  readonly topic: TopicSuffix;
+  readonly partition: number;
+  readonly base: number;
+  readonly count: number;
+}[];
+
+/** What the brokers hold of one tenant, and the one transactional producer that may write it. */
+export class Broker {
+  readonly transactions: CommittedTransaction[] = [];
+  /** Every process that has taken the tenant over, in order; one that does so again stands there again. */
+  readonly owners: number[] = [];
+  /** Everything ever committed, in order; compaction, and whoever deletes topics, change nothing of it. */
+  readonly history = new Map<TopicSuffix, CommittedRecord[]>();
+  readonly #at: Surroundings;
+  readonly #topics = new Map<TopicSuffix, Partition[]>();
+  readonly #eras = new Map<TopicSuffix, number>();
+  readonly #happened: (what: string) => void;
+  #producer: ProducerState = { epoch: 0, sequences: new Map() };
+  #open: OpenTransaction | null = null;
+
+  constructor(at: Surroundings, happened: (what: string) => void) {
+    this.#at = at;
+    this.#happened = happened;
+  }
+
+  get owner(): number {
+    return this.owners.at(-1) ?? 0;
+  }
+
+  get topics(): readonly TopicSuffix[] {
+    return [...this.#topics.keys()];
+  }
+
+  isSuperseded(process: number): boolean {
+    return this.owners.includes(process) && this.owner !== process;
+  }
+
+  /** Makes those that are missing. */
+  create(topics: readonly TopicSuffix[]): void {
+    for (const topic of topics) {
+      if (this.#topics.has(topic)) continue;
+      this.#eras.set(topic, (this.#eras.get(topic) ?? -1) + 1);
+      this.#topics.set(
+        topic,
+        Array.from({ length: PARTITIONS }, () => new Partition()),
+      );
+    }
+  }
+
+  /** Null: there is no such topic. */
+  partitionsOf(topic: TopicSuffix): readonly Partition[] | null {
+    this.#expire();
+    return this.#topics.get(topic) ?? null;
+  }
+
+  delete(topic: TopicSuffix): void {
+    this.#topics.delete(topic);
+  }
+
+  /** By key: what a consumer holds that reads all there is. */
+  viewOf(topic: TopicSuffix): ReadonlyMap<string, OutgoingRecord> {
+    const view = new Map<string, OutgoingRecord>();
+    for (const partition of this.#topics.get(topic) ?? []) {
+      for (const { state, record } of partition.entries) {
+        if (state !== 'committed') continue;
+        if (record.body === null) view.delete(record.key);
+        else view.set(record.key, record);
+      }
+    }
+    return view;
+  }
+
+  /** Settles what an older producer left open, and fences it. */
+  initProducer(): ProducerState {
+    this.#settle();
+    this.#writeMarkers();
+    this.#producer = { epoch: this.#producer.epoch + 1, sequences: new Map() };
+    return this.#producer;
+  }
+
+  isCurrent(producer: ProducerState | null): boolean {
+    this.#expire();
+    return producer === this.#producer;
+  }
+
+  /**
+   * Appends, to an open transaction of that producer or a new one. `base` numbers come from the producer: a batch like
+   * the last one of its partition passes for the same one sent again, and is not written. Null: fenced.
+   */
+  send(
+    by: number,
+    producer: ProducerState,
+    sent: {
+      records: readonly OutgoingRecord[];
+      transaction: Transaction | null;
+      sequences: ReadonlyMap<string, number>;
+    },
+  ): Written | null {
+    if (!this.isCurrent(producer)) return null;
+    const nowMs = this.#at.time.now();
+    const open = this.#open ?? {
+      by,
+      beganAtMs: nowMs,
+      entries: [],
+      transaction: sent.transaction,
+      isCommitting: false,
+    };
+    this.#open = open;
+    this.#writeMarkers();
+    return [...groupByPartition(sent.records)].map(([name, { topic, partition, records }]) => {
+      const last = producer.sequences.get(name);
+      const base = sent.sequences.get(name) ?? 0;
+      if (last !== undefined && last.base === base && last.count === records.length) {
+        this.#happened('kafka: a batch passed for one sent before');
+        return { topic, partition, base: last.offset, count: records.length };
+      }
+      const target = this.#topics.get(topic)?.[partition];
+      const offset = target?.next ?? 0;
+      for (const record of records) {
+        const entry = target?.append(record, nowMs);
+        if (entry !== undefined) open.entries.push({ topic, partition, entry });
+      }
+      producer.sequences.set(name, { next: base + records.length, base, count: records.length, offset });
+      return { topic, partition, base: offset, count: records.length };
+    });
+  }
+
+  /** False: fenced, or aborted for having taken too long. */
+  commit(producer: ProducerState, transaction: Transaction): boolean {
+    if (!this.isCurrent(producer)) return false;
+    const open = this.#open ?? { by: this.owner, beganAtMs: 0, entries: [], transaction, isCommitting: true };
+    this.#open = null;
+    this.#commit({ ...open, transaction });
+    return true;
+  }
+
+  /** Asked for, with an outcome that nobody knows before the producer is initialised again. */
+  leaveUndecided(producer: ProducerState, transaction: Transaction): void {
+    if (!this.isCurrent(producer) || this.#open === null) return;
+    this.#open = { ...this.#open, transaction, isCommitting: true };
+  }
+
+  abort(producer: ProducerState): boolean {
+    if (!this.isCurrent(producer)) return false;
+    this.#abort();
+    return true;
+  }
+
+  /** Whether something was sent that is neither committed nor aborted. */
+  get hasOpen(): boolean {
+    this.#expire();
+    return this.#open !== null;
+  }
+
+  noteOwner(process: number): void {
+    this.owners.push(process);
+  }
+
+  #expire(): void {
+    if (this.#open === null || this.#open.isCommitting) return;
+    if (this.#at.time.now() - this.#open.beganAtMs <= TRANSACTION_TIMEOUT_MS) return;
+    this.#happened('kafka: a transaction timed out');
+    this.#abort();
+    this.#producer = { epoch: this.#producer.epoch + 1, sequences: new Map() };
+  }
+
+  #settle(): void {
+    const open = this.#open;
+    if (open === null) return;
+    if (open.isCommitting && this.#at.random.chance(0.5)) {
+      this.#happened('kafka: committed late');
+      this.#open = null;
+      this.#commit(open);
+    } else this.#abort();
+  }
+
+  #commit(open: OpenTransaction): void {
+    const committedAtMs = this.#at.time.now();
+    const number = this.transactions.length;
+    // The answer may come before the markers are written.
+    const stableAtMs = this.#at.random.chance(0.1)
+      ? committedAtMs + this.#at.random.below(30)
+      : committedAtMs;
+    for (const { topic, partition, entry } of open.entries) {
+      entry.state = 'committed';
+      entry.stableAtMs = stableAtMs;
+      const records = this.history.get(topic) ?? [];
+      this.history.set(topic, records);
+      const era = this.#eras.get(topic) ?? 0;
+      records.push({
+        ...entry.record,
+        partition,
+        offset: entry.offset,
+        committedAtMs,
+        transaction: number,
+        era,
+      });
+    }
+    this.#mark(open);
+    const { progress, derived = [] } = open.transaction ?? { progress: null };
+    if (progress === null) return;
+    const { by } = open;
+    const records = open.entries.length;
+    this.transactions.push({ progress, derived, by, owner: this.owner, records, committedAtMs });
+  }
+
+  #abort(): void {
+    const open = this.#open;
+    this.#open = null;
+    if (open === null) return;
+    for (const { entry } of open.entries) entry.state = 'aborted';
+    this.#mark(open);
+  }
+
+  /** Those that are late: nothing new begins without them. */
+  #writeMarkers(): void {
+    for (const partitions of this.#topics.values()) for (const each of partitions) each.stabilise();
+  }
+
+  /** A control batch ends a transaction in every partition that it touched, and takes an offset. */
+  #mark({ entries }: OpenTransaction): void {
+    const touched = new Set(entries.map(({ topic, partition }) => this.#topics.get(topic)?.[partition]));
+    for (const partition of touched) partition?.mark();
+  }
+}
+
+export function partitionIndexOf(key: string): number {
+  return hash('sha256', key, 'buffer').readUInt8() % PARTITIONS;
+}
+
+function groupByPartition(
+  records: readonly OutgoingRecord[],
+): Map<string, { topic: TopicSuffix; partition: number; records: OutgoingRecord[] }> {
+  const groups = new Map<string, { topic: TopicSuffix; partition: number; records: OutgoingRecord[] }>();
+  for (const record of records) {
+    const partition = partitionIndexOf(record.key);
+    const name = `${record.topic}/${partition}`;
+    const group = groups.get(name) ?? { topic: record.topic, partition, records: [] };
+    groups.set(name, group);
+    group.records.push(record);
+  }
+  return groups;
+}
+
+export function newestProgress(transactions: readonly CommittedTransaction[]): Map<CollectionName, Progress> {
+  return new Map(
+    transactions.flatMap(({ progress, derived }) =>
+      [progress, ...derived].map((each) => [each.collection, each] as const),
+    ),
+  );
+}

@@ -1,0 +1,207 @@
+import type { FoundRows, Hub, HubPage, PagingMode, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { compositeKey } from '../../../src/model/keys.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
+import type { TenantHub } from './tenant-hub.ts';
+import type { TenantRow } from './tenant-row.ts';
+
+const PAGE_ROWS = 5;
+
+/** How a hub shows what it holds, for a whole history. */
+export interface HubManner {
+  readonly paging: Extract<PagingMode, 'keyset' | 'offset'>;
+  readonly hasTotals: boolean;
+  readonly hasClock: boolean;
+  /** How many walks are told a lie, 0 to 1. */
+  readonly liesOften: number;
+}
+
+/** How one walk goes wrong. */
+type Lie = 'cut short' | 'empty' | 'no list' | 'wrong total' | 'no total' | 'same page' | 'row skipped';
+const LIES: readonly Lie[] = [
+  'cut short',
+  'empty',
+  'no list',
+  'wrong total',
+  'no total',
+  'same page',
+  'row skipped',
+];
+
+interface Walk {
+  readonly lie: Lie | null;
+  rows: number;
+  /** Where the next page begins, by offset. */
+  offset: number;
+  totalAtStart: number | null;
+}
+
+/**
+ * The hub as a process reads it, page by page while it changes. Any request may fail, and any walk may be told a lie of
+ * its own: it ends amid the rows, is empty, has no list, counts wrongly or not at all, repeats itself.
+ */
+export class HubClient implements Hub {
+  /** Requests at a time, now and at most so far (invariant 10). */
+  underWay = 0;
+  mostUnderWay = 0;
+  /** By class: how many walks said that it has no students. */
+  readonly saidEmpty = new Map<string, number>();
+  readonly #at: Surroundings;
+  readonly #hub: TenantHub;
+  readonly #manner: HubManner;
+  readonly #happened: (what: string) => void;
+
+  constructor(at: Surroundings, hub: TenantHub, manner: HubManner, happened: (what: string) => void) {
+    this.#at = at;
+    this.#hub = hub;
+    this.#manner = manner;
+    this.#happened = happened;
+  }
+
+  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+    const walk: Walk = { lie: this.#nextLie(options), rows: 0, offset: 0, totalAtStart: null };
+    let after = '';
+    for (let first = true; ; first = false) {
+      const { page, rest, last } = await this.#request(options, walk, after);
+      if (first) walk.totalAtStart = page?.total ?? null;
+      if (page === null) return this.#end(walk, 'missing-list', options);
+      if (page.rows.length === 0 && !first) return this.#end(walk, 'empty-page', options);
+      walk.rows += page.rows.length;
+      if (page.rows.length === 0) this.#noteEmpty(options);
+      yield page;
+      if (page.rows.length === 0) return this.#end(walk, 'no-rows', options);
+      if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
+      const isCut = walk.lie === 'cut short' && this.#at.random.chance(0.5);
+      if (rest <= PAGE_ROWS || isCut) return this.#end(walk, 'no-next-link', options);
+      after = last;
+    }
+  }
+
+  async findExisting(options: {
+    collection: { name: CollectionName };
+    parentId?: string | undefined;
+    ids: readonly string[];
+  }): Promise<ReadonlySet<string>> {
+    return this.#counted(async () => {
+      await dawdle(this.#at, 3);
+      if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
+      const shown = new Set(
+        this.#list({ collection: options.collection.name, parentId: options.parentId }).map(({ id }) => id),
+      );
+      const existing = new Set(options.ids.filter((id) => shown.has(id)));
+      await dawdle(this.#at, 3);
+      return existing;
+    });
+  }
+
+  /** Only asked for where rows refer to each other. */
+  findRows(): Promise<FoundRows> {
+    return Promise.resolve({ rows: [], gone: [] });
+  }
+
+  #nextLie({ collection }: ReadOptions): Lie | null {
+    if (!strikes(this.#at, this.#manner.liesOften)) return null;
+    const lie = this.#at.random.pick(LIES);
+    if (lie === 'row skipped' && this.#manner.paging !== 'offset') return null;
+    this.#happened(`hub: ${lie}, ${collection.name}`);
+    return lie;
+  }
+
+  async #request(
+    options: ReadOptions,
+    walk: Walk,
+    after: string,
+  ): Promise<{ page: HubPage | null; rest: number; last: string }> {
+    return this.#counted(async () => {
+      const { random, time } = this.#at;
+      const stamp = options.stamp();
+      const sentAtMs = time.now();
+      await dawdle(this.#at, 8);
+      options.signal.throwIfAborted();
+      if (strikes(this.#at, 0.03))
+        throw simulatedError(random.chance(0.8) ? 'HUB_UNAVAILABLE' : 'HUB_FORBIDDEN');
+      if (options.modifiedAfterMs !== undefined && strikes(this.#at, 0.01))
+        throw simulatedError('HUB_REQUEST_REFUSED');
+      const hubTimeMs = this.#manner.hasClock ? this.#hub.now() : null;
+      const all = this.#list({
+        collection: options.collection.name,
+        parentId: options.parentId,
+        modifiedAfterMs: options.modifiedAfterMs,
+      });
+      const isByOffset = this.#manner.paging === 'offset' || options.collection.name === 'class-students';
+      const rest = isByOffset ? all.slice(walk.offset) : all.filter(({ id }) => id > after);
+      const isSkipped = walk.lie === 'row skipped' && rest.length > 0;
+      if (isSkipped) rest.splice(random.below(Math.min(PAGE_ROWS, rest.length)), 1);
+      const isEmpty = walk.lie === 'empty' && walk.rows === 0;
+      const some = isEmpty ? [] : rest.slice(0, PAGE_ROWS);
+      walk.offset += some.length + (isSkipped ? 1 : 0);
+      const total = this.#total(walk, all.length);
+      // Now and then long enough for another pass to go by.
+      await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
+      const last = some.at(-1)?.id ?? '';
+      if (walk.lie === 'no list') return { page: null, rest: 0, last };
+      const rows = some.map(({ row }) => row);
+      return {
+        page: { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 },
+        rest: isEmpty ? 0 : rest.length,
+        last,
+      };
+    });
+  }
+
+  #total(walk: Walk, count: number): number | null {
+    if (!this.#manner.hasTotals || walk.lie === 'no total') return null;
+    if (walk.lie === 'empty') return 0;
+    return walk.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
+  }
+
+  #end(walk: Walk, sign: WalkEnd['sign'], { collection, parentId, modifiedAfterMs }: ReadOptions): WalkEnd {
+    const isByOffset = this.#manner.paging === 'offset' || collection.name === 'class-students';
+    const count = this.#list({ collection: collection.name, parentId, modifiedAfterMs }).length;
+    return {
+      sign,
+      paging: isByOffset ? 'offset' : 'keyset',
+      rows: walk.rows,
+      totalAtStart: walk.totalAtStart,
+      totalAtEnd: this.#total(walk, count),
+    };
+  }
+
+  #noteEmpty({ collection, parentId }: ReadOptions): void {
+    if (collection.name !== 'class-students' || parentId === undefined) return;
+    this.saidEmpty.set(parentId, (this.saidEmpty.get(parentId) ?? 0) + 1);
+  }
+
+  /** Throws `HUB_NOT_OFFERED` for a parent that is not there. */
+  #list(of: {
+    collection: CollectionName;
+    parentId?: string | undefined;
+    modifiedAfterMs?: number | undefined;
+  }): { id: string; row: TenantRow | { sourcedId: string } }[] {
+    const { collection, parentId, modifiedAfterMs } = of;
+    if (collection === 'class-students') {
+      const students = this.#hub.studentsOf(parentId ?? '');
+      if (students === null) throw simulatedError('HUB_NOT_OFFERED');
+      return students.map((id) => ({ id, row: { sourcedId: id } }));
+    }
+    const rows = this.#hub.shown(collection as 'users');
+    return [...rows]
+      .filter(
+        ([key, { sourcedId, modifiedAtMs }]) =>
+          (parentId === undefined || key === compositeKey(parentId, sourcedId)) &&
+          (modifiedAfterMs === undefined || modifiedAtMs > modifiedAfterMs),
+      )
+      .map(([, row]) => ({ id: row.sourcedId, row }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async #counted<T>(request: () => Promise<T>): Promise<T> {
+    this.underWay += 1;
+    this.mostUnderWay = Math.max(this.mostUnderWay, this.underWay);
+    try {
+      return await request();
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+}

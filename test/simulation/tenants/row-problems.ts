@@ -1,0 +1,125 @@
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import { whyWithhold } from '../../../src/core/deletion-guard.ts';
+import type { ClassStudents } from '../../../src/core/class-students.ts';
+import type { CommittedRecord } from './broker.ts';
+import type { TenantWorld } from './tenant-history.ts';
+import { GUARD } from './tenant-parts.ts';
+import { MARKER } from './tenant-row.ts';
+
+/* Of every record ever committed, in order: invariants 3, 4 and 8. */
+
+const DAY_MS = 24 * 3_600_000;
+const FOREIGN = `${MARKER}f`;
+
+export function problemsOfRows(world: TenantWorld): string[] {
+  return [...world.collections, 'rejects' as const].flatMap((topic) => [
+    ...problemsOfOrder(world, topic),
+    ...(topic === 'rejects' ? [] : [...problemsOfRemovals(world, topic), ...problemsOfEmptied(world, topic)]),
+  ]);
+}
+
+/** Invariants 4 and 8: versions of a row only ever rise at the hub, and none is told twice in a row. */
+function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
+  const problems: string[] = [];
+  const ids = new Set<string>();
+  let newest = new Map<string, { hash: string; version: number }>();
+  let known = new Map<string, string>();
+  const losses = world.losses.filter(
+    (loss) => loss.topic === topic || (topic !== 'rejects' && loss.topic === 'rejects'),
+  );
+  let lossesPast = 0;
+  for (const { key, body, headers, transaction } of world.broker.history.get(topic) ?? []) {
+    // Of what was lost anything may have to be told again.
+    for (; (losses[lossesPast]?.transactions ?? Infinity) <= transaction; lossesPast += 1) {
+      newest = new Map();
+      known = new Map();
+    }
+    const what = `${topic} ${key}`;
+    const id = headers['ce_id'] ?? '';
+    if (ids.has(id)) problems.push(`ce_id twice: ${what}`);
+    ids.add(id);
+    if (key.includes(FOREIGN)) problems.push(`another tenant's row: ${what}`);
+    if (body === null) {
+      if (!known.delete(key) && losses.length === 0) problems.push(`removed twice: ${what}`);
+      continue;
+    }
+    const hash = headers['content-hash'] ?? '';
+    if (known.get(key) === hash) problems.push(`published twice: ${what}`);
+    known.set(key, hash);
+    const version = Number.parseInt(hash.slice(0, 8), 16);
+    const before = newest.get(key)?.version ?? 0;
+    if (topic !== 'class-students' && version < before) problems.push(`older after newer: ${what}`);
+    newest.set(key, { hash, version: Math.max(version, before) });
+  }
+  return problems;
+}
+
+/** Invariant 3: the hub said that the row was gone; and what nobody approved keeps within the limits of the day. */
+function problemsOfRemovals(world: TenantWorld, collection: CollectionName): string[] {
+  const problems: string[] = [];
+  const present = new Set<string>();
+  const removed = new Map<string, number>();
+  let today = new Set<string>();
+  let day = 0;
+  for (const group of groupBy(world.broker.history.get(collection) ?? [], ({ transaction }) => transaction)) {
+    const dayNow = Math.floor((group[0]?.committedAtMs ?? 0) / DAY_MS);
+    if (dayNow !== day) today = new Set();
+    day = dayNow;
+    const knownRows = present.size;
+    const earlier = today.size;
+    let count = 0;
+    for (const { key, body, committedAtMs } of group) {
+      if (body !== null) {
+        present.add(key);
+        today.delete(key);
+        continue;
+      }
+      present.delete(key);
+      const departures = world.hub.departuresOf(collection, key);
+      if ((departures[0] ?? Infinity) > committedAtMs || departures.length <= (removed.get(key) ?? 0))
+        problems.push(`removed, never left: ${collection} ${key}`);
+      removed.set(key, (removed.get(key) ?? 0) + 1);
+      if (isApproved(world, collection, { key, atMs: committedAtMs })) continue;
+      count += 1;
+      today.add(key);
+    }
+    const why = whyWithhold({ deletions: count, deletedEarlierToday: earlier, knownRows }, GUARD);
+    if (why !== null && world.losses.length === 0)
+      problems.push(`let out although nobody approved it: ${collection}: ${why}`);
+  }
+  return problems;
+}
+
+function isApproved(
+  { approvals }: TenantWorld,
+  collection: CollectionName,
+  removal: { key: string; atMs: number },
+): boolean {
+  return approvals.some(
+    (approval) =>
+      approval.collection === collection && approval.atMs <= removal.atMs && approval.keys.has(removal.key),
+  );
+}
+
+/** Invariant 3: a class is told to have no students only after two answers that said so. */
+function problemsOfEmptied({ broker, client }: TenantWorld, collection: CollectionName): string[] {
+  if (collection !== 'class-students') return [];
+  const full = new Set<string>();
+  return (broker.history.get(collection) ?? []).flatMap(({ key, body }) => {
+    if (body === null) return [];
+    const { students } = JSON.parse(body.toString()) as ClassStudents;
+    if (students.length > 0) {
+      full.add(key);
+      return [];
+    }
+    const isBelieved = !full.has(key) || (client.saidEmpty.get(key) ?? 0) >= 2;
+    return isBelieved ? [] : [`emptied after a single answer: ${key}`];
+  });
+}
+
+function groupBy(
+  records: readonly CommittedRecord[],
+  by: (record: CommittedRecord) => number,
+): readonly CommittedRecord[][] {
+  return [...Map.groupBy(records, by).values()];
+}

@@ -1,0 +1,140 @@
+import type { ClassStudents } from '../../../src/core/class-students.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
+import type { OutgoingRecord } from '../../../src/publisher/log.ts';
+import type { TenantWorld } from './tenant-history.ts';
+import type { RowCollection } from './tenant-hub.ts';
+import { hashTextOf } from './tenant-row.ts';
+
+/* Of where a history ended: invariants 1, 2, 5, and what is withheld. */
+
+/** Invariant 2: once a delta has read everything that changed, nothing that was changed is missing. */
+export function problemsAfterDelta(world: TenantWorld): string[] {
+  if (!world.canTrustDeltas) return [];
+  return rowCollections(world).flatMap((collection) => {
+    const view = world.broker.viewOf(collection);
+    return [...world.hub.shown(collection)]
+      .filter(([key]) => world.hub.isAnnounced(collection, key))
+      .filter(([key, row]) => row.isReadable && hashIn(view.get(key)) !== hashTextOf(row))
+      .map(([key]) => `the delta missed a change: ${collection} ${key}`);
+  });
+}
+
+/** Invariant 3: what waits for a person is still there. */
+export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> {
+  const problems: string[] = [];
+  for (const collection of world.collections) {
+    const view = world.broker.viewOf(collection);
+    for (const key of (await world.redis.memory.withheld(collection)).keys())
+      if (!view.has(key)) problems.push(`withheld, but gone from the topic: ${collection} ${key}`);
+  }
+  // While something is withheld, what else is gone waits as well, and may not be listed yet.
+  const isHeld = (await withheldKeys(world)).size > 0;
+  const differences = differencesFromHub(world, await withheldKeys(world));
+  return [...problems, ...differences.filter((each) => !isHeld || !each.startsWith('left over'))];
+}
+
+/** Invariants 1 and 5. */
+export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
+  const waiting: string[] = [];
+  for (const collection of world.collections) {
+    const { size } = await world.redis.memory.withheld(collection);
+    if (size > 0) waiting.push(`still waits although all was approved: ${collection}, ${size}`);
+  }
+  return [...waiting, ...differencesFromHub(world, new Set()), ...differencesFromIndex(world)];
+}
+
+async function withheldKeys(world: TenantWorld): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for (const collection of world.collections)
+    for (const key of (await world.redis.memory.withheld(collection)).keys())
+      keys.add(`${collection} ${key}`);
+  return keys;
+}
+
+/** Invariant 5; `withheld`: `<collection> <key>` of what may be left over, or empty at the hub. */
+function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  const { hub, broker } = world;
+  const rejects = broker.viewOf('rejects');
+  for (const collection of rowCollections(world)) {
+    const view = broker.viewOf(collection);
+    const rows = hub.shown(collection);
+    for (const [key, row] of rows) {
+      const rejectKey = compositeKey(collection, key);
+      const published = row.isReadable ? view.get(key) : rejects.get(rejectKey);
+      if (hashIn(published) !== hashTextOf(row)) problems.push(`not as at the hub: ${collection} ${key}`);
+      if (row.isReadable && rejects.has(rejectKey))
+        problems.push(`still among the rejects: ${collection} ${key}`);
+    }
+    for (const key of view.keys()) {
+      if (!rows.has(key) && !withheld.has(`${collection} ${key}`))
+        problems.push(`left over: ${collection} ${key}`);
+    }
+  }
+  // Where rows can be skipped and nothing is counted, a reject that was not met may still be there.
+  const canTellRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
+  for (const key of canTellRejects ? rejects.keys() : []) {
+    const [collection = '', row = ''] = splitCompositeKey(key) ?? [];
+    const isThere =
+      rowCollections(world).some((name) => name === collection) &&
+      hub.shown(collection as RowCollection).has(row);
+    if (!isThere) problems.push(`left over among the rejects: ${key}`);
+  }
+  return [...problems, ...differencesOfClasses(world, withheld)];
+}
+
+function differencesOfClasses(world: TenantWorld, withheld: ReadonlySet<string>): string[] {
+  if (!world.collections.includes('class-students')) return [];
+  const problems: string[] = [];
+  const view = world.broker.viewOf('class-students');
+  const known = world.broker.viewOf('classes');
+  for (const id of world.hub.shown('classes').keys()) {
+    // A class that cannot be read, and was not before, is not known, and nobody asks for its students.
+    if (!known.has(id)) continue;
+    const body = view.get(id)?.body ?? null;
+    const told = body === null ? null : (JSON.parse(body.toString()) as ClassStudents).students;
+    const students = [...new Set(world.hub.studentsOf(id))].sort();
+    if (JSON.stringify(told) !== JSON.stringify(students) && !withheld.has(`class-students ${id}`))
+      problems.push(`not as at the hub: class-students ${id}`);
+  }
+  for (const id of view.keys()) {
+    if (!world.hub.shown('classes').has(id) && !withheld.has(`class-students ${id}`))
+      problems.push(`left over: class-students ${id}`);
+  }
+  return problems;
+}
+
+/** Invariant 1. */
+function differencesFromIndex(world: TenantWorld): string[] {
+  const problems: string[] = [];
+  const rejects = world.broker.viewOf('rejects');
+  for (const collection of world.collections) {
+    const own = [...rejects].flatMap(([key, record]) => {
+      const parts = splitCompositeKey(key);
+      return parts?.[0] === collection ? [[parts[1], record] as const] : [];
+    });
+    const areas = { rows: world.broker.viewOf(collection), rejects: new Map(own) };
+    for (const area of ['rows', 'rejects'] as const) {
+      const indexed = world.redis.contents(collection)[area];
+      const logged = areas[area];
+      if (indexed.size !== logged.size)
+        problems.push(
+          `the index is not the log: ${collection} has ${indexed.size} ${area}, the topic ${logged.size}`,
+        );
+      for (const [key, hash] of indexed) {
+        if (hashIn(logged.get(key)) !== hash.toString('hex'))
+          problems.push(`the index is not the log: ${collection} ${area} ${key}`);
+      }
+    }
+  }
+  return problems;
+}
+
+function rowCollections({ collections }: TenantWorld): RowCollection[] {
+  return collections.filter((name: CollectionName) => name !== 'class-students') as RowCollection[];
+}
+
+function hashIn(record: OutgoingRecord | undefined): string | null {
+  return record?.headers['content-hash'] ?? null;
+}

@@ -1,0 +1,381 @@
+import { RollcallError } from '../../../src/errors.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PassMode } from '../../../src/model/progress.ts';
+import type { PassOptions, PassRunner } from '../../../src/pipeline/pass-runner.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantState } from '../../../src/state/index-store.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import { VirtualTime } from '../parts/virtual-time.ts';
+import { Broker } from './broker.ts';
+import { BrokerLog } from './broker-log.ts';
+import { HubClient, type HubManner } from './hub-client.ts';
+import { leakedMarkers, unboundedWaits } from './told-events.ts';
+import { TenantHub } from './tenant-hub.ts';
+import { tenantParts } from './tenant-parts.ts';
+import { TenantProcess } from './tenant-process.ts';
+import { TenantRedis } from './tenant-redis.ts';
+
+/** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
+
+/** A mistake put between the code under test and a simulated part, or in place of what it was told. */
+export interface TenantMistake {
+  readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
+  readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
+  readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
+  readonly parts?: (parts: TenantParts, world: TenantWorld) => TenantParts;
+  readonly reusesProducer?: boolean;
+  /** What a person approves, given what is listed. */
+  readonly approves?: (listed: ReadonlySet<string>, world: TenantWorld) => ReadonlySet<string>;
+}
+
+export interface TenantHistoryOptions {
+  readonly seed: number;
+  readonly troubles: TenantTroubles;
+  readonly mistake?: TenantMistake | undefined;
+}
+
+export interface Approval {
+  readonly collection: CollectionName;
+  readonly keys: ReadonlySet<string>;
+  readonly atMs: number;
+}
+
+export interface TenantWorld {
+  readonly at: Surroundings;
+  readonly hub: TenantHub;
+  readonly client: HubClient;
+  readonly broker: Broker;
+  readonly redis: TenantRedis;
+  readonly manner: HubManner;
+  readonly collections: readonly CollectionName[];
+  readonly processes: readonly TenantProcess[];
+  /** Numbers of processes that were superseded and went on all the same. */
+  readonly unnoticed: readonly number[];
+  /** What people have let go. */
+  readonly approvals: readonly Approval[];
+  /** Topics that lost records, and how many transactions there were by then. */
+  readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
+  /** What must not be in any event, and was; waits that were too short or too long. */
+  readonly misbehaviour: readonly string[];
+  /** Whether clocks and hub could be believed all the time. */
+  readonly canTrustDeltas: boolean;
+  readonly happened: ReadonlyMap<string, number>;
+}
+
+export interface TenantChecks {
+  /** A delta has read all that had changed. */
+  readonly afterDelta: (world: TenantWorld) => void;
+  /** Full passes have read everything; what is withheld has not been let go. */
+  readonly withheld: (world: TenantWorld) => Promise<void>;
+  /** All that waited for a person was let go. */
+  readonly afterFull: (world: TenantWorld) => Promise<void>;
+  /** Everything was stamped and read anew since the hub came to rest; `records`: how many there were by then. */
+  readonly afterQuiet: (world: TenantWorld, records: number) => void;
+  /** Every process has ended. */
+  readonly atEnd: (world: TenantWorld) => void;
+}
+
+/** 09:00 UTC; days end far from wherever a history leaps to. */
+const START_MS = Date.UTC(2026, 2, 2, 9);
+const HOUR_MS = 3_600_000;
+const LEAP_MS = 6 * HOUR_MS;
+const MOST_SKEW_MS = 2 * HOUR_MS;
+const TROUBLES = [0, 0.1, 0.3, 0.7];
+const TROUBLED_MS = 1_500;
+/** How long a cure may take once the trouble is over (invariant 10): several times what it does. */
+const CURED_WITHIN_MS = 3_000;
+const NOTICED_WITHIN_MS = 3_000;
+const ROUNDS_OF_APPROVAL = 6;
+
+/** A history of a tenant of several collections, told by its seed; then all is well, and the checks are called. */
+export async function tellTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
+  const time = new VirtualTime(START_MS);
+  const random = seededRandom(options.seed);
+  const history = new TenantHistory({ time, random, trouble: random.pick(TROUBLES) }, options);
+  await time.run(async () => {
+    await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
+    await history.settle(checks);
+  });
+}
+
+class TenantHistory implements TenantWorld {
+  readonly at: Surroundings;
+  readonly hub: TenantHub;
+  readonly client: HubClient;
+  readonly broker: Broker;
+  readonly redis: TenantRedis;
+  readonly collections: readonly CollectionName[];
+  readonly processes: TenantProcess[] = [];
+  readonly approvals: Approval[] = [];
+  readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
+  readonly misbehaviour: string[] = [];
+  readonly happened = new Map<string, number>();
+  readonly manner: HubManner;
+  canTrustDeltas = true;
+  unnoticed: readonly number[] = [];
+  readonly #options: TenantHistoryOptions;
+  readonly #foreign: TenantHub;
+  readonly #hasClockTrouble: boolean;
+  readonly #lives: Promise<void>[];
+  #skewMs = 0;
+  #ids = 0;
+
+  constructor(at: Surroundings, options: TenantHistoryOptions) {
+    const { random } = at;
+    this.at = at;
+    this.#options = options;
+    this.manner = {
+      paging: random.chance(0.75) ? 'keyset' : 'offset',
+      hasTotals: random.chance(0.8),
+      hasClock: random.chance(0.85),
+      liesOften: random.chance(0.6) ? 0.12 : 0,
+    };
+    this.canTrustDeltas = this.manner.liesOften === 0;
+    this.#hasClockTrouble = random.chance(0.2);
+    const happened = (what: string): void => this.#count(what);
+    this.hub = new TenantHub(at, 'o', happened);
+    this.#foreign = new TenantHub(at, 'f', () => undefined);
+    this.client = new HubClient(at, this.hub, this.manner, happened);
+    this.broker = new Broker(at, happened);
+    this.redis = new TenantRedis(at);
+    const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
+    this.collections = ['users', 'classes', ...nested];
+    this.#lives = [this.hub.live(), this.#foreign.live()];
+  }
+
+  async restart(): Promise<void> {
+    const { random, time } = this.at;
+    let leftMs = TROUBLED_MS;
+    while (leftMs > 0) {
+      const process = this.#start();
+      const watchedMs = Math.min(leftMs, 100 + random.below(500));
+      await this.#watch(process, watchedMs);
+      process.stop();
+      await process.ended;
+      leftMs -= watchedMs;
+      this.#disturb();
+      if (random.chance(0.4)) time.skip((1 + random.below(random.chance(0.15) ? 36 : 5)) * LEAP_MS);
+    }
+  }
+
+  async takeOver(): Promise<void> {
+    const { random, time } = this.at;
+    const untilMs = time.now() + TROUBLED_MS;
+    while (time.now() < untilMs) {
+      const process = this.#start();
+      await this.#watch(process, Math.min(untilMs - time.now(), 60 + random.below(300)));
+      if (random.chance(0.3)) {
+        process.stop();
+        if (random.chance(0.5)) await process.ended;
+      }
+      this.#disturb();
+    }
+    this.at.trouble = 0;
+    const unnoticed = (): number[] =>
+      this.processes
+        .filter(({ number, fate }) => fate === 'running' && this.broker.isSuperseded(number))
+        .map(({ number }) => number);
+    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
+    this.unnoticed = unnoticed();
+    for (const process of this.processes) process.stop();
+    await Promise.all(this.processes.map(({ ended }) => ended));
+  }
+
+  async settle(checks: TenantChecks): Promise<void> {
+    const { time } = this.at;
+    this.at.trouble = 0;
+    this.hub.freeze();
+    this.#foreign.freeze();
+    this.hub.skewMs = 0;
+    this.#skewMs = 0;
+    await Promise.all(this.#lives);
+    const process = this.#start('own');
+    await this.#until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
+    const runners = this.collections.map((name) => process.runner(name));
+    for (const runner of runners) await this.#pull(runner, 'DELTA');
+    checks.afterDelta(this);
+    for (const runner of runners) await this.#pull(runner);
+    for (const runner of runners) await this.#pull(runner);
+    await checks.withheld(this);
+    await this.#approveAll(runners);
+    await checks.afterFull(this);
+    const records = this.#records();
+    this.hub.restampAll();
+    for (const runner of runners) await this.#pull(runner, 'DELTA');
+    for (const runner of runners) await this.#pull(runner);
+    checks.afterQuiet(this, records);
+    process.stop();
+    await process.ended;
+    if (time.waiting > 0) this.misbehaviour.push(`something still waits although all processes have ended`);
+    for (const { fate } of this.processes) this.#count(fate);
+    checks.atEnd(this);
+  }
+
+  /** Where so many rows went and came at once that they pass for another tenant's, a person says that they are right. */
+  async #pull(runner: PassRunner, mode: PassMode = 'FULL', options: PassOptions = {}): Promise<void> {
+    try {
+      await runner.demand(mode, options);
+    } catch (error) {
+      if (!(error instanceof RollcallError) || error.code !== 'HUB_FOREIGN_DATA') throw error;
+      this.#count('people: accepted quite other rows');
+      await runner.demand('FULL', { ...options, acceptNew: true });
+    }
+  }
+
+  /** What is listed is let go, until nothing waits. */
+  async #approveAll(runners: readonly PassRunner[]): Promise<void> {
+    for (let round = 0; round < ROUNDS_OF_APPROVAL; round += 1) {
+      let isWaiting = false;
+      for (const runner of runners) isWaiting = (await this.#approve(runner)) || isWaiting;
+      for (const runner of runners) await this.#pull(runner);
+      if (!isWaiting) return;
+    }
+  }
+
+  /** False: nothing of the collection waits. */
+  async #approve(runner: PassRunner): Promise<boolean> {
+    const { collection } = runner;
+    const listed = new Set((await this.redis.memory.withheld(collection)).keys());
+    if (listed.size === 0) return false;
+    this.#count('people: approved');
+    this.approvals.push({ collection, keys: listed, atMs: this.at.time.now() });
+    const approved = this.#options.mistake?.approves?.(listed, this) ?? listed;
+    await this.#pull(runner, 'FULL', { approved });
+    return true;
+  }
+
+  #start(whose: 'own' | 'any' = 'any'): TenantProcess {
+    const number = this.processes.length + 1;
+    const process = new TenantProcess(number, this.#partsFor(number, whose));
+    this.processes.push(process);
+    return process;
+  }
+
+  /** Meanwhile people demand passes, and decide on what is listed. */
+  async #watch(process: TenantProcess, forMs: number): Promise<void> {
+    const { random, time } = this.at;
+    const untilMs = time.now() + forMs;
+    while (time.now() < untilMs) {
+      await time.sleep(20);
+      this.#troubleAmid();
+      const runner = process.session?.runners.get(random.pick(this.collections));
+      if (runner === undefined || !random.chance(0.3)) continue;
+      const what = random.next();
+      if (what < 0.1) this.#approve(runner).catch(() => undefined);
+      else if (what < 0.13) runner.discardWithheld().catch(() => undefined);
+      else runner.demand(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
+    }
+  }
+
+  /** While a process lives. */
+  #troubleAmid(): void {
+    const { random } = this.at;
+    if (this.at.trouble === 0) return;
+    if (random.chance(0.02)) this.#befall('redis: fell back a moment', () => this.redis.failOver());
+    if (random.chance(0.01)) this.#befall('redis: away', () => this.redis.goAway(20 + random.below(150)));
+    if (random.chance(0.004)) this.#befall('redis: flushed', () => this.redis.flush());
+    if (this.#options.troubles === 'lost-topics' && random.chance(0.02)) this.#loseTopic();
+    if (this.#hasClockTrouble && random.chance(0.03)) this.#jumpClocks();
+  }
+
+  /** Between two processes. */
+  #disturb(): void {
+    const { random } = this.at;
+    const what = random.next();
+    if (what < 0.15) this.#befall('redis: flushed', () => this.redis.flush());
+    else if (what < 0.4) this.#befall('redis: restored', () => this.redis.restore());
+    if (this.#options.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
+  }
+
+  #jumpClocks(): void {
+    const { random } = this.at;
+    this.canTrustDeltas = false;
+    this.#count('a clock jumped');
+    const skewMs = random.chance(0.3) ? 0 : random.below(2 * MOST_SKEW_MS) - MOST_SKEW_MS;
+    if (random.chance(0.5)) this.hub.skewMs = skewMs;
+    else this.#skewMs = skewMs;
+  }
+
+  #loseTopic(): void {
+    const { random } = this.at;
+    const { topics } = this.broker;
+    if (topics.length === 0) return;
+    const topic = random.pick(topics);
+    const partitions = this.broker.partitionsOf(topic) ?? [];
+    const what = random.next();
+    this.losses.push({ topic, transactions: this.broker.transactions.length });
+    if (what < 0.35) {
+      this.#befall('kafka: a topic was deleted', () => this.broker.delete(topic));
+    } else if (what < 0.7) {
+      this.#befall('kafka: a topic was made anew', () => {
+        this.broker.delete(topic);
+        this.broker.create([topic]);
+      });
+    } else {
+      this.#befall('kafka: a partition was cut off', () => {
+        const partition = random.pick(partitions);
+        partition.cutTo(partition.low + 1 + random.below(partition.next - partition.low + 1));
+      });
+    }
+  }
+
+  #befall(what: string, how: () => void): void {
+    this.#count(what);
+    how();
+  }
+
+  #partsFor(number: number, whose: 'own' | 'any'): TenantParts {
+    const { at, broker, redis } = this;
+    const { mistake = {} } = this.#options;
+    const happened = (what: string): void => this.#count(what);
+    const isForeign = whose === 'any' && at.trouble > 0 && number > 1 && at.random.chance(0.08);
+    if (isForeign) this.#count("another tenant's hub");
+    const hub: Hub = isForeign
+      ? new HubClient(at, this.#foreign, this.manner, () => undefined)
+      : this.client;
+    const { reusesProducer } = mistake;
+    const log = new BrokerLog({ at, broker, process: number, happened, reusesProducer });
+    const parts = tenantParts({
+      at,
+      hub: mistake.hub?.(hub, this) ?? hub,
+      log: mistake.log?.(log, this, number) ?? log,
+      state: mistake.state?.(redis, this) ?? redis,
+      collections: this.collections,
+      prepare: () => broker.create([...this.collections, 'rejects']),
+      now: () => at.time.now() + this.#skewMs,
+      randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
+      emit: (event) => this.#note(event),
+    });
+    return mistake.parts?.(parts, this) ?? parts;
+  }
+
+  #records(): number {
+    return [...this.broker.history.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  async #until(withinMs: number, isSo: () => boolean): Promise<void> {
+    const { time } = this.at;
+    const untilMs = time.now() + withinMs;
+    while (!isSo() && time.now() < untilMs) await time.sleep(5);
+  }
+
+  #note(event: PipelineEvent): void {
+    this.misbehaviour.push(...leakedMarkers(event), ...unboundedWaits(event));
+    if (event.type === 'caught-up') this.#count(event.how);
+    else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
+    else this.#count(event.type);
+    if (event.type !== 'pass-ended') return;
+    this.#count(`pass: ${event.outcome}`);
+    this.#count('rows overtaken', event.stats.rowsOvertaken);
+    this.#count('rows removed', event.stats.rowsRemoved);
+  }
+
+  #count(what: string, times = 1): void {
+    this.happened.set(what, (this.happened.get(what) ?? 0) + times);
+  }
+}

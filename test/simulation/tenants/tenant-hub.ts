@@ -1,0 +1,213 @@
+import { compositeKey } from '../../../src/model/keys.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { dawdle, type Surroundings } from '../parts/surroundings.ts';
+import { MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
+
+/** Collections whose rows have a life of their own. */
+export const ROW_COLLECTIONS = ['users', 'classes', 'afterschool-users'] as const;
+export type RowCollection = (typeof ROW_COLLECTIONS)[number];
+
+export const AFTERSCHOOLS = [`${MARKER}a1`, `${MARKER}a2`];
+
+/** Residents leave only many at a time; guests come and go. */
+const RESIDENTS: Readonly<Record<RowCollection, number>> = { users: 30, classes: 8, 'afterschool-users': 8 };
+const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 'afterschool-users': 3 };
+/** Of them one is of each of these in turn: to hide one hides far more than the guard lets go. */
+const SCHOOLS = 2;
+const MOST_STUDENTS = 5;
+
+/**
+ * What a hub holds, and how it changes: content, leaving, coming back, becoming unreadable and readable again, many
+ * leaving at once, the night's stamps, one school's rows out of sight. Its clock is the history's, plus a skew.
+ */
+export class TenantHub {
+  /** Added to the clock of the history, ms. */
+  skewMs = 0;
+  readonly #at: Surroundings;
+  readonly #prefix: string;
+  readonly #rows: Readonly<Record<RowCollection, Map<string, TenantRow>>> = {
+    users: new Map(),
+    classes: new Map(),
+    'afterschool-users': new Map(),
+  };
+  readonly #students = new Map<string, readonly string[]>();
+  readonly #departures = new Map<string, number[]>();
+  readonly #happened: (what: string) => void;
+  /** Shown again, with a stamp from before: no delta can know of them. */
+  readonly #unannounced = new Set<string>();
+  #hiddenSchool: number | null = null;
+  #version = 0;
+  #isStill = false;
+
+  /** `prefix`: of all ids. */
+  constructor(at: Surroundings, prefix: string, happened: (what: string) => void) {
+    this.#at = at;
+    this.#prefix = MARKER + prefix;
+    this.#happened = happened;
+    for (const collection of ROW_COLLECTIONS) {
+      for (let number = 0; number < RESIDENTS[collection]; number += 1) this.#put(collection, number, true);
+    }
+  }
+
+  now(): number {
+    return this.#at.time.now() + this.skewMs;
+  }
+
+  /** What whoever asks is shown, by record key. */
+  shown(collection: RowCollection): ReadonlyMap<string, TenantRow> {
+    const rows = this.#rows[collection];
+    if (this.#hiddenSchool === null) return rows;
+    return new Map([...rows].filter(([, { school }]) => school !== this.#hiddenSchool));
+  }
+
+  /** Whether its stamp tells when it was last seen to change. */
+  isAnnounced(collection: RowCollection, key: string): boolean {
+    return !this.#unannounced.has(`${collection} ${key}`);
+  }
+
+  /** Null: no such class. */
+  studentsOf(classId: string): readonly string[] | null {
+    return this.shown('classes').has(classId) ? (this.#students.get(classId) ?? []) : null;
+  }
+
+  /** When a row left, or was hidden, ms since the epoch by the history's clock. */
+  departuresOf(collection: CollectionName, key: string): readonly number[] {
+    return this.#departures.get(`${collection} ${key}`) ?? [];
+  }
+
+  /** Until {@link freeze}. */
+  async live(): Promise<void> {
+    while (!this.#isStill) {
+      await dawdle(this.#at, 12);
+      if (!this.#isStill) this.#change();
+    }
+  }
+
+  /** Stands still, and shows all that it holds. */
+  freeze(): void {
+    this.#isStill = true;
+    this.#showAll();
+  }
+
+  restampAll(): void {
+    for (const collection of ROW_COLLECTIONS) {
+      for (const [key, row] of this.#rows[collection])
+        this.#rows[collection].set(key, { ...row, modifiedAtMs: this.now() });
+    }
+    if (this.#hiddenSchool === null) this.#unannounced.clear();
+  }
+
+  #change(): void {
+    const { random } = this.#at;
+    const collection = random.pick(['users', 'users', 'classes', 'afterschool-users'] as const);
+    const what = random.next();
+    if (what < 0.72) this.#rewrite(collection, (isReadable) => isReadable || random.chance(0.5));
+    else if (what < 0.8) this.#rewrite(collection, (isReadable) => !isReadable);
+    else if (what < 0.86) this.#comeOrGo(collection);
+    else if (what < 0.975) this.#enrol();
+    else if (what < 0.985) this.restampAll();
+    else if (what < 0.992) this.#loseMany(collection);
+    else this.#toggleRights();
+  }
+
+  #rewrite(collection: RowCollection, isReadable: (now: boolean) => boolean): void {
+    const rows = this.#rows[collection];
+    if (rows.size === 0) return;
+    const [key, row] = this.#at.random.pick([...rows]);
+    rows.set(key, this.#newRow(row.sourcedId, row.school, isReadable(row.isReadable)));
+    this.#unannounced.delete(`${collection} ${key}`);
+  }
+
+  #comeOrGo(collection: RowCollection): void {
+    const number = RESIDENTS[collection] + this.#at.random.below(GUESTS[collection]);
+    const key = this.#keyOf(collection, number);
+    if (this.#rows[collection].has(key)) this.#drop(collection, key);
+    else this.#put(collection, number, true);
+  }
+
+  #enrol(): void {
+    const { random } = this.#at;
+    const classes = [...this.#rows.classes.keys()];
+    if (classes.length === 0) return;
+    const count = random.chance(0.1) ? 0 : 1 + random.below(MOST_STUDENTS);
+    this.#students.set(random.pick(classes), this.#somePeople(count));
+  }
+
+  #somePeople(count: number): string[] {
+    const first = this.#at.random.below(RESIDENTS.users);
+    return Array.from({ length: count }, (_, at) => this.#idOf('users', (first + at * 7) % RESIDENTS.users));
+  }
+
+  /** A real loss, far beyond the limits; or those that left so come back. */
+  #loseMany(collection: RowCollection): void {
+    const { random } = this.#at;
+    const rows = this.#rows[collection];
+    if (rows.size < RESIDENTS[collection] / 2) {
+      for (let number = 0; number < RESIDENTS[collection]; number += 1) {
+        if (!rows.has(this.#keyOf(collection, number))) this.#put(collection, number, true);
+      }
+      return;
+    }
+    const share = random.chance(0.1) ? 1 : 0.5 + random.next() / 3;
+    for (const key of rows.keys()) if (random.chance(share)) this.#drop(collection, key);
+    this.#happened('hub: many rows left');
+  }
+
+  #toggleRights(): void {
+    if (this.#hiddenSchool !== null) {
+      this.#showAll();
+      return;
+    }
+    this.#hiddenSchool = this.#at.random.below(SCHOOLS);
+    this.#happened('hub: rights lost for a school');
+    for (const collection of ROW_COLLECTIONS) {
+      for (const [key, { school }] of this.#rows[collection])
+        if (school === this.#hiddenSchool) this.#noteDeparture(collection, key);
+    }
+  }
+
+  #showAll(): void {
+    for (const collection of ROW_COLLECTIONS) {
+      for (const [key, { school }] of this.#rows[collection])
+        if (school === this.#hiddenSchool) this.#unannounced.add(`${collection} ${key}`);
+    }
+    this.#hiddenSchool = null;
+  }
+
+  #drop(collection: RowCollection, key: string): void {
+    this.#rows[collection].delete(key);
+    this.#noteDeparture(collection, key);
+  }
+
+  #noteDeparture(collection: RowCollection, key: string): void {
+    const both = collection === 'classes' ? (['classes', 'class-students'] as const) : [collection];
+    for (const name of both) {
+      this.#departures.set(`${name} ${key}`, [...this.departuresOf(name, key), this.#at.time.now()]);
+    }
+  }
+
+  #put(collection: RowCollection, number: number, isReadable: boolean): void {
+    const row = this.#newRow(this.#idOf(collection, number), number % SCHOOLS, isReadable);
+    this.#rows[collection].set(this.#keyOf(collection, number), row);
+    if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
+      this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));
+    }
+    // Hidden as soon as it is there: to whoever asks it is not.
+    if (this.#hiddenSchool === row.school) this.#noteDeparture(collection, this.#keyOf(collection, number));
+  }
+
+  #newRow(sourcedId: string, school: number, isReadable: boolean): TenantRow {
+    this.#version += 1;
+    return tenantRow({ sourcedId, version: this.#version, modifiedAtMs: this.now(), isReadable, school });
+  }
+
+  #idOf(collection: RowCollection, number: number): string {
+    return `${this.#prefix}${collection[0]}${String(number).padStart(2, '0')}`;
+  }
+
+  #keyOf(collection: RowCollection, number: number): string {
+    const id = this.#idOf(collection, number);
+    if (collection !== 'afterschool-users') return id;
+    return compositeKey(AFTERSCHOOLS[number % AFTERSCHOOLS.length] ?? '', id);
+  }
+}

@@ -1,0 +1,60 @@
+import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
+import type { Hub } from '../../../src/hub/hub.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { Emit } from '../../../src/pipeline/events.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantState } from '../../../src/state/index-store.ts';
+import { SCOPE } from '../parts/simulated-topics.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import { AFTERSCHOOLS } from './tenant-hub.ts';
+import { tenantReader } from './tenant-row.ts';
+
+/** As the defaults, at the scale of the simulated hub: 50 of 1,000 rows and more. */
+export const GUARD: GuardLimits = { rows: 8, ratio: 0.2, perDay: true };
+
+/** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
+const OVERLAP_MS = 1;
+/** In place of the real pauses, which would leave most of a history asleep. */
+const LONGEST_SLEEP_MS = 20;
+const DELTA_EVERY_MS = 8;
+
+/** A tenant of several collections among simulated parts; all that lies between them is real. */
+export function tenantParts(options: {
+  at: Surroundings;
+  hub: Hub;
+  log: TenantLog;
+  state: TenantState;
+  collections: readonly CollectionName[];
+  /** Creates topics. */
+  prepare: () => void;
+  now: () => number;
+  randomId: () => string;
+  emit: Emit;
+}): TenantParts {
+  const { hub, log, state, collections, now, randomId, emit } = options;
+  const { time, random } = options.at;
+  return {
+    ...SCOPE,
+    hub,
+    log,
+    state,
+    collections: collections.map((name) => ({
+      name,
+      reader: tenantReader,
+      deltaEveryMs: name === 'class-students' ? 10 * DELTA_EVERY_MS : DELTA_EVERY_MS,
+      fullPull: { at: '00:00', timeZone: 'UTC' },
+    })),
+    afterschoolIds: AFTERSCHOOLS,
+    chains: undefined,
+    encodeReject: () => Buffer.alloc(1),
+    guard: GUARD,
+    deltaOverlapMs: OVERLAP_MS,
+    prepare: async () => options.prepare(),
+    now,
+    random: () => random.next(),
+    randomId,
+    sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+    emit,
+  };
+}

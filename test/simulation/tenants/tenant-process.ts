@@ -1,0 +1,55 @@
+import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
+import { runTenant, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
+
+/** A process that mirrors the tenant, until it is stopped or ends by itself. */
+export class TenantProcess {
+  readonly number: number;
+  /** Resolves however it ends. */
+  readonly ended: Promise<void>;
+  readonly #stopping = new AbortController();
+  #session: TenantSession | null = null;
+  #fate: 'running' | 'stopped' | ErrorCode = 'running';
+
+  constructor(number: number, parts: TenantParts) {
+    this.number = number;
+    this.ended = this.#run(parts);
+  }
+
+  /** Whether it was stopped from outside, or else the error that it ended with. */
+  get fate(): 'running' | 'stopped' | ErrorCode {
+    return this.#fate;
+  }
+
+  /** Null while it does not own the tenant. */
+  get session(): TenantSession | null {
+    return this.#session;
+  }
+
+  /** Throws where it does not own the tenant. */
+  runner(collection: CollectionName): PassRunner {
+    const runner = this.#session?.runners.get(collection);
+    if (runner === undefined) throw new Error(`the last process does not own the tenant: ${this.#fate}`);
+    return runner;
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('stopped'));
+  }
+
+  async #run(parts: TenantParts): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      await runTenant(parts, {
+        signal,
+        onSession: (session) => {
+          this.#session = session;
+        },
+      });
+      this.#fate = 'stopped';
+    } catch (error) {
+      this.#fate = error instanceof RollcallError ? error.code : 'INTERNAL';
+    }
+  }
+}

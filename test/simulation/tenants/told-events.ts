@@ -1,0 +1,28 @@
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import { MARKER } from './tenant-row.ts';
+
+const SHORTEST_RETRY_MS = 400;
+const LONGEST_RETRY_MS = 300_000;
+
+/** Invariant 9: nothing of a row, its id included, gets into events or errors; from there it would get into logs and metrics. */
+export function leakedMarkers(event: PipelineEvent): string[] {
+  return textsIn(event, 0).some((text) => text.includes(MARKER))
+    ? [`an event tells of a row: ${event.type}`]
+    : [];
+}
+
+/** Invariant 10: whatever fails is tried again after a while, neither at once nor in weeks. */
+export function unboundedWaits(event: PipelineEvent): string[] {
+  if (event.type !== 'session-failed' && event.type !== 'pass-failed') return [];
+  const { retryInMs, type } = event;
+  const isBounded = retryInMs === null || (retryInMs >= SHORTEST_RETRY_MS && retryInMs <= LONGEST_RETRY_MS);
+  return isBounded ? [] : [`tried again in ${retryInMs} ms: ${type}`];
+}
+
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || depth > 5) return [];
+  const own =
+    value instanceof Error ? [value.message, value.stack ?? '', ...textsIn(value.cause, depth + 1)] : [];
+  return [...own, ...Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner, depth + 1)])];
+}

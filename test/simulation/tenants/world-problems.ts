@@ -1,0 +1,62 @@
+import type { TopicSuffix } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+import { problemsOfOwnership } from '../sessions/history-problems.ts';
+import type { TenantWorld } from './tenant-history.ts';
+
+/* Of a whole history: invariants 1 (what progress says), 7, 8 in rest, 9 and 10. */
+
+/** Far more than all rows of the simulated hub, and their rejects. */
+const MOST_RECORDS = 150;
+/** A full pass and a delta of each collection, and one that asks for single rows. */
+const MOST_REQUESTS_PER_COLLECTION = 3;
+
+export function problemsOfWorld(world: TenantWorld): string[] {
+  return [
+    ...problemsOfProgress(world),
+    ...problemsOfOwnership({ topics: world.broker, processes: world.processes, unnoticed: world.unnoticed }),
+    ...world.misbehaviour,
+    ...problemsOfBounds(world),
+  ];
+}
+
+/** Invariant 8. `records`: how many there were when the hub came to rest and all was read. */
+export function problemsOfQuiet({ broker }: TenantWorld, records: number): string[] {
+  const now = [...broker.history.values()].reduce((sum, { length }) => sum + length, 0);
+  return now === records ? [] : [`nothing had changed, yet ${now - records} records were published`];
+}
+
+/** Consumers find by it how far to read: no gap, nothing twice, never back but where a topic was lost. */
+function problemsOfProgress({ broker, losses }: TenantWorld): string[] {
+  const problems: string[] = [];
+  const ids = new Set<string>();
+  const last = new Map<string, Progress>();
+  for (const { progress } of broker.transactions) {
+    const { collection, sequence, transactionId, offsets } = progress;
+    const before = last.get(collection);
+    if (sequence !== (before?.sequence ?? 0) + 1)
+      problems.push(`sequence: ${collection} ${sequence} after ${before?.sequence}`);
+    if (ids.has(transactionId)) problems.push(`transaction id twice: ${collection} ${sequence}`);
+    ids.add(transactionId);
+    for (const [name, offset] of Object.entries(before?.offsets ?? {})) {
+      if ((offsets[name] ?? -1) >= offset || isLost(losses, name)) continue;
+      problems.push(`offsets went back: ${collection} ${sequence}`);
+    }
+    last.set(collection, progress);
+  }
+  return problems;
+}
+
+function isLost(losses: TenantWorld['losses'], partition: string): boolean {
+  return losses.some(({ topic }: { topic: TopicSuffix }) => partition.includes(`.${topic}/`));
+}
+
+/** Invariant 10. */
+function problemsOfBounds({ broker, client, collections }: TenantWorld): string[] {
+  const problems: string[] = [];
+  for (const { records, progress } of broker.transactions)
+    if (records > MOST_RECORDS)
+      problems.push(`${records} records in one transaction: ${progress.collection}`);
+  if (client.mostUnderWay > MOST_REQUESTS_PER_COLLECTION * collections.length)
+    problems.push(`${client.mostUnderWay} requests at a time`);
+  return problems;
+}
