@@ -12,6 +12,7 @@ import type { IndexPosition } from '../state/index-store.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import { besideLog, type BesideLog } from './state/beside-log.ts';
+import { rebuildCommand } from './state/rebuild.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 import { formatAge, formatCount, isoOrNull } from './words.ts';
@@ -21,7 +22,7 @@ interface StateFlags {
   collection?: string;
 }
 
-/** `rollcall state show`: where the index stands beside the log. */
+/** `rollcall state`: where the index stands beside the log, and how it is made again. */
 export function stateCommand(): Command {
   const show = new Command('show')
     .description(
@@ -36,7 +37,8 @@ export function stateCommand(): Command {
     .action(verbAction(showState));
   return new Command('state')
     .description('The index in Redis beside the log in Kafka.')
-    .addCommand(show.summary('where the index stands'));
+    .addCommand(show.summary('where the index stands'))
+    .addCommand(rebuildCommand().summary('drops the index and makes it again from the topics'));
 }
 
 interface IndexFacts {

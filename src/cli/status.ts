@@ -36,7 +36,7 @@ export function statusCommand(): Command {
 absences and absence-changes follow from absence-versions (↳) in its passes: what is late, unfinished, withheld or
 rejected is told there. Absences whose records contradict each other are listed, by Redis; they wait for nobody.
 
-Ends with 3 when something is withheld, else with 0.`,
+Ends with 3 when something waits for a person, else with 0. What is withheld is listed by "rollcall deletes list".`,
     )
     .action(verbAction(status));
 }
@@ -83,6 +83,7 @@ function factsOf(
     owner: known?.owner ?? null,
     isOwnerAlive: index?.isOwnerAlive ?? null,
     notOffered: index?.notOffered ?? [],
+    foreign: index?.foreign ?? [],
     contradictions: index?.contradictions ?? null,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
@@ -93,7 +94,8 @@ function factsOf(
         deltaEveryMs,
         fullPull,
         progress: known?.progress.get(name) ?? null,
-        withheldInIndex: index?.withheld.get(name) ?? null,
+        withheldInIndex: index?.withheld.get(name)?.count ?? null,
+        settledPassId: index?.withheld.get(name)?.settledPassId ?? null,
         committedAtMs: index?.committedAtMs.get(name) ?? null,
       };
     }),

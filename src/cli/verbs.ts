@@ -31,7 +31,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'state',
-    summary: 'where the index stands beside the log: show',
+    summary: 'where the index stands beside the log: show, rebuild',
     load: async () => (await import('./state.ts')).stateCommand(),
   },
   {
@@ -43,6 +43,21 @@ export const VERBS: readonly Verb[] = [
     name: 'pull',
     summary: 'one pass now, then exit',
     load: async () => (await import('./pull.ts')).pullCommand(),
+  },
+  {
+    name: 'deletes',
+    summary: 'deletions that wait for a person: list, approve, discard',
+    load: async () => (await import('./deletes.ts')).deletesCommand(),
+  },
+  {
+    name: 'verify',
+    summary: 'is the copy complete? topics beside the hub, key by key',
+    load: async () => (await import('./verify.ts')).verifyCommand(),
+  },
+  {
+    name: 'republish',
+    summary: 'publish a collection, or keys of it, again although nothing has changed',
+    load: async () => (await import('./republish.ts')).republishCommand(),
   },
   {
     name: 'hub',

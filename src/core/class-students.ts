@@ -26,10 +26,15 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): Re
     kind: 'row',
     sourcedId: classId,
     value,
-    hash: digest(JSON.stringify(value)),
+    hash: classStudentsHash(value),
     modifiedAtMs: null,
     additionalFieldCount: 0,
   };
+}
+
+/** The hash that a value read back from a record must have. */
+export function classStudentsHash({ classId, students }: ClassStudents): Buffer {
+  return digest(JSON.stringify({ classId, students }));
 }
 
 function unreadable(classId: string): Reading {

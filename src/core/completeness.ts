@@ -5,10 +5,10 @@
 
 export interface FullWalk {
   /**
-   * How the hub ended the walk: `empty` when there was no row at all, `no-list` when a body had no list,
-   * `repeated` when it gave the same page for ever.
+   * How the hub ended the walk: `empty` when there was no row at all, `gone` when that is because parents are not
+   * there, `no-list` when a body had no list, `repeated` when it gave the same page for ever.
    */
-  readonly ending: 'hub-sign' | 'empty' | 'no-list' | 'repeated';
+  readonly ending: 'hub-sign' | 'empty' | 'gone' | 'no-list' | 'repeated';
   /** Rows can be skipped when they move under an offset walk. */
   readonly byOffset: boolean;
   /** Different keys, unreadable rows with an id included. */
@@ -30,16 +30,24 @@ export type Completeness =
       /** The hub counts more rows than came. */
       readonly isShort: boolean;
     }
-  /** No removal follows from it; `isSuspect`: nor is it a copy of what the hub holds. */
-  | { readonly kind: 'unproven'; readonly why: string; readonly isSuspect: boolean };
+  /**
+   * No removal follows from it; `isSuspect`: nor is it a copy of what the hub holds. `isEmpty`: the hub says properly
+   * that it has no rows; when it goes on saying so, a person may believe it.
+   */
+  | {
+      readonly kind: 'unproven';
+      readonly why: string;
+      readonly isSuspect: boolean;
+      readonly isEmpty?: boolean | undefined;
+    };
 
 export function judgeCompleteness(walk: FullWalk): Completeness {
   if (walk.ending === 'no-list') return { kind: 'unproven', isSuspect: true, why: 'a response had no list' };
   if (walk.ending === 'repeated')
     return { kind: 'unproven', isSuspect: true, why: 'the hub gives the same page for ever' };
-  if (walk.ending === 'empty' && walk.knownRows > 0) {
+  if ((walk.ending === 'empty' || walk.ending === 'gone') && walk.knownRows > 0) {
     const why = `the hub says it has no rows where ${walk.knownRows} are known`;
-    return { kind: 'unproven', isSuspect: true, why };
+    return { kind: 'unproven', isSuspect: true, isEmpty: walk.ending === 'empty', why };
   }
   if (walk.rowsWithoutId > 0) {
     const why = `${walk.rowsWithoutId} rows had no sourcedId that could be read`;

@@ -32,6 +32,37 @@ export function whyWithhold(
   return null;
 }
 
+/** Losses of so many collections at once have one cause. */
+const TOGETHER_COLLECTIONS = 3;
+/** How much smaller than the limit a share is that tells, when others lose as much. */
+const TOGETHER_DIVISOR = 5;
+
+interface Loss {
+  readonly deletions: number;
+  /** Rows known before them. */
+  readonly knownRows: number;
+}
+
+/**
+ * Whether a loss, though below the limits, is no everyday one: more than `rows`, and more than a fifth of `ratio`.
+ * It must be missed twice, and others are looked at before it goes out.
+ */
+export function isNotable({ deletions, knownRows }: Loss, { rows, ratio }: GuardLimits): boolean {
+  return deletions > rows && deletions > (knownRows * ratio) / TOGETHER_DIVISOR;
+}
+
+/**
+ * Why a notable loss must wait for a person because of the others' of that day; null when it need not. A token that
+ * lost its rights for one school of thirty takes a thirtieth of everything: below the limits of each collection.
+ */
+export function whyTogether(own: Loss, others: readonly Loss[], limits: GuardLimits): string | null {
+  if (!isNotable(own, limits)) return null;
+  const notable = 1 + others.filter((each) => isNotable(each, limits)).length;
+  if (notable < TOGETHER_COLLECTIONS) return null;
+  const share = percent(limits.ratio / TOGETHER_DIVISOR);
+  return `${notable} collections lose more than ${limits.rows} rows and more than ${share} % at once, as when rights are lost`;
+}
+
 /** 0.07 times 100 is 7.000000000000001. */
 function percent(ratio: number): number {
   return Number((ratio * 100).toPrecision(6));

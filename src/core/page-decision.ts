@@ -57,6 +57,8 @@ export function decidePage(
     overtaken: (key: string) => boolean;
     /** Met on an earlier page of this walk. */
     metBefore: (key: string) => boolean;
+    /** To be told even if it is as it was; asked of each row that can be. */
+    again?: ((key: string) => boolean) | undefined;
     note: (change: Change) => void;
   },
 ): PageTally {
@@ -79,8 +81,10 @@ export function decidePage(
       if (key === null) tally.withoutId += 1;
     }
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
-    const kind = kindOfChange(before, reading.hash);
     const isOvertaken = isRepeated || known.overtaken(key ?? rejectKey);
+    const changed = kindOfChange(before, reading.hash);
+    const isAgain = !isReject && key !== null && !isOvertaken && known.again?.(key) === true;
+    const kind = changed ?? (isAgain ? 'updated' : null);
     if (isReject) {
       if (kind !== null && !isOvertaken)
         known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });

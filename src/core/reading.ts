@@ -40,4 +40,6 @@ export interface RowReader {
   reject(row: unknown, reason: string): UnreadableRow;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
+  /** The hash that a value read back from a record must have; throws when it has not the shape of the schema. */
+  readonly hashOf?: ((value: object) => Buffer) | undefined;
 }

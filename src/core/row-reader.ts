@@ -10,6 +10,7 @@ import {
   SCALAR_BYTES_AT_MOST,
 } from './field-readers.ts';
 import { jsonText } from './json-text.ts';
+import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, type StrictField } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
@@ -81,6 +82,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const encodeIntoSlab = createSlabEncoder(schema);
+  const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
 
   function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
     for (const name in source) {
@@ -139,6 +141,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     read,
     reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
     encode: (value) => Buffer.from(encodeIntoSlab(value)),
+    hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
   };
 }
 
@@ -174,6 +177,16 @@ function additionalTexts(additional: readonly AdditionalField[], notes: ReadNote
     notes.bytesAtMost += (name.length + text.length) * 3 + 2 * SCALAR_BYTES_AT_MOST;
   }
   return texts;
+}
+
+/** What {@link additionalTexts} made of them, before it was text. */
+function additionalFieldsOf(value: object, known: ReadonlySet<string>): AdditionalField[] {
+  const { additionalFields = {} } = value as { additionalFields?: Readonly<Record<string, string>> };
+  return Object.entries(additionalFields).map(([name, text]) => ({
+    name,
+    raw: parseLossless(text),
+    known: known.has(name),
+  }));
 }
 
 function mappingOf(options: RowReaderOptions): RowMapping {

@@ -1,6 +1,7 @@
 import type { Change, KeyedReading } from '../core/page-decision.ts';
 import type { SeenKeys } from '../core/seen-keys.ts';
 import type { PassStats } from './pass-stats.ts';
+import type { TellAgain } from './tell-again.ts';
 
 /** What a pass tells the writer to watch for it while it runs. */
 export interface ActivePass {
@@ -12,6 +13,8 @@ export interface ActivePass {
   readonly seenRejects: SeenKeys | null;
   /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
   stamp: number;
+  /** What it is to publish although it is as it was. */
+  readonly again?: TellAgain | undefined;
 }
 
 /** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */

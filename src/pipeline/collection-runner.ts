@@ -2,11 +2,13 @@ import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
 import { nextPass } from '../core/next-pass.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { PassMode, Progress } from '../model/progress.ts';
 import type { Emit } from './events.ts';
+import type { FullPasses } from './full-passes.ts';
 import { runPass, type PassParts, type PassResult } from './pass.ts';
-import type { PassRunner } from './pass-runner.ts';
+import type { PassOptions, PassRunner } from './pass-runner.ts';
 import type { PassStats } from './pass-stats.ts';
+import { discardList } from './withholding.ts';
 
 const LONGEST_RETRY_MS = 300_000;
 const SHORTEST_RETRY_MS = 1_000;
@@ -18,6 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 export interface RunnerParts {
   readonly collection: CollectionName;
   readonly pass: PassParts;
+  readonly fullPasses: FullPasses;
   readonly hasDelta: boolean;
   /** Whether its walks come from another collection's rows. */
   readonly hasParents: boolean;
@@ -33,15 +36,11 @@ export interface RunnerParts {
   readonly emit: Emit;
 }
 
-interface OnceOptions {
-  readonly signal: AbortSignal;
-  /** A person said that quite other rows than before are right. */
-  readonly acceptNew?: boolean | undefined;
-}
+type OnceOptions = PassOptions & { readonly signal: AbortSignal };
 
 interface Demand {
   readonly mode: PassMode;
-  readonly acceptNew: boolean;
+  readonly options: PassOptions;
   readonly done: PromiseWithResolvers<PassResult>;
 }
 
@@ -78,11 +77,19 @@ export class CollectionRunner implements PassRunner {
     return this.#parts.hasParents;
   }
 
+  get progress(): Progress | null {
+    return this.#parts.pass.writer.progress;
+  }
+
+  discardWithheld(): Promise<void> {
+    return discardList(this.#parts.pass.deletions);
+  }
+
   /** A pass as soon as the one at hand is over. Rejects with what the pass, or the whole session, fails with. */
-  demand(mode: PassMode, options: { acceptNew?: boolean | undefined } = {}): Promise<PassResult> {
+  demand(mode: PassMode, options: PassOptions = {}): Promise<PassResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<PassResult>();
-    this.#demands.push({ mode, acceptNew: options.acceptNew ?? false, done });
+    this.#demands.push({ mode, options, done });
     this.#wake();
     return done.promise;
   }
@@ -109,7 +116,7 @@ export class CollectionRunner implements PassRunner {
 
   async #meet(demand: Demand, signal: AbortSignal): Promise<void> {
     try {
-      demand.done.resolve(await this.once(demand.mode, { signal, acceptNew: demand.acceptNew }));
+      demand.done.resolve(await this.once(demand.mode, { ...demand.options, signal }));
     } catch (error) {
       demand.done.reject(asError(error));
       if (concernsTenant(error)) throw error;
@@ -152,11 +159,18 @@ export class CollectionRunner implements PassRunner {
   async once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
     const { pass } = this.#parts;
     const isWhole = pass.writer.wholeSinceMs !== null;
-    const canDelta = this.#hasDelta && isWhole && pass.writer.progress?.watermarkMs != null;
+    // Whose rows came as another tenant's can be told from all of them alone.
+    const isForeign = pass.foreign?.isFlagged(this.collection) === true;
+    const canDelta = this.#hasDelta && isWhole && !isForeign && pass.writer.progress?.watermarkMs != null;
     let result = mode === 'DELTA' && canDelta ? await this.#delta(options) : await this.#full(options);
     if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
     if (result.kind === 'complete' && result.wantsSecondPass) {
+      const first = result.approvedGone ?? 0;
+      if (result.wantsOthersFirst === true) await this.#othersOver(options.signal);
       result = withEarlier(result.stats, await this.#full(options));
+      // What the first of them let out, the second does not find any more; unless it proved nothing itself.
+      if (result.kind === 'complete' && result.approvedGone != null && result.approvedGone < first)
+        result = { ...result, approvedGone: first };
     }
     return result;
   }
@@ -177,14 +191,26 @@ export class CollectionRunner implements PassRunner {
     return this.#parts.hasDelta && !this.#isFilterRefused;
   }
 
-  /** A full pass, which may take long; changes go on coming out in deltas meanwhile. */
-  async #full({ signal, acceptNew }: OnceOptions): Promise<PassResult> {
+  #full({ signal, ...options }: OnceOptions): Promise<PassResult> {
+    const { fullPasses } = this.#parts;
+    return fullPasses.run(this.collection, () =>
+      this.#besideDeltas(signal, (both) => this.#pass('FULL', { ...options, signal: both })),
+    );
+  }
+
+  /** What the other collections lose tells whether what this one lost is to be believed. */
+  #othersOver(signal: AbortSignal): Promise<void> {
+    return this.#besideDeltas(signal, (both) => this.#parts.fullPasses.othersOver(this.collection, both));
+  }
+
+  /** What may take long: changes go on coming out in deltas meanwhile. */
+  async #besideDeltas<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const done = new AbortController();
     const broken = new AbortController();
     const both = AbortSignal.any([signal, broken.signal]);
     const deltas = this.#deltasUntil(done.signal, both).catch((error: unknown) => broken.abort(error));
     try {
-      return await this.#pass('FULL', { signal: both, acceptNew });
+      return await work(both);
     } catch (error) {
       // What concerns the tenant ends the delta at hand as well.
       if (concernsTenant(error)) broken.abort(error);

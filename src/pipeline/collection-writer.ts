@@ -8,7 +8,7 @@ import type { LookUp } from './chains/chain-lookup.ts';
 import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, nextProgress } from './next-progress.ts';
-import type { PassStats } from './pass-stats.ts';
+import { newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 
 /** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
@@ -75,7 +75,7 @@ export class CollectionWriter {
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
-  readonly #firstOffsets: Offsets | undefined;
+  #firstOffsets: Offsets | undefined;
   readonly #lastSequence: number;
   #progress: Progress | null;
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
@@ -99,6 +99,11 @@ export class CollectionWriter {
 
   get progress(): Progress | null {
     return this.#progress;
+  }
+
+  /** Of the collections derived from this one; null where none was ever committed. */
+  get derivedProgress(): readonly (Progress | null)[] {
+    return [...this.#derived.values()];
   }
 
   /** Last offsets that were committed, in every topic that this writer writes to. */
@@ -150,6 +155,19 @@ export class CollectionWriter {
     return this.#run(() => this.#decide(pass, page, metIn(pass.seen, page.readings)));
   }
 
+  /** The same, unless no row of the page is known: then null, and nothing is noted. */
+  acceptUnlessAllNew(
+    pass: ActivePass,
+    page: { readings: readonly KeyedReading[]; stamp: number },
+  ): Promise<PageTally | null> {
+    return this.#run(async () => {
+      const keys = rowKeys(page.readings);
+      const rows = await this.#lookUp('rows', keys);
+      const isAllNew = keys.length > 0 && keys.every((key) => this.#knownHash('rows', key, rows) === null);
+      return isAllNew ? null : this.#decide(pass, page, metIn(pass.seen, page.readings), rows);
+    });
+  }
+
   /** Values that a pass met and put off until its end. */
   publish(pass: ActivePass, readings: readonly KeyedReading[]): Promise<PageTally> {
     return this.#run(() => this.#decide(pass, { readings, stamp: this.#stamp }, new Set()));
@@ -174,12 +192,23 @@ export class CollectionWriter {
     });
   }
 
-  /** How many of these keys are rows of the collection. */
-  countKnown(keys: readonly string[]): Promise<number> {
+  /** Which of these keys are rows of the collection. */
+  known(keys: readonly string[]): Promise<readonly string[]> {
     return this.#run(async () => {
       const known = await this.#lookUp('rows', keys);
-      return keys.filter((key) => this.#knownHash('rows', key, known) !== null).length;
+      return keys.filter((key) => this.#knownHash('rows', key, known) !== null);
     });
+  }
+
+  /** A few keys of rows, as of the last commit, none twice; fewer where there are not so many. */
+  async someKeys(count: number): Promise<readonly string[]> {
+    for await (const batch of this.#parts.index.keys('rows')) {
+      // From all over the batch: neighbours may share a fate.
+      const step = Math.max(1, Math.floor(batch.length / count));
+      const some = batch.filter((_, position) => position % step === 0).slice(0, count);
+      if (some.length > 0) return some;
+    }
+    return [];
   }
 
   /** Which readings differ from what is known of their keys; those of unknown keys are left out. */
@@ -228,6 +257,42 @@ export class CollectionWriter {
       await this.#chains?.tell(pass, endOf(completion));
       if (this.#pending.isEmpty && completion === null) return;
       await this.#commit(pass, completion);
+    });
+  }
+
+  /** Reads the index while it is neither written nor made again: a part of it must not pass for all there is. */
+  undisturbed<T>(read: () => Promise<T>): Promise<T> {
+    return this.#run(read);
+  }
+
+  /**
+   * Has the index made again while nothing of the collection is decided; what waits is committed before. `make` must
+   * leave it equal to the log, and returns what writing begins from.
+   */
+  reindex(make: () => Promise<WriterStart>): Promise<void> {
+    return this.#run(async () => {
+      const stats = newPassStats({
+        passId: this.#parts.randomId(),
+        mode: 'DELTA',
+        startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
+      });
+      const pass: ActivePass = {
+        stats,
+        seen: null,
+        seenByOthers: null,
+        seenRejects: null,
+        stamp: this.#stamp,
+      };
+      if (!this.#pending.isEmpty) {
+        await this.#chains?.tell(pass, null);
+        await this.#commit(pass, null);
+      }
+      const start = await make();
+      this.#progress = start.progress;
+      this.#derived = start.derived ?? this.#derived;
+      this.#indexed = start.indexed;
+      this.#firstOffsets = start.firstOffsets;
+      this.#known = { rows: start.knownRows, rejects: start.knownRejects };
     });
   }
 
@@ -311,8 +376,9 @@ export class CollectionWriter {
     pass: ActivePass,
     page: { readings: readonly KeyedReading[]; stamp: number; isAskedFor?: boolean },
     metBefore: ReadonlySet<string>,
+    known?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
-    const rows = await this.#lookUp('rows', rowKeys(page.readings));
+    const rows = known ?? (await this.#lookUp('rows', rowKeys(page.readings)));
     const rejectsMatter =
       this.#known.rejects > 0 || page.readings.some(({ reading }) => reading.kind === 'reject');
     const rejects = rejectsMatter
@@ -329,6 +395,7 @@ export class CollectionWriter {
       row: (key) => this.#knownHash('rows', key, rows),
       reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
       overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
+      again: (key) => pass.again?.rows?.(key) === true,
       metBefore: (key) => metBefore.has(key),
       note: (change) => this.#note(change),
     });

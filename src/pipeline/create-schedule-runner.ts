@@ -47,11 +47,11 @@ export function createScheduleRunner(options: {
       say: (event) => parts.emit({ type: 'deletion', event }),
     },
     absent,
-    wanted: (window) =>
-      wantedStudents(
-        { which, absent, allStudents: () => parts.state.collection('students').keys('rows') },
-        window,
-      ),
+    wanted: (window) => {
+      const allStudents = () => parts.state.collection('students').keys('rows');
+      const read = (): Promise<Set<string>> => wantedStudents({ which, absent, allStudents }, window);
+      return (parent === null ? undefined : writers.get(parent)?.undisturbed(read)) ?? read();
+    },
     onlyWanted: which !== 'absent',
     hasParents: parent !== null,
     isReady: () => parent === null || writers.get(parent)?.wholeSinceMs != null,

@@ -1,25 +1,22 @@
-import type { Completeness } from '../core/completeness.ts';
-import { triageCandidates } from '../core/deletion-guard.ts';
-import type { KeyedReading } from '../core/page-decision.ts';
-import { RollcallError, describeError } from '../errors.ts';
+import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { UnseenKeys } from './collection-writer.ts';
 import { hasMet, type ActivePass } from './active-pass.ts';
-import { countWithheld, holdBack, release, withhold, type DeletionParts } from './withholding.ts';
+import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
+import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
+import { forgetEmpty, settleEmpty } from './empty-collection.ts';
+import type { DeletionResult, JudgedPass } from './judged-pass.ts';
+import {
+  countWithheld,
+  holdBack,
+  settleList,
+  withhold,
+  type DeletionParts,
+  type Held,
+} from './withholding.ts';
 
-/** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
-const CONFIRM_AT_MOST = 100;
 const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
-
-export interface DeletionResult {
-  readonly withheld: number;
-  /** Candidates wait for another complete pass to miss them too. */
-  readonly wantsSecondPass: boolean;
-  /**
-   * To be called once the removals are committed. What adds caution is remembered before, what lifts it only then: a
-   * process that crashed or was fenced in between has at worst been too careful.
-   */
-  readonly remember: () => Promise<void>;
-}
+const NONE_APPROVED: ReadonlySet<string> = new Set();
+const NONE_ASKED: Asked = { gone: [], unanswered: [] };
 
 /**
  * Settles what a full pass did not see: removes it, asks again, waits for a second pass, or withholds it for a
@@ -28,117 +25,140 @@ export interface DeletionResult {
 export async function settleDeletions(
   parts: DeletionParts,
   pass: ActivePass,
-  judged: {
-    completeness: Completeness;
-    knownRowsBefore: number;
-    /** Values that held something and hold nothing now: they go out, or are withheld, like removals. */
-    emptied: readonly KeyedReading[];
-  },
+  judged: JudgedPass,
 ): Promise<DeletionResult> {
   const { collection, writer, memory } = parts;
-  const { completeness, knownRowsBefore } = judged;
-  if (pass.seen === null) return { withheld: 0, wantsSecondPass: false, remember: () => Promise.resolve() };
-  const waited = await memory.missing(collection);
+  const { completeness, approved = NONE_APPROVED } = judged;
+  if (pass.seen === null) return nothingSettled(0, () => Promise.resolve());
+  const waited = withoutKeys(await memory.missing(collection), approved);
   const emptiedKeys = new Set(judged.emptied.flatMap(({ key }) => key ?? []));
   // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map([...waited].filter(([key]) => !hasMet(pass, 'rows', key)));
   const stillWaiting = new Map(
     [...waited].filter(([key]) => !hasMet(pass, 'rows', key) || emptiedKeys.has(key)),
   );
-  const listed = await memory.withheld(collection);
   const withheldBefore = await countWithheld(memory, collection, writer.progress);
   if (completeness.kind === 'unproven') {
     parts.say({ kind: 'unproven', collection, why: completeness.why });
-    return {
-      withheld: withheldBefore,
-      wantsSecondPass: false,
-      remember: () => memory.setMissing(collection, stillWaiting),
-    };
+    if (completeness.isEmpty === true) return settleEmpty(parts, pass, { ...judged, withheldBefore });
+    return nothingSettled(withheldBefore, async () => {
+      await forgetEmpty(parts);
+      await memory.setMissing(collection, stillWaiting);
+    });
   }
-  const unseen = writer.hasMetAll(pass) ? NONE_UNSEEN : await writer.unseen('rows', pass);
+  const listed = withoutKeys(await memory.withheld(collection), approved);
+  const release = await findApproved(parts, pass, judged);
+  const unseen = writer.hasMetAll(pass)
+    ? NONE_UNSEEN
+    : await writer.find('rows', (key) => !hasMet(pass, 'rows', key) && !approved.has(key));
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
-  const emptied = judged.emptied.filter(({ key }) => key !== null && waited.has(key));
-  const emptiedOnce = judged.emptied.flatMap(({ key }) => (key !== null && !waited.has(key) ? [key] : []));
+  const late = judged.emptied.filter(({ key }) => key !== null && !approved.has(key));
+  const emptied = late.filter(({ key }) => key !== null && waited.has(key));
+  const emptiedOnce = late.flatMap(({ key }) => (key !== null && !waited.has(key) ? [key] : []));
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
-  const held = await holdBack({
-    parts,
-    unseen,
-    losses,
-    emptiedKeys,
-    listed,
-    withheldBefore,
-    knownRowsBefore,
-  });
-  if (held !== null) {
-    await withhold(parts, held);
-    parts.say({ kind: 'withheld', collection, rows: held.count, why: held.why });
-    return {
-      withheld: held.count,
-      wantsSecondPass: false,
-      remember: () => memory.setMissing(collection, stillWaiting),
-    };
-  }
+  const knownRows = judged.knownRowsBefore - release.gone.length;
+  const isMany = isNotable({ deletions: losses.length, knownRows }, parts.limits);
+  const isHeld = (): Promise<Held | null> =>
+    holdBack({
+      parts,
+      unseen,
+      losses,
+      emptiedKeys: new Set(late.flatMap(({ key }) => key ?? [])),
+      listed,
+      withheldBefore: approved.size > 0 ? listed.size : withheldBefore,
+      knownRowsBefore: knownRows,
+    });
+  const first = await isHeld();
+  const asked =
+    first === null
+      ? await askAgain(parts, { candidates, missedBefore, needsSecondPass: needsSecondPass || isMany })
+      : NONE_ASKED;
+  // While the hub was asked, another collection may have tripped the guard.
+  const held = first ?? (losses.length > 0 ? await isHeld() : null);
+  if (held !== null) return holdLosses(parts, pass, { held, release, approved, stillWaiting });
+  const approvedGone = await releaseApproved(parts, pass, release, approved);
   await writer.publish(pass, emptied);
-  const triage = triageCandidates({
-    candidates,
-    missedBefore,
-    needsSecondPass,
-    confirmAtMost: CONFIRM_AT_MOST,
-  });
-  const { gone, unanswered } = await askAgain(parts, triage, missedBefore);
-  const lost = gone.length + emptied.length;
+  const lost = asked.gone.length + emptied.length;
   if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
-  await writer.remove(pass, 'rows', gone);
-  const waiting = [...triage.wait, ...unanswered, ...emptiedOnce];
+  await writer.remove(pass, 'rows', asked.gone);
   const isShort = completeness.kind === 'needs-second-pass' && completeness.isShort;
   if (isShort) parts.say({ kind: 'short', collection, why: completeness.why });
+  const waiting = [...asked.unanswered, ...emptiedOnce];
   if (waiting.length > 0) {
-    const reason = needsSecondPass ? completeness.why : 'they are too many to be asked for one by one';
+    const reason = needsSecondPass ? completeness.why : 'they are too many to be believed at once';
     parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });
   }
   return {
     withheld: 0,
     wantsSecondPass: waiting.length > 0 || isShort,
+    isMany,
+    approvedGone,
     remember: async () => {
-      await release(parts);
+      await settleList(parts, null);
       await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
     },
   };
 }
 
-/** What is gone for certain, and what could not be asked for and must be missed by another pass. */
-async function askAgain(
+/** What waits for a person; of it, only what a person has approved goes out. */
+async function holdLosses(
   parts: DeletionParts,
-  triage: { confirm: readonly string[]; remove: readonly string[] },
-  missedBefore: ReadonlyMap<string, string>,
-): Promise<{ gone: readonly string[]; unanswered: readonly string[] }> {
-  const asked = await confirm(parts, triage.confirm);
-  const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
+  pass: ActivePass,
+  losses: {
+    readonly held: Held;
+    readonly release: Release;
+    readonly approved: ReadonlySet<string>;
+    readonly stillWaiting: ReadonlyMap<string, string>;
+  },
+): Promise<DeletionResult> {
+  const { held, release, approved, stillWaiting } = losses;
+  const { collection, memory } = parts;
+  await withhold(parts, held, release.keys);
+  parts.say({ kind: 'withheld', collection, rows: held.count, why: held.why });
+  const approvedGone = await releaseApproved(parts, pass, release, approved);
   return {
-    gone: [...triage.remove, ...asked.gone, ...unaskedTwice],
-    unanswered: asked.unanswered.filter((key) => !missedBefore.has(key)),
+    withheld: held.count,
+    wantsSecondPass: false,
+    approvedGone,
+    remember: async () => {
+      await settleList(parts, held, release.keys);
+      await memory.setMissing(collection, stillWaiting);
+    },
   };
 }
 
-async function confirm(
+function nothingSettled(withheld: number, remember: () => Promise<void>): DeletionResult {
+  return { withheld, wantsSecondPass: false, approvedGone: null, remember };
+}
+
+function withoutKeys<T>(keys: ReadonlyMap<string, T>, without: ReadonlySet<string>): ReadonlyMap<string, T> {
+  return without.size === 0 ? keys : new Map([...keys].filter(([key]) => !without.has(key)));
+}
+
+interface Asked {
+  readonly gone: readonly string[];
+  readonly unanswered: readonly string[];
+}
+
+/** What is gone for certain, and what must be missed by another pass: one too many to ask for, or not answered. */
+async function askAgain(
   parts: DeletionParts,
-  keys: readonly string[],
-): Promise<{ gone: readonly string[]; unanswered: readonly string[] }> {
-  if (keys.length === 0) return { gone: [], unanswered: [] };
-  try {
-    const existing = await parts.findExisting(keys);
-    return { gone: keys.filter((key) => !existing.has(key)), unanswered: [] };
-  } catch (error) {
-    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
-    parts.say({
-      kind: 'second-pass',
-      collection: parts.collection,
-      rows: keys.length,
-      why: describeError(error),
-    });
-    return { gone: [], unanswered: keys };
-  }
+  losses: {
+    readonly candidates: readonly string[];
+    readonly missedBefore: ReadonlyMap<string, string>;
+    readonly needsSecondPass: boolean;
+  },
+): Promise<Asked> {
+  const { missedBefore } = losses;
+  const triage = triageCandidates({ ...losses, confirmAtMost: CONFIRM_AT_MOST });
+  const asked = await confirmGone(parts, triage.confirm);
+  const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
+  const unansweredOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
+  return {
+    gone: [...triage.remove, ...asked.gone, ...unaskedTwice],
+    unanswered: [...triage.wait, ...unansweredOnce],
+  };
 }

@@ -1,11 +1,19 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { PassMode, Progress } from '../model/progress.ts';
 import type { PassResult } from './pass.ts';
+import type { TellAgain } from './tell-again.ts';
 
 /** How a pass that was asked for differs from one that is due. */
 export interface PassOptions {
   /** A person said that quite other rows than before are right. */
   readonly acceptNew?: boolean | undefined;
+  /**
+   * Listed removals that a person has approved, by key, at most 100,000: of a full pass. They go out if the pass does
+   * not meet them, whatever the guard says; nothing else is let out by it.
+   */
+  readonly approved?: ReadonlySet<string> | undefined;
+  /** What is published again although it has not changed. */
+  readonly again?: TellAgain | undefined;
 }
 
 /** Keeps one collection up to date. */
@@ -15,10 +23,14 @@ export interface PassRunner {
   readonly isNotOffered: boolean;
   /** Whether what is asked for comes from another collection's rows. */
   readonly hasParents: boolean;
+  /** As last committed. */
+  readonly progress: Progress | null;
   /** A pass as soon as may be. Rejects with what the pass, or the whole session, fails with. */
   demand(mode: PassMode, options?: PassOptions): Promise<PassResult>;
   /** Until the signal aborts, or something fails that concerns the whole tenant. */
   loop(signal: AbortSignal): Promise<void>;
   /** One pass, without staying. */
   once(mode: PassMode, options: PassOptions & { readonly signal: AbortSignal }): Promise<PassResult>;
+  /** Removals that wait for a person wait no more, and are not made: the next full pass judges anew. */
+  discardWithheld(): Promise<void>;
 }

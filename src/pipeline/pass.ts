@@ -1,12 +1,14 @@
-import { countAgrees, judgeCompleteness, type Completeness } from '../core/completeness.ts';
+import { countAgrees, judgeCompleteness, type Completeness, type FullWalk } from '../core/completeness.ts';
 import type { KeyedReading, PageTally } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { RollcallError } from '../errors.ts';
 import type { WalkEnd } from '../hub/hub.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { CollectionWriter } from './collection-writer.ts';
+import type { PassOptions } from './pass-runner.ts';
 import type { ActivePass } from './active-pass.ts';
 import { settleDeletions } from './deletions.ts';
+import type { ForeignWatch } from './foreign-watch.ts';
 import { countWithheld, type DeletionParts } from './withholding.ts';
 import { readWalks, type Walked } from './read-walks.ts';
 import { newPassStats, type PassStats } from './pass-stats.ts';
@@ -19,13 +21,16 @@ export interface SourcePage {
   readonly stamp: number;
 }
 
+/** `isGone`: the parent itself is not there, which says nothing of its rows. */
+export type SourceEnd = WalkEnd & { readonly isGone?: boolean | undefined };
+
 /** One walk of a collection: most have one, nested ones have one for each parent. */
 export interface SourceWalk {
   open(options: {
     modifiedAfterMs: number | undefined;
     stamp: () => number;
     signal: AbortSignal;
-  }): AsyncGenerator<SourcePage, WalkEnd>;
+  }): AsyncGenerator<SourcePage, SourceEnd>;
 }
 
 export interface PassParts {
@@ -34,6 +39,8 @@ export interface PassParts {
   /** Throws when the topics no longer hold what a full pass compares with. */
   readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;
+  /** Null where rows are asked for by the keys of others: those cannot be another tenant's. */
+  readonly foreign: ForeignWatch | null;
   readonly overlapMs: number;
   /** Hub clock minus ours at the last pass; kept by the caller between passes. */
   readonly clock: { skewMs: number | null };
@@ -50,9 +57,22 @@ export type PassResult =
       readonly stats: PassStats;
       readonly withheld: number;
       readonly wantsSecondPass: boolean;
+      /** It lost so many rows that the other collections are to be looked at before that second pass. */
+      readonly wantsOthersFirst?: boolean | undefined;
+      /** Approved removals that are gone from the topics now; null or undefined: none were approved. */
+      readonly approvedGone?: number | null | undefined;
     }
   /** The hub gave no proof that its list is whole, or none at all: nothing was removed, the watermark stays. */
-  | { readonly kind: 'suspect'; readonly stats: PassStats; readonly why: string; readonly withheld: number }
+  | {
+      readonly kind: 'suspect';
+      readonly stats: PassStats;
+      readonly why: string;
+      readonly withheld: number;
+      /** What it says is listed for a person: only that person can believe it. */
+      readonly isListed?: boolean | undefined;
+      /** As above, where only some of what was approved could be listed. */
+      readonly approvedGone?: number | null | undefined;
+    }
   /** A delta that would bring most of the collection: a full pass does that better. */
   | { readonly kind: 'wholesale'; readonly stats: PassStats };
 
@@ -60,9 +80,13 @@ export type PassResult =
 export async function runPass(
   parts: PassParts,
   mode: PassMode,
-  { signal, acceptNew = false }: { signal: AbortSignal; acceptNew?: boolean | undefined },
+  { signal, acceptNew = false, approved, again }: PassOptions & { readonly signal: AbortSignal },
 ): Promise<PassResult> {
-  const { writer } = parts;
+  const { writer, foreign } = parts;
+  const { collection } = parts.deletions;
+  if (acceptNew) await foreign?.clear(collection);
+  // One that came with other rows itself must be read to tell when its own are back.
+  else if (foreign?.isFlagged(collection) === false) foreign.refuse(collection);
   const localStartMs = parts.now();
   const stats = newPassStats({ passId: parts.randomId(), mode, startedAtMs: localStartMs });
   const isFull = mode === 'FULL';
@@ -72,6 +96,7 @@ export async function runPass(
     seenByOthers: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     stamp: writer.stamp(),
+    again,
   };
   const knownRowsBefore = writer.knownRows;
   writer.begin(pass);
@@ -79,7 +104,7 @@ export async function runPass(
     if (isFull) await parts.requireRecords();
     const walked = await readWalks({ parts, pass, knownRowsBefore, acceptNew, localStartMs, signal });
     if (walked === 'wholesale') return { kind: 'wholesale', stats };
-    return await complete({ parts, pass, knownRowsBefore, ...walked });
+    return await complete({ parts, pass, knownRowsBefore, approved, ...walked });
   } catch (error) {
     // What was read before the hub failed is as good as ever, and should not wait for the next pass.
     if (error instanceof RollcallError && error.code.startsWith('HUB_')) {
@@ -92,7 +117,12 @@ export async function runPass(
 }
 
 async function complete(
-  options: { parts: PassParts; pass: ActivePass; knownRowsBefore: number } & Walked,
+  options: {
+    parts: PassParts;
+    pass: ActivePass;
+    knownRowsBefore: number;
+    approved: ReadonlySet<string> | undefined;
+  } & Walked,
 ): Promise<PassResult> {
   const { parts, pass, clock } = options;
   const { writer } = parts;
@@ -113,25 +143,29 @@ async function complete(
     return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
   }
   const completeness = judge(options, pass.seen);
-  const { withheld, wantsSecondPass, remember } = await settleDeletions(parts.deletions, pass, {
+  const settled = await settleDeletions(parts.deletions, pass, {
     completeness,
     knownRowsBefore: options.knownRowsBefore,
     emptied: options.emptied,
+    approved: options.approved,
   });
+  const { withheld, wantsSecondPass, approvedGone, empty, remember } = settled;
   stats.rowsWithheld = withheld;
-  const why = doubt ?? (completeness.kind === 'unproven' && completeness.isSuspect ? completeness.why : null);
+  const isBelieved = empty === 'approved';
+  const isSuspect = completeness.kind === 'unproven' && completeness.isSuspect && !isBelieved;
+  const why = doubt ?? (isSuspect ? completeness.why : null);
   parts.trust.isSuspect = why !== null;
   if (why !== null) {
     await writer.flush(pass, 'incomplete');
     await remember();
-    return { kind: 'suspect', stats, why, withheld };
+    return { kind: 'suspect', stats, why, withheld, isListed: empty === 'listed', approvedGone };
   }
   // An offset walk may have skipped a row that is still there, unless the count says otherwise.
   const byOffset = options.ends.some(({ paging }) => paging === 'offset');
   if (!byOffset || countAgrees({ ...stats, distinctRows: pass.seen.size })) await clearRejects(writer, pass);
   await writer.flush(pass, {
     watermarkMs,
-    isProven: completeness.kind === 'proven',
+    isProven: completeness.kind === 'proven' || isBelieved,
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,
@@ -142,7 +176,8 @@ async function complete(
     },
   });
   await remember();
-  return { kind: 'complete', stats, withheld, wantsSecondPass };
+  const wantsOthersFirst = settled.isMany === true;
+  return { kind: 'complete', stats, withheld, wantsSecondPass, wantsOthersFirst, approvedGone };
 }
 
 function judge(
@@ -162,14 +197,15 @@ function judge(
   });
 }
 
-function endingOf(ends: readonly WalkEnd[]): 'hub-sign' | 'empty' | 'no-list' | 'repeated' {
+function endingOf(ends: readonly SourceEnd[]): FullWalk['ending'] {
   if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
   if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
-  return ends.every(({ sign }) => sign === 'no-rows') ? 'empty' : 'hub-sign';
+  if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';
+  return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }
 
 /** Why a walk that ended says nothing of what the hub holds; null when it does. */
-function whyDoubtful(ends: readonly WalkEnd[]): string | null {
+function whyDoubtful(ends: readonly SourceEnd[]): string | null {
   const ending = endingOf(ends);
   if (ending === 'no-list') return 'a response had no list';
   return ending === 'repeated' ? 'the hub gives the same page for ever' : null;

@@ -2,13 +2,13 @@ import { canTellForeign, judgeOverlap } from '../core/foreign-data.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
-import type { WalkEnd } from '../hub/hub.ts';
 import type { ActivePass } from './active-pass.ts';
-import type { PassParts, SourcePage, SourceWalk } from './pass.ts';
+import { FOREIGN_REMEDY } from './foreign-watch.ts';
+import type { PassParts, SourceEnd, SourcePage, SourceWalk } from './pass.ts';
 
 /** What reading all of a collection, or all that changed, came to; the rows are with the writer. */
 export interface Walked {
-  readonly ends: readonly WalkEnd[];
+  readonly ends: readonly SourceEnd[];
   /** Values that came empty and held something before: the end of the pass decides on them. */
   readonly emptied: readonly KeyedReading[];
   readonly clock: PassClock;
@@ -24,17 +24,21 @@ export interface ReadWalksOptions {
   readonly signal: AbortSignal;
 }
 
+/** Keys of known rows that a pass remembers having met. */
+const MET_KEPT = 3;
+
 /** Reads every walk of a pass into the writer. `wholesale`: a delta that would bring most of the collection. */
 export async function readWalks(options: ReadWalksOptions): Promise<Walked | 'wholesale'> {
   const { parts, pass } = options;
   const walks = await parts.walks();
   const intake = new Intake(options, walks.length === 1);
-  const ends: WalkEnd[] = [];
+  const ends: SourceEnd[] = [];
   for (const walk of walks) {
     const end = await readWalk(options, walk, intake);
     if (end === 'wholesale') return end;
     ends.push(end);
   }
+  if ((await intake.close()) === 'wholesale') return 'wholesale';
   pass.stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
   pass.stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
   return { ends, emptied: intake.emptied, clock: intake.clock ?? intake.startClock(null) };
@@ -44,7 +48,7 @@ async function readWalk(
   { parts, pass, signal }: ReadWalksOptions,
   walk: SourceWalk,
   intake: Intake,
-): Promise<WalkEnd | 'wholesale'> {
+): Promise<SourceEnd | 'wholesale'> {
   const { writer } = parts;
   const watermarkMs = pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
   const pages = walk.open({ modifiedAfterMs: watermarkMs, stamp: writer.stamp, signal });
@@ -55,7 +59,7 @@ async function readWalk(
       const hasToWait = intake.isSingle && writer.hasPending && !(await isSettled(next));
       if (writer.isFull || hasToWait) await writer.flush(pass);
       const step = await next;
-      if (step.done === true) return (await intake.close()) ?? step.value;
+      if (step.done === true) return step.value;
       next = ahead(pages);
       if ((await intake.take(step.value)) === 'wholesale') return 'wholesale';
     }
@@ -75,12 +79,17 @@ class Intake {
   #held: SourcePage[] | null;
   #heldRows = 0;
   #heldKnown = 0;
+  readonly #canDoubt: boolean;
+  /** Of rows that this pass met and that were known before it. */
+  #metKnown: readonly string[] = [];
+  #isVouchedFor = false;
   #pages = 0;
 
   constructor(options: ReadWalksOptions, isSingle: boolean) {
     this.#options = options;
     this.isSingle = isSingle;
-    this.#held = isSingle && !options.acceptNew && canTellForeign(options.knownRowsBefore) ? [] : null;
+    this.#canDoubt = !options.acceptNew && options.parts.foreign !== null;
+    this.#held = this.#canDoubt && canTellForeign(options.knownRowsBefore) ? [] : null;
   }
 
   async take(page: SourcePage): Promise<'wholesale' | null> {
@@ -89,12 +98,12 @@ class Intake {
     if (this.isSingle) pass.stats.totalAtStart ??= page.total;
     this.#pages += 1;
     if (this.#held !== null) return this.#hold(this.#held, page);
-    await this.#accept(page);
+    if ((await this.#accept(page, { isJudged: false })) === 'wholesale') return 'wholesale';
     const isLongDelta = pass.seen === null && this.#pages > 1;
     return isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, knownRowsBefore) ? 'wholesale' : null;
   }
 
-  /** The walk has ended: what was held is judged by what there is. */
+  /** The walks have ended: what was held is judged by what there is. */
   async close(): Promise<'wholesale' | null> {
     return this.#held === null ? null : this.#hold(this.#held, null);
   }
@@ -120,7 +129,9 @@ class Intake {
       held.push(page);
       const keys = keysOf(page);
       this.#heldRows += keys.length;
-      this.#heldKnown += await parts.writer.countKnown(keys);
+      const known = await parts.writer.known(keys);
+      this.#heldKnown += known.length;
+      this.#metKnown = [...this.#metKnown, ...known].slice(-MET_KEPT);
     }
     const rows = this.#heldRows;
     // A few new rows are what a delta is for.
@@ -135,30 +146,80 @@ class Intake {
     const verdict = isFew ? 'own' : judgeOverlap(first);
     if (verdict === 'unsure') return null;
     if (verdict === 'foreign') {
-      if (pass.seen !== null) throw this.#foreign();
+      if (pass.seen !== null)
+        throw await this.#foreign(`${this.#heldKnown} of the first ${rows} rows are known`);
       return 'wholesale';
     }
     this.#held = null;
-    for (const each of held) await this.#accept(each);
+    for (const each of held) {
+      if ((await this.#accept(each, { isJudged: this.#heldKnown > 0 })) === 'wholesale') return 'wholesale';
+    }
     return null;
   }
 
-  #foreign(): RollcallError {
+  async #foreign(seen: string): Promise<RollcallError> {
     const { parts, knownRowsBefore } = this.#options;
-    const seen = `${this.#heldKnown} of the first ${this.#heldRows} rows are known`;
+    const { collection } = parts.deletions;
+    await parts.foreign?.flag(collection);
     return new RollcallError(
       'HUB_FOREIGN_DATA',
-      `The hub gives quite other rows for ${parts.deletions.collection} than the ${knownRowsBefore} there were: ${seen}`,
-      {
-        remedy:
-          'Nothing was published. Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.',
-      },
+      `The hub gives quite other rows for ${collection} than the ${knownRowsBefore} there were: ${seen}`,
+      { remedy: `Nothing of them was published. ${FOREIGN_REMEDY}` },
     );
   }
 
-  async #accept(page: SourcePage): Promise<void> {
+  /**
+   * A page of nothing but new rows may be the first of another tenant's: of a delta, which would take them for
+   * changes; of a full pass amid which the hub was switched; of a collection too small to tell. Known rows are asked for.
+   */
+  async #vouch(): Promise<'wholesale' | null> {
+    const { parts, pass, knownRowsBefore } = this.#options;
+    const { collection } = parts.deletions;
+    const verdict = (await parts.foreign?.vouch(collection, this.#metKnown)) ?? 'unknown';
+    if (verdict === 'foreign' && pass.seen !== null) throw await this.#foreign('the hub has none of these');
+    if (verdict === 'foreign') return 'wholesale';
+    const isTold = verdict === 'own' || pass.seen !== null || !canTellForeign(knownRowsBefore);
+    if (!isTold && !(await this.#showsKnown())) return 'wholesale';
+    this.#isVouchedFor = true;
+    return null;
+  }
+
+  /** The collection came with quite other rows: when a full pass meets its own again, it stops nothing any more. */
+  async #isBack(page: SourcePage, isJudged: boolean): Promise<'wholesale' | null> {
     const { parts, pass } = this.#options;
-    const { writer } = parts;
+    const keys = keysOf(page);
+    if (keys.length === 0 || pass.seen === null) return null;
+    const isTold = isJudged || (await parts.writer.known(keys)).length > 0;
+    if (!isTold && (await this.#vouch()) === 'wholesale') return 'wholesale';
+    await parts.foreign?.clear(parts.deletions.collection);
+    return null;
+  }
+
+  /** Whether the hub's list, read from its beginning, holds known rows: for hubs that cannot be asked for single ones. */
+  async #showsKnown(): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    for (const walk of await parts.walks()) {
+      const pages = walk.open({ modifiedAfterMs: undefined, stamp: parts.writer.stamp, signal });
+      try {
+        const first = await pages.next();
+        if (first.done === true || first.value.readings.length === 0) continue;
+        return (await parts.writer.known(keysOf(first.value))).length > 0;
+      } finally {
+        await pages.return(undefined as never).catch(() => undefined);
+      }
+    }
+    return false;
+  }
+
+  /** `isJudged`: by the rows it came with, it is this tenant's. */
+  async #accept(page: SourcePage, { isJudged }: { isJudged: boolean }): Promise<'wholesale' | null> {
+    const { parts, pass, knownRowsBefore, acceptNew } = this.#options;
+    const { writer, foreign, deletions } = parts;
+    if (!acceptNew && foreign !== null) {
+      if (foreign.isFlagged(deletions.collection) && (await this.#isBack(page, isJudged)) === 'wholesale')
+        return 'wholesale';
+      foreign.refuse(deletions.collection);
+    }
     const empty = page.readings.filter(({ isEmptied }) => isEmptied === true);
     let { readings } = page;
     if (empty.length > 0) {
@@ -168,7 +229,15 @@ class Intake {
       this.emptied.push(...late);
       readings = readings.filter((reading) => !late.has(reading));
     }
-    parts.onPage(pass.stats, await writer.accept(pass, { readings, stamp: page.stamp }));
+    const taken = { readings, stamp: page.stamp };
+    const isTold = isJudged || (knownRowsBefore === 0 && this.#isVouchedFor);
+    let tally = this.#canDoubt && !isTold ? await writer.acceptUnlessAllNew(pass, taken) : null;
+    if (tally === null) {
+      if (this.#canDoubt && !isTold && (await this.#vouch()) === 'wholesale') return 'wholesale';
+      tally = await writer.accept(pass, taken);
+    }
+    parts.onPage(pass.stats, tally);
+    return null;
   }
 }
 

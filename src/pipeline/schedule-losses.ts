@@ -2,14 +2,15 @@ import { whyWithhold } from '../core/deletion-guard.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { ActivePass } from './active-pass.ts';
-import { countWithheld, whoseTripHolds, type DeletionParts } from './withholding.ts';
+import { countWithheld, discardList, noteSettled, whyOthersHold, type DeletionParts } from './withholding.ts';
 
 /** Beyond it days are not listed; the guard has long since held them. */
 const MOST_LISTED = 100_000;
 /** How long what only adds caution may wait before it is written again. */
 const WRITE_AGAIN_AFTER_MS = 30_000;
+const NONE_APPROVED: ReadonlySet<string> = new Set();
 
-export type ScheduleLossParts = Omit<DeletionParts, 'findExisting'>;
+export type ScheduleLossParts = Omit<DeletionParts, 'findExisting' | 'others'>;
 
 /**
  * Days that had lessons and that the hub gives none for any more.
@@ -27,6 +28,13 @@ export class ScheduleLosses {
   #isTripped: boolean;
   /** The log knows of withheld days, the list of them is lost: until a whole round, all that is empty may be among them. */
   #isListLost: boolean;
+  /** Withheld days that a person has approved: they are emptied on the next answer that says so. */
+  #approved: ReadonlySet<string> = NONE_APPROVED;
+  /** Of these, those that are about to be committed. */
+  readonly #releasing = new Set<string>();
+  #released = 0;
+  /** Why days wait; null where that is not known. */
+  #why: string | null = null;
   #written: { suspected: boolean; withheld: boolean; atMs: number };
 
   private constructor(
@@ -36,6 +44,7 @@ export class ScheduleLosses {
       withheld: Map<string, number>;
       isTripped: boolean;
       isListLost: boolean;
+      why: string | null;
     },
   ) {
     this.#parts = parts;
@@ -43,6 +52,7 @@ export class ScheduleLosses {
     this.#withheld = start.withheld;
     this.#isTripped = start.isTripped;
     this.#isListLost = start.isListLost;
+    this.#why = start.why;
     this.#written = { suspected: true, withheld: true, atMs: 0 };
   }
 
@@ -55,11 +65,24 @@ export class ScheduleLosses {
       withheld,
       isTripped: (await memory.tripped()).has(collection),
       isListLost: count > 0 && withheld.size === 0,
+      why: (await memory.note(collection))?.why ?? null,
     });
   }
 
   get withheldCount(): number {
-    return this.#withheld.size;
+    return this.#withheld.size - this.#releasing.size;
+  }
+
+  /** A person lets these go, as far as they wait: those that the next answers still give without lessons. */
+  approve(keys: Iterable<string>): void {
+    this.#approved = new Set([...keys].filter((key) => this.#withheld.has(key)));
+    this.#released = 0;
+  }
+
+  /** Everybody concerned was answered, or cannot be; returns how many days were emptied. What came must be committed. */
+  endApproval(): number {
+    this.#approved = NONE_APPROVED;
+    return this.#released;
   }
 
   /** Students with days that were said once to be empty, and are not withheld. */
@@ -105,6 +128,15 @@ export class ScheduleLosses {
     return wantsSecond;
   }
 
+  /** A person does not want the listed days to be emptied: they are forgotten, and judged anew when they are seen again. */
+  async discard(): Promise<void> {
+    this.#withheld.clear();
+    this.#confirmed.clear();
+    this.#isTripped = false;
+    this.#isListLost = false;
+    await discardList(this.#parts);
+  }
+
   /** To be called before a commit: publishes what was said twice, or holds it. */
   async settle(pass: ActivePass): Promise<void> {
     if (this.#confirmed.size > 0 || !this.#written.suspected) await this.#judge(pass);
@@ -115,11 +147,17 @@ export class ScheduleLosses {
   async remember({ isRoundOver }: { isRoundOver: boolean }): Promise<void> {
     if (isRoundOver) this.#isListLost = false;
     const { memory, collection } = this.#parts;
+    const hasReleased = this.#releasing.size > 0;
+    if (hasReleased) {
+      this.#released += this.#releasing.size;
+      this.forget(this.#releasing);
+      this.#releasing.clear();
+    }
     if (this.#isTripped && this.#withheld.size === 0 && !this.#isListLost) {
       this.#isTripped = false;
       await memory.setTripped(collection, false);
     }
-    if (isRoundOver) {
+    if (isRoundOver || hasReleased) {
       this.#written.atMs = 0;
       await this.#write();
     }
@@ -127,6 +165,7 @@ export class ScheduleLosses {
 
   async #judge(pass: ActivePass): Promise<void> {
     const { memory, collection, writer, limits, today } = this.#parts;
+    await this.#release(pass);
     const losses = new Set([...this.#confirmed.keys(), ...this.#suspected.keys()]);
     const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
@@ -144,17 +183,26 @@ export class ScheduleLosses {
         : 'earlier deletions wait for a person';
       return this.#withhold(this.#confirmed.keys(), { why: held, isOwn: true });
     }
-    const other = whoseTripHolds(collection, await memory.tripped());
-    if (other !== undefined) {
-      return this.#withhold(this.#confirmed.keys(), {
-        why: `deletions of ${other} wait for a person`,
-        isOwn: false,
-      });
-    }
+    const other = await whyOthersHold(this.#parts);
+    if (other !== null) return this.#withhold(this.#confirmed.keys(), { why: other, isOwn: false });
     await memory.addRemoved(today(), collection, this.#confirmed.size);
     const readings = [...this.#confirmed.values()];
     this.forget(this.#confirmed.keys());
     await writer.publish(pass, readings);
+  }
+
+  /** Publishes what a person has approved and the hub has confirmed; it is taken from the list once it is committed. */
+  async #release(pass: ActivePass): Promise<void> {
+    const approved = [...this.#confirmed].filter(([key]) => this.#approved.has(key));
+    for (const [key] of approved) {
+      this.#confirmed.delete(key);
+      this.#releasing.add(key);
+    }
+    if (approved.length === 0) return;
+    await this.#parts.writer.publish(
+      pass,
+      approved.map(([, reading]) => reading),
+    );
   }
 
   async #withhold(keys: Iterable<string>, held: { why: string; isOwn: boolean }): Promise<void> {
@@ -168,6 +216,7 @@ export class ScheduleLosses {
     }
     if (this.#withheld.size === before) return;
     const isFirst = before === 0 || (held.isOwn && !this.#isTripped);
+    if (isFirst) this.#why = held.why;
     this.#written = { suspected: false, withheld: false, atMs: isFirst ? 0 : this.#written.atMs };
     if (held.isOwn && !this.#isTripped) {
       this.#isTripped = true;
@@ -180,8 +229,24 @@ export class ScheduleLosses {
     const { memory, collection, now } = this.#parts;
     const { suspected, withheld, atMs } = this.#written;
     if ((suspected && withheld) || now() - atMs < WRITE_AGAIN_AFTER_MS) return;
-    if (!withheld) await memory.setWithheld(collection, this.#withheld);
+    if (!withheld) await this.#writeList();
     if (!suspected) await memory.setMissing(collection, this.#suspected);
     this.#written = { suspected: true, withheld: true, atMs: now() };
+  }
+
+  async #writeList(): Promise<void> {
+    const { memory, collection } = this.#parts;
+    await memory.setWithheld(collection, this.#withheld);
+    const count = this.#withheld.size;
+    // A round takes a day: until it is over, the log tells what the last one withheld.
+    if (count === 0) await noteSettled(this.#parts);
+    else
+      await memory.setNote(collection, {
+        why: this.#why,
+        count,
+        settledPassId: null,
+        emptyPassId: null,
+        isOfEmpty: false,
+      });
   }
 }

@@ -1,4 +1,6 @@
+import { isInWindow, type DayWindow } from '../core/schedules/window.ts';
 import type { CollectionName } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { ActivePass } from './active-pass.ts';
 import type { CollectionWriter } from './collection-writer.ts';
@@ -66,6 +68,41 @@ export class SchedulePasses {
   async losses(): Promise<ScheduleLosses> {
     this.#losses ??= await ScheduleLosses.open(this.#parts.losses);
     return this.#losses;
+  }
+
+  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
+  async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
+    const { writer } = this.#parts;
+    const losses = await this.losses();
+    const isOver = (key: string): boolean => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || !wanted.has(parts[0])) return true;
+      return parts[1] !== '*' && !isInWindow(parts[1], window);
+    };
+    for (const area of ['rows', 'rejects'] as const) {
+      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
+      for (let left = known; left > 0;) {
+        const { keys, count } = await writer.find(area, isOver);
+        losses.forget(keys);
+        await writer.remove(this.passNow(), area, keys);
+        await this.flush({ isForced: false });
+        left = count - keys.length;
+      }
+    }
+  }
+
+  /** Every student of approved days was answered: commits what they said. */
+  async endApproval(): Promise<PassResult> {
+    await this.flush({ isForced: true });
+    const losses = await this.losses();
+    const { stats } = this.newPass('FULL');
+    stats.rowsWithheld = losses.withheldCount;
+    return { ...complete(stats), approvedGone: losses.endApproval() };
+  }
+
+  /** What a person has approved and was not confirmed by then waits on. */
+  dropApproval(): void {
+    this.#losses?.endApproval();
   }
 
   /** Hub clock minus ours, as an answer tells it. */
@@ -215,7 +252,7 @@ export class SchedulePasses {
   }
 }
 
-function complete(stats: PassStats): PassResult {
+function complete(stats: PassStats): Extract<PassResult, { kind: 'complete' }> {
   return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
 }
 

@@ -1,14 +1,14 @@
 import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import { AskQueue } from '../core/schedules/ask-queue.ts';
 import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
-import { isInWindow, overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
+import { overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
 import { RollcallError } from '../errors.ts';
-import { splitCompositeKey } from '../model/keys.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { PassMode, Progress } from '../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import type { PassResult } from './pass.ts';
-import type { PassRunner } from './pass-runner.ts';
+import type { PassOptions, PassRunner } from './pass-runner.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
+import { ScheduleApproval } from './schedule-approval.ts';
 import { SCHEDULES, SchedulePasses, type Round, type SchedulePassParts } from './schedule-passes.ts';
 import { ScheduleTrouble } from './schedule-trouble.ts';
 
@@ -53,7 +53,12 @@ export class ScheduleRunner implements PassRunner {
   readonly #queue = new AskQueue();
   readonly #trouble: ScheduleTrouble;
   readonly #asking = new Set<Promise<void>>();
-  readonly #demands: { readonly mode: PassMode; readonly done: Waiting }[] = [];
+  readonly #demands: {
+    readonly mode: PassMode;
+    readonly approved: ReadonlySet<string> | undefined;
+    readonly done: Waiting;
+  }[] = [];
+  #approval: ScheduleApproval | null = null;
   /** Whoever waits for the end of the round. */
   readonly #waiting: Waiting[] = [];
   #wanted: Set<string> | null = null;
@@ -86,10 +91,18 @@ export class ScheduleRunner implements PassRunner {
     return this.#parts.hasParents;
   }
 
-  demand(mode: PassMode): Promise<PassResult> {
+  get progress(): Progress | null {
+    return this.#parts.writer.progress;
+  }
+
+  async discardWithheld(): Promise<void> {
+    await (await this.#passes.losses()).discard();
+  }
+
+  demand(mode: PassMode, { approved }: PassOptions = {}): Promise<PassResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<PassResult>();
-    this.#demands.push({ mode, done });
+    this.#demands.push({ mode, approved, done });
     this.#wake();
     return done.promise;
   }
@@ -118,10 +131,16 @@ export class ScheduleRunner implements PassRunner {
     }
   }
 
-  async once(mode: PassMode, { signal }: { readonly signal: AbortSignal }): Promise<PassResult> {
+  async once(mode: PassMode, options: PassOptions & { readonly signal: AbortSignal }): Promise<PassResult> {
+    const { signal, approved } = options;
     const { isReady, writer } = this.#parts;
     if (!isReady()) return this.#notReady();
     this.#away = null;
+    if (approved !== undefined) {
+      const approval = await this.#approve(approved);
+      await this.#turnsUntil(() => this.#approval !== approval, signal);
+      return approval.result;
+    }
     if (mode === 'DELTA' && writer.progress?.lastCompleteFull != null) {
       if (this.#wanted === null) await this.#listWanted(this.#window());
       await this.#admitNewcomers();
@@ -168,7 +187,13 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async #meetDemands(): Promise<void> {
-    const demands = this.#demands.splice(0);
+    const given = this.#demands.splice(0);
+    const approvals = given.filter(({ approved }) => approved !== undefined);
+    const demands = given.filter(({ approved }) => approved === undefined);
+    // One approval at a time; the next waits its turn.
+    const next = this.#approval === null ? approvals.shift() : undefined;
+    this.#demands.push(...approvals);
+    if (next?.approved !== undefined) next.done.resolve((await this.#approve(next.approved)).result);
     const isKnown = this.#parts.writer.progress?.lastCompleteFull != null;
     const full = demands.filter(({ mode }) => mode === 'FULL' || !isKnown);
     if (full.length > 0) {
@@ -183,6 +208,17 @@ export class ScheduleRunner implements PassRunner {
     for (const { done } of deltas) done.resolve(result);
   }
 
+  /** Asks at once for the students of the approved days. */
+  async #approve(keys: ReadonlySet<string>): Promise<ScheduleApproval> {
+    const wanted = this.#wanted ?? (await this.#listWanted(this.#window()));
+    (await this.#passes.losses()).approve(keys);
+    const approval = new ScheduleApproval(keys, wanted);
+    for (const student of approval.students) this.#queue.change(student);
+    this.#queue.pauseUntil(0);
+    this.#approval = approval;
+    return approval;
+  }
+
   async #beginRound(plan: RoundPlan): Promise<void> {
     const { now } = this.#parts;
     const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
@@ -192,7 +228,7 @@ export class ScheduleRunner implements PassRunner {
     const wanted = await this.#listWanted(window);
     await this.#passes.flush({ isForced: false });
     this.#passes.beginRound({ isHurried: plan.endMs <= now() });
-    await this.#sweep(wanted, window);
+    await this.#passes.sweep(wanted, window);
     this.#trouble.reset(wanted);
     this.#queue.pauseUntil(0);
     // Whom the last round did not reach comes first: one that never ends would else always miss the same.
@@ -230,31 +266,14 @@ export class ScheduleRunner implements PassRunner {
     return this.#newcomersSinceMs + GATHER_NEWCOMERS_MS - this.#parts.now();
   }
 
-  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
-  async #sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
-    const { writer } = this.#parts;
-    const losses = await this.#passes.losses();
-    const isOver = (key: string): boolean => {
-      const parts = splitCompositeKey(key);
-      if (parts === null || !wanted.has(parts[0])) return true;
-      return parts[1] !== '*' && !isInWindow(parts[1], window);
-    };
-    for (const area of ['rows', 'rejects'] as const) {
-      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
-      for (let left = known; left > 0;) {
-        const { keys, count } = await writer.find(area, isOver);
-        losses.forget(keys);
-        await writer.remove(this.#passes.passNow(), area, keys);
-        await this.#passes.flush({ isForced: false });
-        left = count - keys.length;
-      }
-    }
-  }
-
   /** One step: asks whom it may, publishes what came, ends the round, or waits. */
   async #turn(signal: AbortSignal): Promise<void> {
     const askAtMs = this.#startAsking(signal);
     if (this.#failure !== null) throw this.#failure.error;
+    if (this.#approval?.isOver === true) {
+      this.#approval.resolve(await this.#passes.endApproval());
+      this.#approval = null;
+    }
     const { round } = this.#passes;
     if (round !== null && this.#queue.unanswered === 0 && this.#queue.inFlight === 0) {
       await this.#endRound(round);
@@ -301,6 +320,7 @@ export class ScheduleRunner implements PassRunner {
     const { now, emit } = this.#parts;
     const { round } = this.#passes;
     const window = this.#window();
+    const approval = this.#approval;
     try {
       const answer = await askForStudent(this.#parts, { student, window, signal });
       if (answer.hubTimeMs !== null) this.#passes.noteHubTime(answer.hubTimeMs);
@@ -317,6 +337,7 @@ export class ScheduleRunner implements PassRunner {
       this.#passes.noteAnswer();
       this.#trouble.answered(student);
       this.#queue.answered(student);
+      approval?.settled(student);
       this.#notOffered = false;
       this.#away = null;
       if (wantsSecond === true) {
@@ -341,6 +362,7 @@ export class ScheduleRunner implements PassRunner {
       await writer.accept(this.#passes.passNow(), { readings: [reading], stamp: writer.stamp() });
       this.#passes.noteAnswer();
       this.#queue.answered(student);
+      this.#approval?.settled(student);
       return;
     }
     if (verdict.kind === 'not-offered') {
@@ -402,11 +424,19 @@ export class ScheduleRunner implements PassRunner {
   /** Nobody need wait for what may take long; the round itself goes on once the hub is back. */
   #giveUp(error: RollcallError): void {
     this.#away = error;
+    this.#dropApproval(error);
     for (const done of this.#waiting.splice(0)) done.reject(error);
+  }
+
+  #dropApproval(error: unknown): void {
+    this.#approval?.reject(asError(error));
+    this.#approval = null;
+    this.#passes.dropApproval();
   }
 
   #end(error: unknown): void {
     this.#ended = { error };
+    this.#dropApproval(error);
     for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
     for (const done of this.#waiting.splice(0)) done.reject(asError(error));
   }

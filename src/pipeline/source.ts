@@ -6,7 +6,7 @@ import { RollcallError } from '../errors.ts';
 import type { Hub, WalkEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
-import type { SourcePage, SourceWalk } from './pass.ts';
+import type { SourceEnd, SourcePage, SourceWalk } from './pass.ts';
 
 /** Where a collection's rows come from, and how to ask for single ones again. */
 export interface Source {
@@ -109,12 +109,14 @@ export function classStudentsSource(options: {
 }
 
 /** A parent that is not there (any more) has no rows, which proves nothing; the other parents go on. */
-async function* unlessGone(pages: AsyncGenerator<SourcePage, WalkEnd>): AsyncGenerator<SourcePage, WalkEnd> {
+async function* unlessGone(
+  pages: AsyncGenerator<SourcePage, WalkEnd>,
+): AsyncGenerator<SourcePage, SourceEnd> {
   try {
     return yield* pages;
   } catch (error) {
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
-    return { sign: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
+    return { sign: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isGone: true };
   }
 }
 

@@ -8,7 +8,7 @@ import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../publisher/log.ts';
-import type { TenantState } from '../state/index-store.ts';
+import type { CollectionIndex, TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
 import { ChainBook } from './chains/chain-book.ts';
 import type { ChainParts } from './chains/chain-teller.ts';
@@ -19,10 +19,13 @@ import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter, type WriterStart } from './collection-writer.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
+import { ForeignWatch } from './foreign-watch.ts';
+import { FullPasses } from './full-passes.ts';
 import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
 import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
+import { countWithheld, type DeletionParts } from './withholding.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
 
 export interface TenantCollection {
@@ -83,6 +86,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     ownership,
     signal,
   );
+  await tellWaiting(parts, starts);
   const oneAtATime = new Mutex();
   const commit = (transaction: Transaction): ReturnType<TenantLog['commit']> =>
     oneAtATime.run(async () => {
@@ -100,16 +104,38 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     });
   const runners = new Map<CollectionName, PassRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
+  const foreign = await ForeignWatch.open({
+    memory: parts.state.deletions,
+    collections: parts.collections.map(({ name }) => name),
+    now: parts.now,
+  });
+  const fullPasses = new FullPasses();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
-    runners.set(collection.name, createRunner({ parts, collection, start, commit, signal, writers }));
+    runners.set(
+      collection.name,
+      createRunner({ parts, collection, start, commit, signal, writers, foreign, fullPasses }),
+    );
   }
   return { runners, writers };
 }
 
+/** What waits for a person, as the memory knows it better than the log. */
+async function tellWaiting(
+  { state, emit }: TenantParts,
+  starts: ReadonlyMap<CollectionName, WriterStart>,
+): Promise<void> {
+  for (const [collection, { progress }] of starts) {
+    const rows = await countWithheld(state.deletions, collection, progress);
+    emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
+  }
+}
+
 /** Days are counted in the time zone of a collection's daily pass. */
-function dayCounter({ collections }: TenantParts): (collection: CollectionName, atMs: number) => string {
+export function dayCounter({
+  collections,
+}: TenantParts): (collection: CollectionName, atMs: number) => string {
   const zones = new Map(collections.map(({ name, fullPull }) => [name, fullPull.timeZone]));
   return (collection, atMs) => localDate(atMs, zones.get(collection) ?? 'UTC');
 }
@@ -121,10 +147,12 @@ function createRunner(options: {
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
+  foreign: ForeignWatch;
+  fullPasses: FullPasses;
 }): PassRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
-  const source = sourceOf(parts, collection);
+  const source = sourceOf(parts, collection, options.writers);
   const writer = new CollectionWriter(
     {
       tenantId: parts.tenantId,
@@ -143,20 +171,20 @@ function createRunner(options: {
   if (name === 'schedules') {
     return createScheduleRunner({ parts, collection, writer, writers: options.writers, signal });
   }
+  const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
+    source.findExisting(keys, signal);
+  // Rows that are asked for by the keys of others are no other tenant's.
+  const foreign = source.parents === undefined ? options.foreign : null;
+  foreign?.add({
+    collection: name,
+    knownRows: () => writer.knownRows,
+    someKeys: (count) => writer.someKeys(count),
+    findExisting,
+  });
   const pass: PassParts = {
     writer,
-    walks: () => source.walks(),
-    requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
-    deletions: {
-      collection: name,
-      writer,
-      memory: parts.state.deletions,
-      limits: parts.guard,
-      findExisting: (keys) => source.findExisting(keys, signal),
-      today: () => localDate(parts.now(), fullPull.timeZone),
-      now: parts.now,
-      say: (event) => parts.emit({ type: 'deletion', event }),
-    },
+    foreign,
+    deletions: deletionParts(options, { writer, findExisting }),
     overlapMs: parts.deltaOverlapMs,
     clock: { skewMs: null },
     trust: { isSuspect: false },
@@ -167,6 +195,7 @@ function createRunner(options: {
   return new CollectionRunner({
     collection: name,
     pass,
+    fullPasses: options.fullPasses,
     hasDelta: collectionNamed(name).keyset,
     hasParents: source.parents !== undefined,
     isReady: () => {
@@ -180,6 +209,31 @@ function createRunner(options: {
     sleep: parts.sleep,
     emit: parts.emit,
   });
+}
+
+function deletionParts(
+  options: {
+    parts: TenantParts;
+    collection: TenantCollection;
+    writers: ReadonlyMap<CollectionName, CollectionWriter>;
+  },
+  own: Pick<DeletionParts, 'writer' | 'findExisting'>,
+): DeletionParts {
+  const { parts, collection, writers } = options;
+  const { name, fullPull } = collection;
+  return {
+    ...own,
+    collection: name,
+    memory: parts.state.deletions,
+    limits: parts.guard,
+    today: () => localDate(parts.now(), fullPull.timeZone),
+    now: parts.now,
+    say: (event) => parts.emit({ type: 'deletion', event }),
+    others: () =>
+      [...writers]
+        .filter(([other]) => other !== name && other !== 'schedules')
+        .map(([other, { knownRows }]) => ({ collection: other, knownRows })),
+  };
 }
 
 /** A hub that could not be asked for single rows is left alone with such questions for so long. */
@@ -225,7 +279,11 @@ function chainParts(
   };
 }
 
-function sourceOf(parts: TenantParts, { name, reader }: TenantCollection): Source {
+function sourceOf(
+  parts: TenantParts,
+  { name, reader }: TenantCollection,
+  writers: ReadonlyMap<CollectionName, CollectionWriter>,
+): Source {
   const { hub } = parts;
   const collection = collectionNamed(name);
   switch (name) {
@@ -234,13 +292,22 @@ function sourceOf(parts: TenantParts, { name, reader }: TenantCollection): Sourc
         hub,
         collection,
         classes: collectionNamed('classes'),
-        classIds: () => parts.state.collection('classes').keys('rows'),
+        classIds: async function* () {
+          const read = (): Promise<string[]> => allKeys(parts.state.collection('classes'));
+          yield await (writers.get('classes')?.undisturbed(read) ?? read());
+        },
       });
     case 'afterschool-users':
       return nestedSource({ hub, collection, reader, parentIds: parts.afterschoolIds });
     default:
       return plainSource(hub, collection, reader);
   }
+}
+
+async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const keys of index.keys('rows')) all.push(...keys);
+  return all;
 }
 
 const FIRST_RETRY_MS = 1_000;

@@ -1,7 +1,7 @@
-import { whyWithhold, type GuardLimits } from '../core/deletion-guard.ts';
+import { isNotable, whyTogether, whyWithhold, type GuardLimits } from '../core/deletion-guard.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
-import type { DeletionMemory } from '../state/index-store.ts';
+import type { DeletionMemory, DeletionNote } from '../state/index-store.ts';
 import type { CollectionWriter, UnseenKeys } from './collection-writer.ts';
 
 export interface DeletionParts {
@@ -15,6 +15,8 @@ export interface DeletionParts {
   readonly today: () => string;
   readonly now: () => number;
   readonly say: (event: DeletionEvent) => void;
+  /** The tenant's other collections of the same service, with the rows known of each. */
+  readonly others: () => readonly { readonly collection: CollectionName; readonly knownRows: number }[];
 }
 
 export type DeletionEvent =
@@ -26,6 +28,12 @@ export type DeletionEvent =
     }
   /** The hub counts more rows than it gave. */
   | { readonly kind: 'short'; readonly collection: CollectionName; readonly why: string }
+  /** A person has approved them, and they were removed. */
+  | { readonly kind: 'approved'; readonly collection: CollectionName; readonly rows: number }
+  /** A person has said that they are not to wait any more: nothing was removed. */
+  | { readonly kind: 'discarded'; readonly collection: CollectionName; readonly rows: number }
+  /** What was already waiting when the tenant was taken over. */
+  | { readonly kind: 'waiting'; readonly collection: CollectionName; readonly rows: number }
   | { readonly kind: 'unproven'; readonly collection: CollectionName; readonly why: string }
   | {
       readonly kind: 'second-pass';
@@ -40,8 +48,21 @@ export async function countWithheld(
   collection: CollectionName,
   progress: Progress | null,
 ): Promise<number> {
-  const { size } = await memory.withheld(collection);
-  return size > 0 ? size : (progress?.lastCompleteFull?.rowsWithheld ?? 0);
+  const listed = (await memory.withheld(collection)).size;
+  return countWaiting({ listed, note: await memory.note(collection), progress });
+}
+
+/** The same of what was read before. What a person has decided on waits no more, whatever the log says. */
+export function countWaiting(known: {
+  readonly listed: number;
+  readonly note: DeletionNote | null;
+  readonly progress: Progress | null;
+}): number {
+  const { listed, note, progress } = known;
+  if (listed > 0) return Math.max(listed, note?.count ?? 0);
+  const full = progress?.lastCompleteFull ?? null;
+  if (full === null || full.passId === note?.settledPassId) return 0;
+  return full.rowsWithheld;
 }
 
 /** What a pass's losses must wait with. */
@@ -51,6 +72,8 @@ export interface Held {
   readonly why: string;
   /** The collection's own numbers are why; then all of the tenant's wait with it. */
   readonly isOwn: boolean;
+  /** Of a collection that is said to have no rows: the pass that heard it last. */
+  readonly emptyPassId?: string | undefined;
 }
 
 /**
@@ -94,12 +117,25 @@ export async function holdBack(options: {
       isOwn: true,
     };
   }
-  const why = await whyTripped(parts, losses.length, knownRowsBefore);
+  const why =
+    (await whyTripped(parts, losses.length, knownRowsBefore)) ??
+    (await whyWithOthers(parts, { deletions: losses.length, knownRows: knownRowsBefore }));
   if (why !== null) return { keys, count: keys.length, why, isOwn: true };
-  // Held only because another collection's wait: released with them.
-  const other = whoseTripHolds(collection, tripped);
-  if (other === undefined || keys.length === 0) return null;
-  return { keys, count: keys.length, why: `deletions of ${other} wait for a person`, isOwn: false };
+  // Held only because of another collection: released with it.
+  const other = await whyOthersHold(parts);
+  if (other === null || keys.length === 0) return null;
+  return { keys, count: keys.length, why: other, isOwn: false };
+}
+
+/** Why a collection's removals wait though its own numbers are low; null when they need not. */
+export async function whyOthersHold({
+  collection,
+  memory,
+}: Pick<DeletionParts, 'collection' | 'memory'>): Promise<string | null> {
+  const foreign = [...(await memory.foreign()).keys()].find((each) => each !== collection);
+  if (foreign !== undefined) return `the hub gives quite other rows for ${foreign} than there were`;
+  const tripped = whoseTripHolds(collection, await memory.tripped());
+  return tripped === undefined ? null : `deletions of ${tripped} wait for a person`;
 }
 
 /**
@@ -125,17 +161,100 @@ async function whyTripped(
   return whyWithhold({ deletions, deletedEarlierToday, knownRows }, parts.limits);
 }
 
-/** Adds to what waits for a person, or keeps it. */
-export async function withhold(parts: DeletionParts, held: Held): Promise<void> {
+/** Why a loss that is small by itself is too much together with what others lose that day; null when it is not. */
+async function whyWithOthers(
+  { memory, limits, today, others }: DeletionParts,
+  own: { deletions: number; knownRows: number },
+): Promise<string | null> {
+  if (!isNotable(own, limits)) return null;
+  const removed = await memory.removedOn(today());
+  const losses: { deletions: number; knownRows: number }[] = [];
+  for (const { collection, knownRows } of others()) {
+    const gone = removed.get(collection) ?? 0;
+    const listed = (await memory.withheld(collection)).size;
+    const waiting = Math.max(listed, (await memory.missing(collection)).size);
+    losses.push({ deletions: gone + waiting, knownRows: knownRows + gone });
+  }
+  return whyTogether(own, losses, limits);
+}
+
+/**
+ * Adds to what waits for a person, or keeps it: to be called before the pass is committed. `keep`: keys that are about
+ * to be removed, and that wait until they are.
+ */
+export async function withhold(
+  parts: DeletionParts,
+  held: Held,
+  keep: readonly string[] = [],
+): Promise<void> {
+  const { collection, memory } = parts;
+  if (held.isOwn) await memory.setTripped(collection, true);
+  await setList(parts, held, keep);
+}
+
+/**
+ * What a commit has made true of the list: to be called after it. It lifts caution; a process that crashed before has
+ * only been too careful.
+ */
+export async function settleList(
+  parts: DeletionParts,
+  held: Held | null,
+  kept: readonly string[] = [],
+): Promise<void> {
+  if (held === null) return release(parts);
+  if (kept.length > 0) await setList(parts, held, []);
+  if (!held.isOwn) await parts.memory.setTripped(parts.collection, false);
+}
+
+async function setList(parts: DeletionParts, held: Held, keep: readonly string[]): Promise<void> {
   const { collection, memory } = parts;
   const before = await memory.withheld(collection);
   const nowMs = parts.now();
-  if (held.isOwn) await memory.setTripped(collection, true);
-  await memory.setWithheld(collection, new Map(held.keys.map((key) => [key, before.get(key) ?? nowMs])));
+  const keys = [...held.keys, ...keep];
+  await memory.setWithheld(collection, new Map(keys.map((key) => [key, before.get(key) ?? nowMs])));
+  await memory.setNote(collection, {
+    why: held.why,
+    count: held.count + keep.length,
+    settledPassId: null,
+    emptyPassId: held.emptyPassId ?? null,
+    isOfEmpty: held.emptyPassId !== undefined,
+  });
 }
 
 /** Nothing of the collection waits any more. */
-export async function release({ collection, memory }: DeletionParts): Promise<void> {
+export async function release({
+  collection,
+  memory,
+}: Pick<DeletionParts, 'collection' | 'memory'>): Promise<void> {
+  await memory.setWithheld(collection, new Map());
+  await memory.setNote(collection, null);
+  await memory.setTripped(collection, false);
+}
+
+/** A person does not want the listed removals: they are forgotten, and the next full pass judges anew. */
+export async function discardList(
+  parts: Pick<DeletionParts, 'collection' | 'memory' | 'writer' | 'say'>,
+): Promise<void> {
+  const { collection, memory, writer, say } = parts;
+  const rows = await countWithheld(memory, collection, writer.progress);
+  // The note first: without the list, the log's word would count.
+  await noteSettled(parts);
   await memory.setWithheld(collection, new Map());
   await memory.setTripped(collection, false);
+  say({ kind: 'discarded', collection, rows });
+}
+
+/** None of what the last complete full pass withheld waits any more, though the log says so until the next one. */
+export async function noteSettled({
+  collection,
+  memory,
+  writer,
+}: Pick<DeletionParts, 'collection' | 'memory' | 'writer'>): Promise<void> {
+  await memory.setNote(collection, {
+    why: null,
+    count: 0,
+    settledPassId: writer.progress?.lastCompleteFull?.passId ?? null,
+    emptyPassId: null,
+    isOfEmpty: false,
+  });
 }

@@ -90,6 +90,20 @@ export interface CollectionIndex {
   resume(from: IndexPosition): Promise<IndexReplay>;
 }
 
+/** What is remembered of a collection's removals beside the list of those that wait. */
+export interface DeletionNote {
+  /** Why the listed ones wait; null where none do. */
+  readonly why: string | null;
+  /** How many wait, the listed ones included: more may be gone than can be listed. */
+  readonly count: number;
+  /** The complete full pass whose withheld removals wait no more, by a person's word or as they are back: the log cannot tell. */
+  readonly settledPassId: string | null;
+  /** The last full pass, if the hub told it properly that it has no rows where some are known. */
+  readonly emptyPassId: string | null;
+  /** The list was made because the hub went on saying so: it holds all that is known. */
+  readonly isOfEmpty: boolean;
+}
+
 /** What a tenant remembers between passes beside the index. Losing it delays deletions, never causes one. */
 export interface DeletionMemory {
   /** Keys that a complete full pass missed and that wait for a second pass, with the pass that missed them first. */
@@ -101,6 +115,12 @@ export interface DeletionMemory {
   /** Collections that tripped the guard by their own numbers, and not only because another one had. */
   tripped(): Promise<ReadonlySet<CollectionName>>;
   setTripped(collection: CollectionName, isTripped: boolean): Promise<void>;
+  note(collection: CollectionName): Promise<DeletionNote | null>;
+  setNote(collection: CollectionName, note: DeletionNote | null): Promise<void>;
+  /** Collections that came with quite other rows than known, with since when (ms since the epoch). */
+  foreign(): Promise<ReadonlyMap<CollectionName, number>>;
+  /** `sinceMs` null: its rows are the tenant's own again, or a person says so. */
+  setForeign(collection: CollectionName, sinceMs: number | null): Promise<void>;
   /** Removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
   removedOn(day: string): Promise<ReadonlyMap<string, number>>;
   addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;

@@ -1,5 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory } from './index-store.ts';
+import type { DeletionMemory, DeletionNote } from './index-store.ts';
 
 const DAYS_KEPT = 8;
 
@@ -8,6 +8,8 @@ export class MemoryDeletions implements DeletionMemory {
   readonly #missing = new Map<CollectionName, ReadonlyMap<string, string>>();
   readonly #withheld = new Map<CollectionName, ReadonlyMap<string, number>>();
   readonly #tripped = new Set<CollectionName>();
+  readonly #notes = new Map<CollectionName, DeletionNote>();
+  readonly #foreign = new Map<CollectionName, number>();
   readonly #removed = new Map<string, Map<string, number>>();
 
   async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
@@ -33,6 +35,24 @@ export class MemoryDeletions implements DeletionMemory {
   async setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
     if (isTripped) this.#tripped.add(collection);
     else this.#tripped.delete(collection);
+  }
+
+  async note(collection: CollectionName): Promise<DeletionNote | null> {
+    return this.#notes.get(collection) ?? null;
+  }
+
+  async setNote(collection: CollectionName, note: DeletionNote | null): Promise<void> {
+    if (note === null) this.#notes.delete(collection);
+    else this.#notes.set(collection, note);
+  }
+
+  async foreign(): Promise<ReadonlyMap<CollectionName, number>> {
+    return new Map(this.#foreign);
+  }
+
+  async setForeign(collection: CollectionName, sinceMs: number | null): Promise<void> {
+    if (sinceMs === null) this.#foreign.delete(collection);
+    else this.#foreign.set(collection, sinceMs);
   }
 
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {

@@ -1,6 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory } from './index-store.ts';
+import type { DeletionMemory, DeletionNote } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 
@@ -42,6 +42,29 @@ export class RedisDeletions implements DeletionMemory {
     const key = this.#keys.tripped;
     await this.#connection.run((client) =>
       isTripped ? client.hset(key, collection, 1) : client.hdel(key, collection),
+    );
+  }
+
+  async note(collection: CollectionName): Promise<DeletionNote | null> {
+    const text = await this.#connection.run((client) => client.hget(this.#keys.notes, collection));
+    return text === null ? null : readNote(text);
+  }
+
+  async setNote(collection: CollectionName, note: DeletionNote | null): Promise<void> {
+    const key = this.#keys.notes;
+    await this.#connection.run((client) =>
+      note === null ? client.hdel(key, collection) : client.hset(key, collection, JSON.stringify(note)),
+    );
+  }
+
+  async foreign(): Promise<ReadonlyMap<CollectionName, number>> {
+    return (await this.#read(this.#keys.foreign, Number)) as Map<CollectionName, number>;
+  }
+
+  async setForeign(collection: CollectionName, sinceMs: number | null): Promise<void> {
+    const key = this.#keys.foreign;
+    await this.#connection.run((client) =>
+      sinceMs === null ? client.hdel(key, collection) : client.hset(key, collection, sinceMs),
     );
   }
 
@@ -87,5 +110,21 @@ export class RedisDeletions implements DeletionMemory {
       fill(multi);
       for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
     });
+  }
+}
+
+/** Of one that cannot be read nothing is known: that only adds caution. */
+function readNote(text: string): DeletionNote | null {
+  try {
+    const { why, count, settledPassId, emptyPassId, isOfEmpty } = JSON.parse(text) as Partial<DeletionNote>;
+    return {
+      why: typeof why === 'string' ? why : null,
+      count: typeof count === 'number' ? count : 0,
+      settledPassId: typeof settledPassId === 'string' ? settledPassId : null,
+      emptyPassId: typeof emptyPassId === 'string' ? emptyPassId : null,
+      isOfEmpty: isOfEmpty === true,
+    };
+  } catch {
+    return null;
   }
 }

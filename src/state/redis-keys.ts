@@ -15,6 +15,8 @@ import type { IndexArea } from './index-store.ts';
  *   {<p>:<t>:<collection>}:missing    hash    key → pass that missed it first
  *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
  *   {<p>:<t>}:tripped                 hash    collection that tripped the guard by itself → 1
+ *   {<p>:<t>}:notes                   hash    collection → what else is remembered of its removals (JSON)
+ *   {<p>:<t>}:foreign                 hash    collection that came with quite other rows → since when, ms
  *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
  *   {<p>:<t>}:owner                   hash    owner, ownedSinceMs, info (JSON); expires when the owner falls silent
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
@@ -38,6 +40,8 @@ export interface TenantKeys {
   answer(requestId: string): string;
   /** `day` is `YYYY-MM-DD`. */
   readonly tripped: string;
+  readonly notes: string;
+  readonly foreign: string;
   removed(day: string): string;
   collection(name: CollectionName): CollectionKeys;
 }
@@ -50,6 +54,8 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     asker: (requestId) => `${tenant}:asker:${requestId}`,
     answer: (requestId) => `${tenant}:answer:${requestId}`,
     tripped: `${tenant}:tripped`,
+    notes: `${tenant}:notes`,
+    foreign: `${tenant}:foreign`,
     removed: (day) => `${tenant}:removed:${day}`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;

@@ -6,6 +6,9 @@ import type { PipelineEvent } from '../pipeline/events.ts';
 
 const DELETION_WORDS = {
   withheld: 'deletions wait for a person',
+  approved: 'deletions that a person has approved are published',
+  discarded: 'a person has discarded the deletions that waited; nothing was removed',
+  waiting: 'deletions wait for a person since before this process began',
   unproven: 'a full pass proved nothing; nothing is removed',
   short: 'the hub counts more rows than it gave; it is read again',
   'second-pass': 'deletions wait for a second pass to miss the same rows',
@@ -69,6 +72,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       );
       return;
     case 'deletion':
+      if (event.event.kind === 'waiting' && event.event.rows === 0) return;
       logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
     case 'hub':

@@ -117,7 +117,7 @@ function rowMetrics(registry: Registry) {
   );
   const withheld = gauge(registry, {
     name: 'rollcall_deletions_withheld',
-    help: "Removals that wait for a person's approval.",
+    help: 'Removals that wait for a person: see rollcall deletes list.',
     labelNames: SCOPE_LABELS,
   });
   const rejects = gauge(registry, {

@@ -91,6 +91,12 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'commit-failed':
       metrics.transaction(tenant, { outcome: 'unknown', seconds: event.durationMs / 1000 });
       return;
+    case 'deletion': {
+      const { kind, collection } = event.event;
+      if (kind === 'waiting') metrics.setWithheld({ tenant, collection }, event.event.rows);
+      if (kind === 'discarded') metrics.setWithheld({ tenant, collection }, 0);
+      return;
+    }
     case 'hub':
       measureHub(metrics, tenant, event.event);
       return;

@@ -2,12 +2,22 @@ import { passCollections, type TenantConfig } from '../../config.ts';
 import { describeError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
+import { countWaiting } from '../../pipeline/withholding.ts';
 import { readContradictions, type KnownContradictions } from './contradictions.ts';
+
+export interface KnownWithheld {
+  /** Those listed, and those that could not be. */
+  readonly count: number;
+  /** The full pass whose withheld deletions wait no more. */
+  readonly settledPassId: string | null;
+}
 
 export interface IndexFacts {
   readonly isOwnerAlive: boolean;
   readonly notOffered: readonly string[];
-  readonly withheld: ReadonlyMap<CollectionName, number>;
+  /** Collections that came with quite other rows than there were. */
+  readonly foreign: readonly CollectionName[];
+  readonly withheld: ReadonlyMap<CollectionName, KnownWithheld>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null where absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
@@ -44,10 +54,15 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
 
 async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<IndexFacts> {
   const state = store.tenant(tenant.id);
-  const withheld = new Map<CollectionName, number>();
+  const withheld = new Map<CollectionName, KnownWithheld>();
   const committedAtMs = new Map<CollectionName, number | null>();
   for (const { name } of passCollections(tenant)) {
-    withheld.set(name, (await state.deletions.withheld(name)).size);
+    const note = await state.deletions.note(name);
+    const listed = (await state.deletions.withheld(name)).size;
+    withheld.set(name, {
+      count: countWaiting({ listed, note, progress: null }),
+      settledPassId: note?.settledPassId ?? null,
+    });
     committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
   }
   const owner = await store.coordination.livingOwner(tenant.id);
@@ -55,5 +70,6 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
   const contradictions = tenant.collections.absences.enabled
     ? await readContradictions(state.collection('absence-versions'))
     : null;
-  return { isOwnerAlive: owner !== null, notOffered, withheld, committedAtMs, contradictions };
+  const foreign = [...(await state.deletions.foreign()).keys()];
+  return { isOwnerAlive: owner !== null, notOffered, foreign, withheld, committedAtMs, contradictions };
 }

@@ -50,15 +50,18 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, collections }: TenantStatus): string | null {
+function remedyOf({ state, collections, foreign }: TenantStatus): string | null {
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and tells what is wrong; where a process runs, its log does.';
   }
   if (state !== 'needs-person') return null;
-  if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
-    return 'The index does not tell which rows: look whether the hub has really lost so many before the next full pass.';
+  if (foreign.length > 0) {
+    return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
   }
-  return 'Look whether the hub has really lost these rows; nothing of them is removed until somebody decides.';
+  if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
+    return 'The index does not tell which rows: the next full pass does (rollcall pull --full, rollcall deletes list).';
+  }
+  return 'Look whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve, or discard.';
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {

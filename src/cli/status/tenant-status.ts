@@ -14,6 +14,8 @@ export interface CollectionFacts {
   readonly progress: Progress | null;
   /** Keys withheld as the index tells it; null when it cannot be asked. */
   readonly withheldInIndex: number | null;
+  /** The full pass whose withheld deletions wait no more, as the index tells it. */
+  readonly settledPassId: string | null;
   /** When the last record of its progress was committed, as the index tells it; null when it cannot be asked. */
   readonly committedAtMs: number | null;
 }
@@ -28,13 +30,15 @@ export interface TenantFacts {
   readonly isOwnerAlive: boolean | null;
   /** Collections that the hub does not have, as the living owner tells it. */
   readonly notOffered: readonly string[];
+  /** Collections that came with quite other rows than there were, as the index tells it: nothing is published. */
+  readonly foreign: readonly string[];
   /** Null where absences are not mirrored, or the index cannot be asked. */
   readonly contradictions: KnownContradictions | null;
   readonly nowMs: number;
 }
 
 /**
- * - `needs-person`: deletions are withheld
+ * - `needs-person`: deletions are withheld, or the hub gives another tenant's rows
  * - `not-mirrored`: nothing was ever committed
  * - `loading`: not every collection has been read whole
  * - `unfinished`: a last pass did not come to its end, and does not go on
@@ -78,6 +82,7 @@ export interface TenantStatus {
   readonly owner: TenantFacts['owner'];
   readonly isOwnerAlive: boolean | null;
   readonly collections: readonly CollectionStatus[];
+  readonly foreign: TenantFacts['foreign'];
   readonly contradictions: KnownContradictions | null;
 }
 
@@ -94,8 +99,8 @@ const PASS_SILENT_MS = 10 * 60_000;
 export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const { state, headline } = judge(facts, collections);
-  const { tenant, owner, isOwnerAlive, contradictions } = facts;
-  return { tenant, state, headline, owner, isOwnerAlive, collections, contradictions };
+  const { tenant, owner, isOwnerAlive, foreign, contradictions } = facts;
+  return { tenant, state, headline, owner, isOwnerAlive, collections, foreign, contradictions };
 }
 
 function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
@@ -145,10 +150,13 @@ function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
 }
 
 /** An index that knows of none may have been emptied: then the log's word counts until a full pass says otherwise. */
-function withheldOf({ progress, withheldInIndex }: CollectionFacts): {
+function withheldOf({ progress, withheldInIndex, settledPassId }: CollectionFacts): {
   withheld: number;
   withheldBy: 'index' | 'log';
 } {
+  const full = progress?.lastCompleteFull ?? null;
+  const isDiscarded = full !== null && full.passId === settledPassId;
+  if (withheldInIndex === 0 && isDiscarded) return { withheld: 0, withheldBy: 'index' };
   const inLog = Math.max(progress?.rowsWithheld ?? 0, progress?.lastCompleteFull?.rowsWithheld ?? 0);
   if (withheldInIndex === null || (withheldInIndex === 0 && inLog > 0)) {
     return { withheld: inLog, withheldBy: 'log' };
@@ -187,6 +195,11 @@ function judge(
   collections: readonly CollectionStatus[],
 ): { state: TenantState; headline: string } {
   const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
+  if (facts.foreign.length > 0) {
+    const which = named([...facts.foreign]);
+    const headline = `needs a person: nothing is published, as the hub gives quite other rows for ${which} than there were`;
+    return { state: 'needs-person', headline };
+  }
   if (collections.some(({ withheld }) => withheld > 0)) {
     return { state: 'needs-person', headline: withheldHeadline(collections) };
   }

@@ -1,5 +1,6 @@
 import { mappingDigest, shortDigest } from '../content-hash.ts';
 import { canonicalText, jsonText } from '../json-text.ts';
+import { parseLossless } from '../lossless-json.ts';
 import { MAPPING_VERSION } from '../mapping.ts';
 import type { KeyedReading } from '../page-decision.ts';
 import { pseudonymise } from '../pseudonymise.ts';
@@ -15,6 +16,7 @@ import { createZoneClock, type ZoneClock } from './zone-clock.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const MAX_RECORD_BYTES = 900_000;
+const DAY_MS = 86_400_000;
 
 /** Value of a record in `schedules` (contract). */
 export interface DaySchedule {
@@ -61,6 +63,8 @@ export interface DayReader {
   }): StudentDays;
   /** A student whose lessons cannot be had although others' can; `reason` holds no content. */
   rejectStudent(student: string, reason: string): KeyedReading;
+  /** The hash that a day read back from a record must have. */
+  readonly hashOf?: ((day: DaySchedule) => Buffer) | undefined;
 }
 
 /** Key in `rejects`, after `schedules|`, of what concerns a student and no single day. */
@@ -133,6 +137,10 @@ export function createDayReader(options: DayReaderOptions): DayReader {
 
   return {
     rejectStudent: (student, reason) => rejectStudent(student, [reason], []),
+    hashOf: ({ student, date, lessons }) => {
+      const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
+      return digest([student, day, ...lessons.map(({ raw }) => contentOf(parseLossless(raw) as Lesson))]);
+    },
     read({ student, window, lessons, isUtf8 }) {
       const days = new Map<string, Day>();
       const homeless: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };

@@ -7,6 +7,7 @@ import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/
 import { resolve } from '../../core/chains/resolve.ts';
 import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
+import { isFramed } from '../../publisher/framing.ts';
 import type { LoggedRecord } from '../../publisher/log.ts';
 import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
 import { KnownChains } from './chain-lookup.ts';
@@ -57,11 +58,16 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { decode, isResumed } = this.#parts;
+    const { isResumed } = this.#parts;
+    const decode = (value: Buffer): Promise<unknown> => this.#decode(value);
     const latest = new Map(records.map((record) => [record.key, record]));
     const rows = new Map<string, AbsenceVersionValue | null>();
+    const changes: IndexChange[] = [];
     for (const { key, value } of latest.values()) {
-      rows.set(key, value === null ? null : ((await decode(value)) as AbsenceVersionValue));
+      const version = value === null ? null : ((await decode(value)) as AbsenceVersionValue | undefined);
+      // Nothing is known of it, but that a pass must publish it again.
+      if (version === undefined) changes.push({ area: 'rows', key, value: UNKNOWN_CONTENT });
+      else rows.set(key, version);
     }
     const chainRows = [...rows].map(([id, value]) => ({
       id,
@@ -72,7 +78,6 @@ export class ChainReplay {
       chainRows.flatMap(({ row }) => (row === null ? [] : idsIn(row))),
     );
     const replay = new EntryReplay(entries);
-    const changes: IndexChange[] = [];
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
@@ -103,7 +108,12 @@ export class ChainReplay {
         last.set(key, { step: null, atMs: 0 });
         continue;
       }
-      const change = (await this.#parts.decode(value)) as AbsenceChangeValue;
+      const change = (await this.#decode(value)) as AbsenceChangeValue | undefined;
+      // Like one that was forgotten: whoever reads the topic knows nothing of it either.
+      if (change === undefined) {
+        last.set(key, { step: null, atMs: 0 });
+        continue;
+      }
       const step: LoggedStep = {
         absenceId: key,
         step: change.step,
@@ -143,18 +153,29 @@ export class ChainReplay {
 
   /** Records of one partition of `absences`, in order. */
   async currents(records: readonly LoggedRecord[]): Promise<void> {
-    const { decode, absentSinceMs } = this.#parts;
+    const { absentSinceMs } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
     const told = await this.#told([...latest.keys()]);
     const changes: IndexChange[] = [];
     for (const [absenceId, { value, hash }] of latest) {
       const entry = told.get(absenceId)?.entry ?? null;
-      changes.push(toldChange(absenceId, { entry, shown: value === null ? null : hash }));
-      const absent = value === null ? null : absentEntryOf((await decode(value)) as AbsenceVersionValue);
+      const current =
+        value === null ? null : ((await this.#decode(value)) as AbsenceVersionValue | undefined);
+      const shown = current === undefined ? UNKNOWN_CONTENT : current === null ? null : hash;
+      changes.push(toldChange(absenceId, { entry, shown }));
+      const absent = current === null || current === undefined ? null : absentEntryOf(current);
       const isKept = absent !== null && absent.toMs >= absentSinceMs();
       changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
     }
     await this.#parts.replay.write(changes);
+  }
+
+  /**
+   * Undefined for what was never framed as the contract says: somebody else wrote it. What a schema does not fit, or the
+   * registry does not know, is thrown: it may be the registry that is at fault, and then nothing is known of anything.
+   */
+  async #decode(value: Buffer): Promise<unknown> {
+    return isFramed(value) ? this.#parts.decode(value) : undefined;
   }
 
   /** To be called when all was read: finds what the log leaves untold. */

@@ -65,10 +65,10 @@ export class ChainTeller {
 
   /**
    * Whether a full pass is to tell of versions that are as they were: they are there, but what follows from them was lost,
-   * or never told. It brings their records, which else would have to be read back out of the log.
+   * never told, or is wanted once more. It brings their records, which else would have to be read back out of the log.
    */
   tellsAgain(pass: ActivePass): boolean {
-    return pass.seen !== null && this.#isSnapshot;
+    return pass.seen !== null && (this.#isSnapshot || pass.again?.absences !== undefined);
   }
 
   /** To be called right before each commit. `end`: null in the middle of the pass. */
@@ -93,7 +93,8 @@ export class ChainTeller {
     // An index that was lost meanwhile had nothing open, either.
     await ledger.lookUp('open', []);
     if (!end.isWhole) return;
-    if (this.#isSnapshot && isProven) await this.#hideOrphans(pass);
+    const hidesOrphans = this.#isSnapshot || pass.again?.hidesOrphans === true;
+    if (hidesOrphans && isProven) await this.#hideOrphans(pass);
     await this.#forget(pass);
   }
 
@@ -158,6 +159,7 @@ export class ChainTeller {
       ...ledger.pending().next,
       sequence: ledger.sequence(),
       snapshot,
+      showsAgain: pass.again?.absences,
       forgottenBeforeMs: isRefill ? book.forgottenBeforeMs : null,
       askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
       isGone: how.isProven === true ? (id) => !hasMet(pass, 'rows', id) : null,

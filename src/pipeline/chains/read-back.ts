@@ -1,6 +1,7 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
+import { isFramed } from '../../publisher/framing.ts';
 import type { LoggedRecord, TenantLog } from '../../publisher/log.ts';
 import type { ReadBack } from './resolve-task.ts';
 
@@ -34,7 +35,8 @@ export function readBack(options: {
         for (const { topic, key, value } of records) {
           const place = places[topic];
           // A copy: the value is a view of all that was fetched with it.
-          if (value !== null && place?.wanted.has(key) === true) place.values.set(key, Buffer.from(value));
+          if (value !== null && isFramed(value) && place?.wanted.has(key) === true)
+            place.values.set(key, Buffer.from(value));
         }
         return Promise.resolve();
       },

@@ -21,7 +21,10 @@ export interface RenderChainsParts {
   readonly now: () => number;
 }
 
-type RenderedTask = Pick<ChainTask, 'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'revisit'>;
+type RenderedTask = Pick<
+  ChainTask,
+  'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'showsAgain' | 'revisit'
+>;
 
 /** Turns a resolution into records and changes of the index. */
 export function renderChains(
@@ -108,10 +111,16 @@ class OutcomeDraft {
         continue;
       }
       const hash = this.#resolved.hashes.get(versionId) ?? null;
-      if (hash === null || before?.equals(hash) === true) continue;
+      if (hash === null) continue;
+      const isAgain = this.#showsAgain(absenceId, versionId);
+      if (before?.equals(hash) === true && !isAgain) continue;
       this.#show({ absenceId, versionId, hash, kind: before === null ? 'created' : 'updated' });
     }
     this.#hideDeleted();
+  }
+
+  #showsAgain(absenceId: string, versionId: string): boolean {
+    return this.#resolved.records.has(versionId) && this.#task.showsAgain?.(absenceId) === true;
   }
 
   /** Shown before the topic of events was lost, and told as deleted at once. */

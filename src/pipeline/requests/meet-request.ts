@@ -1,9 +1,19 @@
 import type { OwnerRequest } from '../../state/coordination.ts';
+import { DELETES } from './deletes.ts';
 import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
+import { REBUILD } from './rebuild.ts';
+import { REPAIR } from './repair.ts';
+import { REPUBLISH } from './republish.ts';
 
 // Each kind checks its parameters itself; what stands here takes any.
-const KINDS: readonly Kind[] = [erased(PULL)];
+const KINDS: readonly Kind[] = [
+  erased(PULL),
+  erased(DELETES),
+  erased(REBUILD),
+  erased(REPAIR),
+  erased(REPUBLISH),
+];
 
 interface Kind {
   readonly kind: string;

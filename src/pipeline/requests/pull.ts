@@ -75,7 +75,7 @@ function pullOutcome(
   const stats = result?.stats;
   return {
     collection,
-    outcome: result === null ? failureOf(error) : result.kind === 'complete' ? 'complete' : 'suspect',
+    outcome: result === null ? failureOf(error) : outcomeOf(result),
     mode: stats?.mode ?? null,
     seen: stats?.rowsSeen ?? 0,
     created: stats?.rowsCreated ?? 0,
@@ -85,8 +85,17 @@ function pullOutcome(
     withheld: stats?.rowsWithheld ?? 0,
     why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
     remedy:
-      result?.kind === 'suspect' ? SUSPECT_REMEDY : error instanceof RollcallError ? error.remedy : null,
+      result?.kind === 'suspect'
+        ? suspectRemedy(result.isListed === true)
+        : error instanceof RollcallError
+          ? error.remedy
+          : null,
   };
+}
+
+function outcomeOf(result: PassResult): 'complete' | 'suspect' | 'stopped' {
+  if (result.kind === 'complete') return 'complete';
+  return result.kind === 'suspect' && result.isListed === true ? 'stopped' : 'suspect';
 }
 
 function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
@@ -95,8 +104,11 @@ function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
   return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
 }
 
-const SUSPECT_REMEDY =
-  "Nothing was removed and the pass does not count as complete. Look at what the hub answers, and at the token's rights.";
+function suspectRemedy(isListed: boolean): string {
+  const look =
+    "Nothing was removed and the pass does not count as complete. Look at what the hub answers, and at the token's rights.";
+  return isListed ? `${look} If the rows are really gone: rollcall deletes approve.` : look;
+}
 
 /** Only our own errors are known to hold no content of rows. */
 function messageOf(error: unknown): string {

@@ -65,6 +65,7 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     fullPull: { at: '04:00', timeZone: 'Europe/Oslo' },
     progress: progress(),
     withheldInIndex: 0,
+    settledPassId: null,
     committedAtMs: NOW_MS - MINUTE_MS,
     ...options,
   };
@@ -74,7 +75,7 @@ function statusOf(
   collections: readonly CollectionFacts[],
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
-  more: Partial<Pick<TenantFacts, 'notOffered' | 'contradictions'>> = {},
+  more: Partial<Pick<TenantFacts, 'notOffered' | 'foreign' | 'contradictions'>> = {},
 ) {
   return tenantStatus({
     tenant: 'north',
@@ -83,6 +84,7 @@ function statusOf(
     owner: owner === null ? null : { owner, ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive,
     notOffered: [],
+    foreign: [],
     contradictions: null,
     nowMs: NOW_MS,
     ...more,
@@ -108,6 +110,24 @@ describe('the headline', () => {
     expect(statusOf([withheld, facts('orgs', { progress: null })])).toMatchObject({
       state: 'needs-person',
       headline: 'needs a person: 51 deletions are withheld in users',
+    });
+  });
+
+  it('needs a person while the hub gives another tenant’s rows, above even that', () => {
+    const withheld = facts('users', { withheldInIndex: 51 });
+    expect(statusOf([withheld], true, 'vm-1', { foreign: ['users', 'orgs'] })).toMatchObject({
+      state: 'needs-person',
+      headline:
+        'needs a person: nothing is published, as the hub gives quite other rows for users, orgs than there were',
+    });
+  });
+
+  it('what a person has discarded waits no more, though the log still counts it', () => {
+    const told = progress({ withheld: 16 });
+    const settledPassId = told.lastCompleteFull?.passId ?? null;
+    expect(statusOf([facts('users', { progress: told, settledPassId })])).toMatchObject({ state: 'well' });
+    expect(statusOf([facts('users', { progress: told, settledPassId: 'another' })])).toMatchObject({
+      state: 'needs-person',
     });
   });
 

@@ -1,0 +1,159 @@
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { passCollections, type Config, type TenantConfig } from '../config.ts';
+import { EXIT, RollcallError } from '../errors.ts';
+import { sourceOf, type CollectionName } from '../model/collections.ts';
+import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import { chooseCollection, chooseTenants } from './choose.ts';
+import { approveLists, decisionExit, discardLists, showDecisions } from './deletes/decide.ts';
+import { makeLists, readLists, type TenantLists } from './deletes/read-lists.ts';
+import { showLists } from './deletes/show-lists.ts';
+import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+
+interface DeletesFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+  readonly keys?: boolean | undefined;
+  readonly list?: string[] | undefined;
+}
+
+const EXIT_CODES = `
+Exit codes: 0 nothing waits (any more); 1 it failed; 3 something waits.`;
+
+/** `rollcall deletes list|approve|discard`: deletions that wait for a person. */
+export function deletesCommand(): Command {
+  const list = withScope(new Command('list'))
+    .description('shows which deletions wait for a person, since when, and why; writes nothing')
+    .option('--keys', 'name every key, not only the first ten')
+    .addHelpText(
+      'after',
+      `
+Each list has a short digest: "deletes approve --list <digest>" approves that very list and no later one.
+${EXIT_CODES}`,
+    )
+    .action(verbAction(listDeletes));
+  const approve = withScope(new Command('approve'))
+    .description(
+      'Releases what is listed at this moment: a full pass is made at once, and each listed row that it does not ' +
+        'meet is removed, however many they are. Rows that came back stay; what is not listed goes the ordinary way. ' +
+        'Where a process runs for the tenant, it does the work; otherwise this command owns the tenant meanwhile.',
+    )
+    .option('--list <digest...>', 'only lists with these digests, and none that has changed since')
+    .addHelpText(
+      'after',
+      `${EXIT_CODES}
+
+Examples:
+  rollcall deletes approve --collection enrollments
+  rollcall deletes approve --tenant north --list 3f9a0c51b2e7`,
+    )
+    .action(verbAction(approveDeletes));
+  const discard = withScope(new Command('discard'))
+    .description(
+      'Forgets what is listed: nothing is removed, and nothing waits any more. The next full pass judges anew by the ' +
+        'numbers alone, and may list the same rows again.',
+    )
+    .addHelpText('after', EXIT_CODES)
+    .action(verbAction(discardDeletes));
+  return new Command('deletes')
+    .description('Deletions that were too many to go out unasked: a person decides.')
+    .addCommand(list.summary('what waits, since when, and why'))
+    .addCommand(approve.summary('release what is listed and still gone'))
+    .addCommand(discard.summary('forget the list; nothing is removed'));
+}
+
+function withScope(command: Command): Command {
+  return command
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'only these collections');
+}
+
+async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
+  const config = context.loadConfig();
+  const scope = scopeOf(config, options);
+  await using assembly = quietAssembly(config);
+  const progress = context.output.progress();
+  const lists =
+    config.redis === undefined
+      ? await makeLists(assembly, { scope, progress, signal: context.signal })
+      : await readLists(assembly, { scope, signal: context.signal });
+  progress.end();
+  showLists(context.output, lists, { allKeys: options.keys ?? false, nowMs: Date.now() });
+  return waits(lists) ? EXIT.needsPerson : EXIT.ok;
+}
+
+function waits(lists: readonly TenantLists[]): boolean {
+  return lists.some(({ collections }) => collections.some(({ count }) => count > 0));
+}
+
+async function approveDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
+  const config = context.loadConfig();
+  if (config.redis === undefined && options.list === undefined) {
+    throw new RollcallError(
+      'USAGE_INVALID',
+      'Without redis in the configuration no list outlasts a command',
+      {
+        remedy:
+          'Name the list: rollcall deletes list tells its digest, rollcall deletes approve --list <digest>.',
+      },
+    );
+  }
+  const scope = scopeOf(config, options);
+  await using assembly = quietAssembly(config);
+  const progress = context.output.progress();
+  const decisions = await approveLists(assembly, {
+    scope,
+    digests: options.list ?? null,
+    progress,
+    signal: context.signal,
+  });
+  progress.end();
+  showDecisions(context.output, 'approve', decisions);
+  return decisionExit(decisions);
+}
+
+async function discardDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
+  const config = context.loadConfig();
+  if (config.redis === undefined) {
+    throw new RollcallError(
+      'USAGE_INVALID',
+      'Without redis in the configuration a discarded list comes back',
+      {
+        remedy:
+          'That it was discarded would be forgotten at once. Name a redis in the configuration, or leave the list: it does no harm.',
+      },
+    );
+  }
+  const scope = scopeOf(config, options);
+  await using assembly = quietAssembly(config);
+  const progress = context.output.progress();
+  const decisions = await discardLists(assembly, { scope, progress, signal: context.signal });
+  progress.end();
+  showDecisions(context.output, 'discard', decisions);
+  return decisionExit(decisions);
+}
+
+function quietAssembly(config: Config): Assembly {
+  return assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
+}
+
+/** The tenants asked about, each with the collections whose passes bring what was named. Throws `USAGE_INVALID`. */
+function scopeOf(
+  config: Config,
+  { tenant, collection }: DeletesFlags,
+): readonly { tenant: TenantConfig; collections: readonly CollectionName[] }[] {
+  const named = collection === undefined ? null : new Set(collection.map(chooseCollection).map(sourceOf));
+  const scope = chooseTenants(config, tenant).map((each) => ({
+    tenant: each,
+    collections: passCollections(each)
+      .map(({ name }) => name)
+      .filter((name) => named === null || named.has(name)),
+  }));
+  for (const name of named ?? []) {
+    if (scope.some(({ collections }) => collections.includes(name))) continue;
+    throw new RollcallError('USAGE_INVALID', `${name} is not mirrored`, {
+      remedy: 'Enable it under tenants.collections, or name another collection.',
+    });
+  }
+  return scope.filter(({ collections }) => collections.length > 0);
+}

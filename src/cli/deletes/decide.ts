@@ -1,0 +1,227 @@
+import { EXIT } from '../../errors.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Assembly } from '../../pipeline/assemble.ts';
+import { DELETES, type DeletesOutcome, type DeletesParameters } from '../../pipeline/requests/deletes.ts';
+import { asOwner } from '../as-owner.ts';
+import type { Output } from '../output.ts';
+import type { ProgressLine } from '../progress-line.ts';
+import { countOf, formatCount } from '../words.ts';
+import { readLists, type Scope } from './read-lists.ts';
+
+/** A list that goes on changing while it is approved is left to its person. */
+const ROUNDS = 5;
+
+export interface Decisions {
+  readonly tenant: string;
+  readonly outcomes: readonly DeletesOutcome[];
+  /** Lists that were named and are not there. */
+  readonly unknownDigests: readonly string[];
+  /** What waits afterwards, in what was named; it may be more than was decided on. */
+  readonly waiting: ReadonlyMap<CollectionName, number>;
+}
+
+interface DecideOptions {
+  readonly scope: Scope;
+  readonly progress: ProgressLine;
+  readonly signal: AbortSignal;
+}
+
+/** `digests` null: whatever is listed at this moment. Throws what owning or asking the owner throws. */
+export async function approveLists(
+  assembly: Assembly,
+  options: DecideOptions & { readonly digests: readonly string[] | null },
+): Promise<readonly Decisions[]> {
+  const decisions: Decisions[] = [];
+  for (const each of options.scope) {
+    const here = { ...options, scope: [each] };
+    decisions.push(
+      assembly.config.redis === undefined
+        ? await approveWithoutRedis(assembly, here)
+        : await approveListed(assembly, here),
+    );
+  }
+  // A list belongs to one tenant: it is missing only where none of them has it.
+  const found = decisions.flatMap(({ unknownDigests }) => unknownDigests);
+  const missing = new Set(
+    found.filter((digest) => decisions.every(({ unknownDigests }) => unknownDigests.includes(digest))),
+  );
+  return decisions.map(({ tenant, outcomes, waiting, unknownDigests }) => ({
+    tenant,
+    outcomes,
+    waiting,
+    unknownDigests: unknownDigests.filter((digest) => missing.has(digest)),
+  }));
+}
+
+async function approveListed(
+  assembly: Assembly,
+  options: DecideOptions & { readonly digests: readonly string[] | null },
+): Promise<Decisions> {
+  const { scope, digests: named } = options;
+  const tenant = scope[0]?.tenant.id ?? '';
+  const outcomes = new Map<CollectionName, DeletesOutcome>();
+  let unknownDigests: readonly string[] = [];
+  for (let round = 1; ; round += 1) {
+    const lists = (await readLists(assembly, options))[0]?.collections ?? [];
+    const there = new Set(lists.flatMap(({ digest }) => digest ?? []));
+    if (round === 1) unknownDigests = (named ?? []).filter((digest) => !there.has(digest));
+    const isWanted = (collection: CollectionName): boolean =>
+      round === 1 || outcomes.get(collection)?.outcome === 'other-list';
+    const chosen = lists.filter(
+      ({ collection, digest }) =>
+        digest !== null && (named === null || named.includes(digest)) && isWanted(collection),
+    );
+    if (chosen.length > 0) {
+      const decided = await ask(assembly, options, {
+        action: 'approve',
+        collections: chosen.map(({ collection }) => collection),
+        digests: chosen.flatMap(({ digest }) => digest ?? []),
+        makeLists: false,
+      });
+      for (const each of decided) outcomes.set(each.collection, each);
+    }
+    const hasChanged = [...outcomes.values()].some(({ outcome }) => outcome === 'other-list');
+    // A list that was named is approved as it was, or not at all.
+    if (!hasChanged || named !== null || chosen.length === 0 || round >= ROUNDS) break;
+  }
+  return {
+    tenant,
+    outcomes: [...outcomes.values()],
+    unknownDigests,
+    waiting: await stillWaiting(assembly, options),
+  };
+}
+
+/** The list is made by a full pass of this process, and must turn out to be the one that was named. */
+async function approveWithoutRedis(
+  assembly: Assembly,
+  options: DecideOptions & { readonly digests: readonly string[] | null },
+): Promise<Decisions> {
+  const { scope } = options;
+  const digests = [...(options.digests ?? [])];
+  const collections = scope.flatMap((each) => each.collections);
+  const outcomes = await ask(assembly, options, {
+    action: 'approve',
+    collections: [...collections],
+    digests,
+    makeLists: true,
+  });
+  const told = outcomes.filter(({ outcome }) => outcome !== 'nothing' && outcome !== 'other-list');
+  return {
+    tenant: scope[0]?.tenant.id ?? '',
+    outcomes: told,
+    unknownDigests: told.length > 0 ? [] : digests,
+    waiting: new Map(
+      outcomes.filter(({ waiting }) => waiting > 0).map((each) => [each.collection, each.waiting]),
+    ),
+  };
+}
+
+/** Throws what owning or asking the owner throws. */
+export async function discardLists(
+  assembly: Assembly,
+  options: DecideOptions,
+): Promise<readonly Decisions[]> {
+  const decisions: Decisions[] = [];
+  for (const each of options.scope) {
+    const here = { ...options, scope: [each] };
+    const lists = (await readLists(assembly, here))[0]?.collections ?? [];
+    const collections = lists.map(({ collection }) => collection);
+    const outcomes =
+      collections.length === 0
+        ? []
+        : await ask(assembly, here, { action: 'discard', collections, digests: [], makeLists: false });
+    decisions.push({
+      tenant: each.tenant.id,
+      outcomes: outcomes.filter(({ outcome }) => outcome !== 'nothing'),
+      unknownDigests: [],
+      waiting: await stillWaiting(assembly, here),
+    });
+  }
+  return decisions;
+}
+
+function ask(
+  assembly: Assembly,
+  { scope, progress, signal }: DecideOptions,
+  parameters: DeletesParameters,
+): Promise<readonly DeletesOutcome[]> {
+  const tenantId = scope[0]?.tenant.id ?? '';
+  return asOwner(assembly, { tenantId, request: DELETES, parameters, progress, signal });
+}
+
+async function stillWaiting(
+  assembly: Assembly,
+  options: DecideOptions,
+): Promise<ReadonlyMap<CollectionName, number>> {
+  const lists = (await readLists(assembly, options))[0]?.collections ?? [];
+  return new Map(lists.map(({ collection, count }) => [collection, count]));
+}
+
+/** 1 where the hub failed or proved nothing, 3 while something waits or a named list is not there, else 0. */
+export function decisionExit(decisions: readonly Decisions[]): number {
+  const outcomes = decisions.flatMap((each) => each.outcomes);
+  if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
+  const waits = decisions.some(
+    ({ waiting, unknownDigests }) => waiting.size > 0 || unknownDigests.length > 0,
+  );
+  return waits ? EXIT.needsPerson : EXIT.ok;
+}
+
+export function showDecisions(
+  output: Output,
+  action: 'approve' | 'discard',
+  decisions: readonly Decisions[],
+): void {
+  for (const decided of decisions) {
+    const { tenant, outcomes, unknownDigests, waiting } = decided;
+    output.line(output.colors.bold(tenant));
+    if (outcomes.length > 0) showOutcomes(output, action, decided);
+    else if (unknownDigests.length === 0 && waiting.size === 0) output.line('  no deletion waits');
+    for (const digest of unknownDigests)
+      output.note(
+        `✗ ${tenant}: no list ${digest} waits: it has changed, or was decided on; nothing was released\n→ rollcall deletes list`,
+      );
+    for (const { collection, outcome, why, remedy } of outcomes) {
+      if (outcome === 'other-list')
+        output.note(
+          `✗ ${collection}: the list changed meanwhile; nothing was released\n→ rollcall deletes list`,
+        );
+      if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
+    }
+    for (const [collection, count] of waiting) {
+      output.note(
+        `! ${collection}: ${countOf(count, 'deletion')} ${count === 1 ? 'waits' : 'wait'} for a person (rollcall deletes list)`,
+      );
+    }
+  }
+  output.data({
+    waits: decisions.some(({ waiting }) => waiting.size > 0),
+    tenants: decisions.map(({ tenant, outcomes, unknownDigests, waiting }) => ({
+      tenant,
+      unknownLists: unknownDigests,
+      collections: outcomes.map(({ list: _list, ...each }) => each),
+      waiting: Object.fromEntries(waiting),
+    })),
+  });
+}
+
+function showOutcomes(output: Output, action: 'approve' | 'discard', { outcomes, waiting }: Decisions): void {
+  const counted = action === 'approve' ? (['released', 'back'] as const) : [];
+  output.table(
+    [
+      { title: '  collection' },
+      { title: 'outcome' },
+      { title: 'listed', align: 'right' },
+      ...counted.map((title) => ({ title: title === 'back' ? 'came back' : title, align: 'right' as const })),
+      { title: 'still waiting', align: 'right' },
+    ],
+    outcomes.map((each) => [
+      `  ${each.collection}`,
+      each.outcome === 'done' ? (action === 'approve' ? 'released' : 'discarded') : each.outcome,
+      formatCount(each.listed),
+      ...counted.map((title) => formatCount(each[title])),
+      formatCount(waiting.get(each.collection) ?? 0),
+    ]),
+  );
+}

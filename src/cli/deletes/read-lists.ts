@@ -1,0 +1,80 @@
+import type { TenantConfig } from '../../config.ts';
+import { RollcallError } from '../../errors.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Assembly } from '../../pipeline/assemble.ts';
+import { DELETES } from '../../pipeline/requests/deletes.ts';
+import { readWithheldList, type WithheldList } from '../../pipeline/requests/withheld-list.ts';
+import { readKnownProgress } from '../../publisher/progress-reader.ts';
+import { asOwner } from '../as-owner.ts';
+import type { ProgressLine } from '../progress-line.ts';
+import { withAdmin } from '../with-assembly.ts';
+
+export type Scope = readonly {
+  readonly tenant: TenantConfig;
+  readonly collections: readonly CollectionName[];
+}[];
+
+/** What waits of one tenant; collections of which nothing waits are left out. */
+export interface TenantLists {
+  readonly tenant: string;
+  readonly collections: readonly WithheldList[];
+}
+
+/** What waits, by Redis and the progress topics. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
+export async function readLists(
+  assembly: Assembly,
+  { scope, signal }: { scope: Scope; signal: AbortSignal },
+): Promise<readonly TenantLists[]> {
+  const known = await withAdmin({ assembly, signal }, (admin) =>
+    readKnownProgress({
+      kafka: assembly.kafka,
+      admin,
+      registry: assembly.registry,
+      topicPrefix: assembly.config.kafka.topicPrefix,
+      tenantIds: scope.map(({ tenant }) => tenant.id),
+      signal,
+    }),
+  );
+  const lists: TenantLists[] = [];
+  for (const { tenant, collections } of scope) {
+    const { deletions } = assembly.store.tenant(tenant.id);
+    const found: WithheldList[] = [];
+    for (const collection of collections) {
+      const progress = known.get(tenant.id)?.progress.get(collection) ?? null;
+      found.push(await readWithheldList(deletions, collection, progress));
+    }
+    lists.push({ tenant: tenant.id, collections: found.filter(({ count }) => count > 0) });
+  }
+  return lists;
+}
+
+/**
+ * The same without Redis: this process owns each tenant for a full pass of what waits, by the log. Throws
+ * `USAGE_INVALID` where another process runs, and what the passes fail with.
+ */
+export async function makeLists(
+  assembly: Assembly,
+  options: { scope: Scope; progress: ProgressLine; signal: AbortSignal },
+): Promise<readonly TenantLists[]> {
+  const lists: TenantLists[] = [];
+  for (const { tenant, collections } of options.scope) {
+    const outcomes = await asOwner(assembly, {
+      tenantId: tenant.id,
+      request: DELETES,
+      parameters: { action: 'list', collections: [...collections], digests: [], makeLists: true },
+      progress: options.progress,
+      signal: options.signal,
+    });
+    const failed = outcomes.find(({ outcome }) => outcome === 'failed');
+    if (failed !== undefined) {
+      throw new RollcallError('HUB_UNAVAILABLE', `${failed.collection} could not be read: ${failed.why}`, {
+        remedy: failed.remedy ?? 'Look at the hub, and give the command again.',
+      });
+    }
+    lists.push({
+      tenant: tenant.id,
+      collections: outcomes.flatMap(({ list }) => (list === null || list.count === 0 ? [] : [list])),
+    });
+  }
+  return lists;
+}

@@ -1,0 +1,81 @@
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { sourceOf } from '../../model/collections.ts';
+import { assemble } from '../../pipeline/assemble.ts';
+import { REBUILD, type RebuiltIndex } from '../../pipeline/requests/rebuild.ts';
+import { asOwner } from '../as-owner.ts';
+import { chooseCollection, chooseTenants } from '../choose.ts';
+import type { Output } from '../output.ts';
+import { verbAction, type VerbContext } from '../verb-action.ts';
+import { formatCount } from '../words.ts';
+
+interface RebuildFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+}
+
+/** `rollcall state rebuild`: the index is dropped and made again from the topics. */
+export function rebuildCommand(): Command {
+  return new Command('rebuild')
+    .description(
+      'Drops the index and makes it again from the topics, one collection after another. Publishes nothing. Where a ' +
+        'process runs for the tenant, it does the work, and mirrors the other collections meanwhile; otherwise this ' +
+        'command owns the tenant meanwhile.',
+    )
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'only these collections')
+    .addHelpText(
+      'after',
+      `
+Seldom needed: an index that is behind, lost, or of another log is put right by itself. This is for one that says
+something else than the topics without anybody noticing: "rollcall verify" tells it as "index".
+
+Examples:
+  rollcall state rebuild --tenant north
+  rollcall state rebuild --collection users enrollments`,
+    )
+    .action(verbAction<RebuildFlags>((context, { options }) => rebuild(context, options)));
+}
+
+async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void> {
+  const { output, signal } = context;
+  const config = context.loadConfig();
+  const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
+  const progress = output.progress();
+  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
+  const results: { tenant: string; collections: readonly RebuiltIndex[] }[] = [];
+  for (const { id } of chooseTenants(config, flags.tenant)) {
+    const rebuilt = await asOwner(assembly, {
+      tenantId: id,
+      request: REBUILD,
+      parameters: { collections },
+      progress,
+      onReport: (told) => {
+        const { collection, done, of } = (told ?? {}) as { collection?: string; done?: number; of?: number };
+        if (collection !== undefined) progress.update(`${id}: ${collection} (${(done ?? 0) + 1} of ${of})`);
+      },
+      signal,
+    });
+    results.push({ tenant: id, collections: rebuilt });
+  }
+  progress.end();
+  for (const result of results) show(output, result);
+  output.data({ tenants: results });
+}
+
+function show(
+  output: Output,
+  { tenant, collections }: { tenant: string; collections: readonly RebuiltIndex[] },
+): void {
+  output.line(output.colors.bold(tenant));
+  output.table(
+    [
+      { title: '  collection' },
+      ...['rows', 'before', 'rejects', 'before'].map((title) => ({ title, align: 'right' as const })),
+    ],
+    collections.map(({ collection, rows, rowsBefore, rejects, rejectsBefore }) => [
+      `  ${collection}`,
+      ...[rows, rowsBefore, rejects, rejectsBefore].map(formatCount),
+    ]),
+  );
+}

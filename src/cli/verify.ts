@@ -1,0 +1,155 @@
+import { Command } from 'commander';
+import { passCollections, type Config } from '../config.ts';
+import { RollcallError } from '../errors.ts';
+import { sourceOf, type CollectionName } from '../model/collections.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { verifyTenant } from '../pipeline/verify/verify-tenant.ts';
+import type { PullOutcome } from '../pipeline/requests/pull.ts';
+import { chooseCollection, chooseTenants } from './choose.ts';
+import type { Output } from './output.ts';
+import type { ProgressLine } from './progress-line.ts';
+import { troubles } from './pull.ts';
+import { verbAction, type VerbContext } from './verb-action.ts';
+import { repairTenant } from './verify/repair-tenant.ts';
+import { exitCodeFor, showVerification, type VerifiedTenant } from './verify/show-verification.ts';
+import { withAssembly } from './with-assembly.ts';
+import { countOf, formatCount } from './words.ts';
+
+interface VerifyFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+  readonly all?: boolean | undefined;
+  readonly repair?: boolean | undefined;
+}
+
+/** `rollcall verify`: the topics beside the hub. */
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .description(
+      'Reads the hub and the topics, and reports every key that differs. Without --repair it owns nothing and writes ' +
+        'nothing, and may run while a process mirrors the tenant: what differs is looked at again before it is told.',
+    )
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'only these collections')
+    .option('--all', 'show all differences, not only the first 20')
+    .option(
+      '--repair',
+      'publish exactly what is missing: the index is made again from the topics, then a full pass is made',
+    )
+    .addHelpText('after', HELP)
+    .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
+}
+
+const HELP = `
+Kinds: missing (the hub has it, the topic does not), left-over (the other way round), different, undecodable (the
+record cannot be read, or is not what its headers say), gap (a step of an absence is not among those told),
+reject-missing and reject-left-over (rows that cannot be read), index (the index says something else than the topic).
+Pending is what changed at the hub since the last pass, which the next one brings; withheld what waits for a person.
+
+One collection at a time is held in memory, as keys with 16 bytes each, and fingerprints of the hub's keys: some 100 MB
+a million rows; of absences also which version replaces which, some 500 bytes each. The hub is read whole, for
+schedules by asking for each student.
+
+With --repair a collection that differs is put right by the process that runs for the tenant, or by this command, which
+owns the tenant meanwhile; then it is compared again. What is equal is not published again; removals go out as guarded
+as ever. A step of an absence that was told is never told again, so that a gap stays.
+
+Exit codes: 0 equal, or the next pass makes it so; 1 something differs, or could not be compared; 3 only removals that
+wait for a person differ.
+
+Examples:
+  rollcall verify
+  rollcall verify --repair
+  rollcall verify --tenant north --collection users absences --all
+  rollcall verify --json | jq -c '.tenants[].collections[].differences[]'`;
+
+async function verify(context: VerbContext, flags: VerifyFlags): Promise<number> {
+  const config = context.loadConfig();
+  const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
+  const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
+  requireMirrored(config, tenants, collections);
+  const progress = context.output.progress();
+  return withAssembly(config, async (assembly) => {
+    const found: Found[] = [];
+    for (const tenant of tenants) {
+      const options = { tenant, collections, progress, signal: context.signal };
+      const before = await compare(assembly, options);
+      const passes = flags.repair === true ? await repair(assembly, { ...options, before }) : null;
+      const after = passes === null ? before : await compare(assembly, options);
+      found.push({ before, after, passes });
+    }
+    progress.end();
+    for (const each of found) show(context.output, each, flags);
+    context.output.data({
+      tenants: found.map(({ before, after, passes }) =>
+        passes === null ? after : { ...after, repaired: { before: before.collections, passes } },
+      ),
+    });
+    return exitCodeFor(found.map(({ after }) => after));
+  });
+}
+
+interface Found {
+  readonly before: VerifiedTenant;
+  readonly after: VerifiedTenant;
+  /** Null: nothing was repaired. */
+  readonly passes: readonly PullOutcome[] | null;
+}
+
+function repair(
+  assembly: Assembly,
+  options: { tenant: string; before: VerifiedTenant; progress: ProgressLine; signal: AbortSignal },
+): Promise<readonly PullOutcome[] | null> {
+  const { tenant: tenantId, before, progress, signal } = options;
+  const differences = before.collections.flatMap((each) => each.differences);
+  return repairTenant(assembly, { tenantId, differences, progress, signal });
+}
+
+function show(output: Output, { before, after, passes }: Found, { all = false }: VerifyFlags): void {
+  if (passes !== null) {
+    showVerification(output, before, { all, isRepaired: false, isAdvised: false });
+    const published = passes.reduce((sum, { created, updated }) => sum + created + updated, 0);
+    const removed = passes.reduce((sum, each) => sum + each.removed, 0);
+    output.line(`Repaired: ${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed.`);
+    output.line();
+    for (const [trouble, names] of troubles(passes)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+  }
+  showVerification(output, after, { all, isRepaired: passes !== null, isAdvised: true });
+}
+
+function requireMirrored(
+  config: Config,
+  tenants: readonly string[],
+  collections: readonly CollectionName[],
+): void {
+  const mirrored = new Set(
+    config.tenants
+      .filter(({ id }) => tenants.includes(id))
+      .flatMap((tenant) => passCollections(tenant).map(({ name }) => name)),
+  );
+  const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
+  if (unknown === undefined) return;
+  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored`, {
+    remedy: 'Enable it under tenants.collections, or name another collection.',
+  });
+}
+
+async function compare(
+  assembly: Assembly,
+  options: {
+    tenant: string;
+    collections: readonly CollectionName[];
+    progress: ProgressLine;
+    signal: AbortSignal;
+  },
+): Promise<VerifiedTenant> {
+  const { tenant, collections, progress, signal } = options;
+  const verified = await verifyTenant(assembly, {
+    tenantId: tenant,
+    collections,
+    onProgress: ({ collection, what, count }) =>
+      progress.update(`${tenant}: ${collection}: ${what} ${formatCount(count)}`),
+    signal,
+  });
+  return { tenant, ...verified };
+}

@@ -1,0 +1,59 @@
+import { sourceOf, type CollectionName } from '../../model/collections.ts';
+import type { Difference } from '../../core/verify/difference.ts';
+import type { Assembly } from '../../pipeline/assemble.ts';
+import type { PullOutcome } from '../../pipeline/requests/pull.ts';
+import { MOST_SPOILT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/requests/repair.ts';
+import { asOwner } from '../as-owner.ts';
+import type { ProgressLine } from '../progress-line.ts';
+
+/** Has the owner repair what is wrong; null where nothing is that it could. */
+export async function repairTenant(
+  assembly: Assembly,
+  options: {
+    tenantId: string;
+    differences: readonly Difference[];
+    progress: ProgressLine;
+    signal: AbortSignal;
+  },
+): Promise<readonly PullOutcome[] | null> {
+  const { tenantId, progress, signal } = options;
+  const parameters = repairParameters(options.differences);
+  if (parameters === null) return null;
+  return asOwner(assembly, {
+    tenantId,
+    request: REPAIR,
+    parameters,
+    progress,
+    onReport: (told) => {
+      const { collection, what } = (told ?? {}) as { collection?: string; what?: string };
+      const doing = what === 'index' ? 'making the index again' : 'a full pass';
+      if (collection !== undefined) progress.update(`${tenantId}: ${doing}: ${collection}`);
+    },
+    signal,
+  });
+}
+
+/** What is to be repaired, by the collections whose passes do it; null where nothing is. */
+export function repairParameters(differences: readonly Difference[]): RepairParameters | null {
+  const wrong = differences.filter(({ state }) => state === 'wrong');
+  const bySource = Map.groupBy(wrong, ({ collection }) => sourceOf(collection));
+  if (bySource.size === 0) return null;
+  return { collections: [...bySource].map(([name, some]) => spoiltIn(name, some)) };
+}
+
+function spoiltIn(
+  name: CollectionName,
+  differences: readonly Difference[],
+): RepairParameters['collections'][number] {
+  const keysOf = (kind: Difference['kind'], collection: CollectionName): string[] =>
+    differences
+      .filter((each) => each.kind === kind && each.collection === collection)
+      .map(({ key }) => key)
+      .slice(0, MOST_SPOILT_KEYS);
+  return {
+    name,
+    rows: keysOf('undecodable', name),
+    rejects: keysOf('reject-missing', name),
+    absences: keysOf('undecodable', 'absences'),
+  };
+}

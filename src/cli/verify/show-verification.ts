@@ -1,0 +1,152 @@
+import { DIFFERENCE_KINDS, type Difference, type DifferenceState } from '../../core/verify/difference.ts';
+import { EXIT } from '../../errors.ts';
+import type { TenantVerification } from '../../pipeline/verify/verify-tenant.ts';
+import type { CollectionReport } from '../../pipeline/verify/verify-tools.ts';
+import type { Output } from '../output.ts';
+import { countOf, formatCount, printable } from '../words.ts';
+
+export interface VerifiedTenant extends TenantVerification {
+  readonly tenant: string;
+}
+
+const SHOWN_AT_MOST = 20;
+const STATES: readonly DifferenceState[] = ['pending', 'withheld'];
+
+/** What was found, for people: a table, the first differences, and what to do. */
+export function showVerification(
+  output: Output,
+  { tenant, collections, indexTrouble }: VerifiedTenant,
+  options: { readonly all: boolean; readonly isRepaired: boolean; readonly isAdvised: boolean },
+): void {
+  const { colors } = output;
+  output.line(colors.bold(tenant));
+  showTable(output, collections);
+  const differences = collections.flatMap((each) => each.differences);
+  showDifferences(output, differences, options.all);
+  for (const { collection, why, remedy } of collections) {
+    if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
+  }
+  if (indexTrouble !== null) output.note(`! The index was not compared: ${indexTrouble}`);
+  const settled = sum(collections, (each) => each.settled);
+  if (settled > 0) {
+    output.line(`${countOf(settled, 'difference')} of the first look ${were(settled)} gone at the second.`);
+  }
+  const skipped = sum(collections, (each) => each.indexSkipped);
+  if (skipped > 0) {
+    output.line(`${countOf(skipped, 'key')} of the index changed while it was compared: not told.`);
+  }
+  output.line(verdictOf(collections));
+  if (options.isAdvised) for (const line of adviceOf(collections, options)) output.line(line);
+}
+
+function showTable(output: Output, collections: readonly CollectionReport[]): void {
+  const kinds = DIFFERENCE_KINDS.filter((kind) =>
+    collections.some(({ differences }) =>
+      differences.some((each) => each.kind === kind && each.state === 'wrong'),
+    ),
+  );
+  const states = STATES.filter((state) =>
+    collections.some(({ differences }) => differences.some((each) => each.state === state)),
+  );
+  const titles = ['hub', 'topic', 'equal', ...kinds, ...states];
+  output.table(
+    [
+      { title: '  collection' },
+      { title: '' },
+      ...titles.map((title) => ({ title, align: 'right' as const })),
+    ],
+    collections.map((each) => [
+      `  ${each.collection}`,
+      outcomeOf(each),
+      ...[each.hubRows, each.topicKeys, each.equal].map(formatCount),
+      ...kinds.map((kind) =>
+        formatCount(each.differences.filter((one) => one.kind === kind && one.state === 'wrong').length),
+      ),
+      ...states.map((state) => formatCount(each.differences.filter((one) => one.state === state).length)),
+    ]),
+  );
+}
+
+function outcomeOf({ outcome, differences }: CollectionReport): string {
+  if (outcome !== 'compared') return outcome === 'not-offered' ? 'not offered' : outcome;
+  if (differences.some(({ state }) => state === 'wrong')) return 'differs';
+  if (differences.some(({ state }) => state === 'withheld')) return 'withheld';
+  return 'equal';
+}
+
+const ORDER: Readonly<Record<DifferenceState, number>> = { wrong: 0, withheld: 1, pending: 2 };
+
+function showDifferences(output: Output, differences: readonly Difference[], all: boolean): void {
+  const sorted = differences.toSorted((one, other) => ORDER[one.state] - ORDER[other.state]);
+  const shown = all ? sorted : sorted.slice(0, SHOWN_AT_MOST);
+  if (shown.length === 0) return;
+  output.line();
+  output.table(
+    [{ title: '  collection' }, { title: 'kind' }, { title: '' }, { title: 'key' }],
+    shown.map(({ collection, kind, state, key }) => [
+      `  ${collection}`,
+      kind,
+      state === 'wrong' ? '' : state,
+      printable(key),
+    ]),
+  );
+  const more = sorted.length - shown.length;
+  if (more > 0) output.line(`  and ${formatCount(more)} more: --all shows them.`);
+  output.line();
+}
+
+/** In one sentence. */
+export function verdictOf(collections: readonly CollectionReport[]): string {
+  const compared = collections.filter(({ outcome }) => outcome !== 'not-offered');
+  const equal = compared.filter((each) => each.outcome === 'compared' && isEqual(each)).length;
+  const pending = countIn(collections, 'pending');
+  const ofThem =
+    equal === compared.length
+      ? `All ${compared.length} collections are equal`
+      : `${equal} of ${compared.length} collections are equal`;
+  return pending === 0
+    ? `${ofThem}.`
+    : `${ofThem}, but for ${countOf(pending, 'change')} at the hub that the next pass brings.`;
+}
+
+function adviceOf(
+  collections: readonly CollectionReport[],
+  { isRepaired }: { isRepaired: boolean },
+): string[] {
+  const wrong = countIn(collections, 'wrong');
+  const withheld = countIn(collections, 'withheld');
+  return [
+    ...(wrong === 0
+      ? []
+      : [
+          isRepaired
+            ? `→ ${countOf(wrong, 'difference')} could not be repaired: see what the pass said above.`
+            : '→ "rollcall verify --repair" publishes exactly what is missing.',
+        ]),
+    ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} wait for you: "rollcall deletes list".`]),
+  ];
+}
+
+function isEqual({ differences }: CollectionReport): boolean {
+  return differences.every(({ state }) => state === 'pending');
+}
+
+function countIn(collections: readonly CollectionReport[], state: DifferenceState): number {
+  return sum(collections, ({ differences }) => differences.filter((each) => each.state === state).length);
+}
+
+function sum(collections: readonly CollectionReport[], of: (each: CollectionReport) => number): number {
+  return collections.reduce((total, each) => total + of(each), 0);
+}
+
+function were(count: number): string {
+  return count === 1 ? 'was' : 'were';
+}
+
+/** 0: equal, or the next pass makes it so; 3: only what waits for a person differs; 1: anything else. */
+export function exitCodeFor(tenants: readonly VerifiedTenant[]): number {
+  const collections = tenants.flatMap((each) => each.collections);
+  const isBroken = collections.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
+  if (isBroken || countIn(collections, 'wrong') > 0) return EXIT.failed;
+  return countIn(collections, 'withheld') > 0 ? EXIT.needsPerson : EXIT.ok;
+}

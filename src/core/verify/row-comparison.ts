@@ -1,0 +1,63 @@
+import type { KeyedReading } from '../page-decision.ts';
+import { SeenKeys } from '../seen-keys.ts';
+import { differenceOf, type HubSide } from './judge-key.ts';
+import type { TopicEntry } from './topic-entry.ts';
+
+export type RowArea = 'rows' | 'rejects';
+
+/** The records of a topic that are there, by key; and those of `rejects` that are the collection's, by second part. */
+export type TopicView = Readonly<Record<RowArea, Map<string, TopicEntry>>>;
+
+/** Keys that may differ, with what the hub had under them. */
+export type Candidates = Readonly<Record<RowArea, Map<string, HubSide | null>>>;
+
+/** `rows` of a collection held against its records, page by page; what is kept of the hub's keys are fingerprints. */
+export class RowComparison {
+  readonly candidates: Candidates = { rows: new Map(), rejects: new Map() };
+  hubRows = 0;
+  hubRejects = 0;
+  readonly #view: TopicView;
+  readonly #met: Readonly<Record<RowArea, SeenKeys>>;
+  readonly #skipsEmpty: boolean;
+
+  /** `seed`: 32 bits, new each time. `skipsEmpty`: a value that holds nothing needs no record. */
+  constructor(view: TopicView, options: { readonly seed: number; readonly skipsEmpty: boolean }) {
+    this.#view = view;
+    this.#met = { rows: new SeenKeys(options.seed), rejects: new SeenKeys(options.seed) };
+    this.#skipsEmpty = options.skipsEmpty;
+  }
+
+  /** Of what the hub lists twice, the first place counts, as in a pass. */
+  take(reading: KeyedReading): void {
+    const { key, rejectKey } = reading;
+    const isReject = reading.reading.kind === 'reject';
+    if (isReject && this.#met.rejects.add(rejectKey)) {
+      this.hubRejects += 1;
+      this.#hold('rejects', rejectKey, hubSideOf('rejects', reading));
+    }
+    if (key === null || !this.#met.rows.add(key)) return;
+    if (!isReject) this.hubRows += 1;
+    const isSkipped = this.#skipsEmpty && reading.isEmptied === true && !this.#view.rows.has(key);
+    if (!isSkipped) this.#hold('rows', key, hubSideOf('rows', reading));
+  }
+
+  /** To be called when the hub has given all: what it did not give is a candidate, too. */
+  finish(isExpected: (area: RowArea, key: string) => boolean = () => true): void {
+    for (const area of ['rows', 'rejects'] as const) {
+      for (const key of this.#view[area].keys()) {
+        if (!this.#met[area].has(key) && isExpected(area, key)) this.candidates[area].set(key, null);
+      }
+    }
+  }
+
+  #hold(area: RowArea, key: string, hub: HubSide): void {
+    const kind = differenceOf({ hub, topic: this.#view[area].get(key) ?? null });
+    if (kind !== null) this.candidates[area].set(key, hub);
+  }
+}
+
+/** What a reading is to the topic of its rows, or to `rejects`. */
+export function hubSideOf(area: RowArea, { reading }: KeyedReading): HubSide {
+  if (area === 'rows' && reading.kind === 'reject') return 'unreadable';
+  return { hash: reading.hash.toString('latin1'), modifiedAtMs: reading.modifiedAtMs };
+}

@@ -1,0 +1,65 @@
+import type { KeyedReading } from '../core/page-decision.ts';
+import { hasMet, type ActivePass } from './active-pass.ts';
+import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
+import type { DeletionParts } from './withholding.ts';
+
+/** What the index is asked for at once. */
+const KEYS_AT_ONCE = 5_000;
+
+/** What of an approval may go out: still gone from the hub, by this pass. */
+export interface Release {
+  /** Rows to remove. */
+  readonly gone: readonly string[];
+  /** Values that hold nothing any more. */
+  readonly emptied: readonly KeyedReading[];
+  /** The keys of both. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * What of an approval is still gone. A few are asked for once more; what cannot be told then has still been missed by
+ * the pass that listed it and by this one.
+ */
+export async function findApproved(
+  parts: DeletionParts,
+  pass: ActivePass,
+  judged: {
+    readonly emptied: readonly KeyedReading[];
+    readonly approved?: ReadonlySet<string> | undefined;
+  },
+): Promise<Release> {
+  const { approved } = judged;
+  if (approved === undefined || approved.size === 0) return { gone: [], emptied: [], keys: [] };
+  const emptied = judged.emptied.filter(({ key }) => key !== null && approved.has(key));
+  const missed = [...approved].filter((key) => !hasMet(pass, 'rows', key));
+  const gone = missed.length <= CONFIRM_AT_MOST ? await stillGone(parts, missed) : missed;
+  return { gone, emptied, keys: [...gone, ...emptied.flatMap(({ key }) => key ?? [])] };
+}
+
+async function stillGone(parts: DeletionParts, missed: readonly string[]): Promise<readonly string[]> {
+  const { gone, unanswered } = await confirmGone(parts, missed);
+  return [...gone, ...unanswered];
+}
+
+/**
+ * Publishes it; returns how many of the approved keys are gone now, those that an earlier attempt removed included.
+ * They do not count to the day's sum: a person has looked at them.
+ */
+export async function releaseApproved(
+  { writer, collection, say }: DeletionParts,
+  pass: ActivePass,
+  release: Release,
+  approved: ReadonlySet<string>,
+): Promise<number | null> {
+  if (approved.size === 0) return null;
+  await writer.publish(pass, release.emptied);
+  await writer.remove(pass, 'rows', release.gone);
+  const keys = [...approved];
+  let left = 0;
+  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+    left += (await writer.known(keys.slice(from, from + KEYS_AT_ONCE))).length;
+  }
+  const gone = keys.length - left + release.emptied.length;
+  say({ kind: 'approved', collection, rows: gone });
+  return gone;
+}

@@ -1,0 +1,134 @@
+import { canTellForeign } from '../core/foreign-data.ts';
+import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { DeletionMemory } from '../state/index-store.ts';
+
+/** Known rows that are asked for until the hub shows one; all of them gone at once is another hub's answer. */
+const ROWS_ASKED = 3;
+const OTHERS_ASKED = 3;
+
+/** Failures of the question, not of the hub: nothing can be told by asking for single rows. */
+const CANNOT_TELL: ReadonlySet<string> = new Set([
+  'HUB_REQUEST_REFUSED',
+  'HUB_NOT_OFFERED',
+  'HUB_FORBIDDEN',
+  'HUB_BODY_INVALID',
+  'HUB_RESPONSE_TOO_LARGE',
+]);
+
+/** A collection by whose known rows it can be told whose data the hub gives. */
+export interface Witness {
+  readonly collection: CollectionName;
+  readonly knownRows: () => number;
+  readonly someKeys: (count: number) => Promise<readonly string[]>;
+  /** Which of these the hub still has. Throws what the hub throws. */
+  readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
+}
+
+/** `own`: the hub shows rows that are known; `foreign`: it has none of those asked for. */
+export type Vouched = 'own' | 'foreign' | 'unknown';
+
+/**
+ * Whose data a tenant's hub gives, over all collections: a wrong base URL or mixed-up credentials concern them all.
+ * Once a collection came with quite other rows, nothing of the others is published, and no removal of the tenant's goes
+ * out, until that collection's own rows are back or a person says that the new ones are right.
+ */
+export class ForeignWatch {
+  readonly #memory: DeletionMemory;
+  readonly #now: () => number;
+  readonly #flagged: Map<CollectionName, number>;
+  readonly #witnesses = new Map<CollectionName, Witness>();
+
+  private constructor(memory: DeletionMemory, now: () => number, flagged: Map<CollectionName, number>) {
+    this.#memory = memory;
+    this.#now = now;
+    this.#flagged = flagged;
+  }
+
+  /** `collections`: those mirrored; what was said of one that is not any more does not count. */
+  static async open(options: {
+    readonly memory: DeletionMemory;
+    readonly collections: readonly CollectionName[];
+    readonly now: () => number;
+  }): Promise<ForeignWatch> {
+    const { memory, collections, now } = options;
+    const flagged = new Map(await memory.foreign());
+    for (const collection of flagged.keys()) {
+      if (collections.includes(collection)) continue;
+      flagged.delete(collection);
+      await memory.setForeign(collection, null);
+    }
+    return new ForeignWatch(memory, now, flagged);
+  }
+
+  add(witness: Witness): void {
+    this.#witnesses.set(witness.collection, witness);
+  }
+
+  isFlagged(collection: CollectionName): boolean {
+    return this.#flagged.has(collection);
+  }
+
+  /** Throws `HUB_FOREIGN_DATA` while another collection came with quite other rows. */
+  refuse(collection: CollectionName): void {
+    const other = [...this.#flagged.keys()].find((each) => each !== collection);
+    if (other === undefined) return;
+    throw new RollcallError(
+      'HUB_FOREIGN_DATA',
+      `Nothing of ${collection} is published while the hub gives quite other rows for ${other} than there were`,
+      { remedy: FOREIGN_REMEDY },
+    );
+  }
+
+  async flag(collection: CollectionName): Promise<void> {
+    if (this.#flagged.has(collection)) return;
+    const sinceMs = this.#now();
+    this.#flagged.set(collection, sinceMs);
+    await this.#memory.setForeign(collection, sinceMs);
+  }
+
+  /** Its own rows are back, or a person says that the new ones are right. */
+  async clear(collection: CollectionName): Promise<void> {
+    if (!this.#flagged.delete(collection)) return;
+    await this.#memory.setForeign(collection, null);
+  }
+
+  /**
+   * Asks the hub for rows that are known: `keys`, else some of the collection's own, else, where it has too few to
+   * tell, some of others'. Throws what concerns the hub as a whole.
+   */
+  async vouch(collection: CollectionName, keys: readonly string[] = []): Promise<Vouched> {
+    const own = this.#witnesses.get(collection);
+    if (own !== undefined && keys.length > 0) return ask(own, keys);
+    if (own !== undefined && canTellForeign(own.knownRows())) return ask(own, await own.someKeys(ROWS_ASKED));
+    let verdict: Vouched = 'unknown';
+    const others = [...this.#witnesses.values()].filter(
+      (each) =>
+        each.collection !== collection &&
+        canTellForeign(each.knownRows()) &&
+        !this.#flagged.has(each.collection),
+    );
+    for (const other of others.slice(0, OTHERS_ASKED)) {
+      const answer = await ask(other, await other.someKeys(ROWS_ASKED));
+      if (answer === 'own') return answer;
+      if (answer === 'foreign') verdict = answer;
+    }
+    return verdict;
+  }
+}
+
+export const FOREIGN_REMEDY =
+  'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
+
+async function ask(witness: Witness, keys: readonly string[]): Promise<Vouched> {
+  try {
+    for (const key of keys) {
+      const existing = await witness.findExisting([key]);
+      if (existing.size > 0) return 'own';
+    }
+    return keys.length === 0 ? 'unknown' : 'foreign';
+  } catch (error) {
+    if (error instanceof RollcallError && CANNOT_TELL.has(error.code)) return 'unknown';
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
+import { decodeToldAbsence, encodeToldAbsence } from '../../core/chains/told-absence.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
+import { catchUp } from '../catch-up.ts';
+import type { CollectionWriter, WriterStart } from '../collection-writer.ts';
+import { dayCounter } from '../tenant.ts';
+import { requireRecords } from '../topic-ends.ts';
+import { notMirrored, type OwnerWork } from './owner-request.ts';
+
+/** Keys whose records are not what they seem, so that the next full pass publishes them again. */
+export interface Spoilt {
+  readonly rows: readonly string[];
+  readonly rejects: readonly string[];
+  /** Of `absences`, beside `absence-versions`. */
+  readonly absences: readonly string[];
+}
+
+const NOTHING_SPOILT: Spoilt = { rows: [], rejects: [], absences: [] };
+/** A hash that no row has. */
+const UNKNOWN_CONTENT = Buffer.alloc(16);
+const KEYS_AT_ONCE = 5_000;
+
+/**
+ * Drops a collection's index and makes it again from the topics, while its passes wait; the tenant's others go on.
+ * Publishes nothing but what waited. Throws what log and index fail with, and `KAFKA_RECORDS_LOST`.
+ */
+export async function rebuildIndex(
+  work: OwnerWork,
+  collection: CollectionName,
+  spoilt: Spoilt = NOTHING_SPOILT,
+): Promise<void> {
+  const { parts, session, signal } = work;
+  const writer = session.writers.get(collection);
+  if (writer === undefined) throw notMirrored(collection);
+  const index = parts.state.collection(collection);
+  await writer.reindex(async () => {
+    // What was committed last must be readable, or it would pass for lost.
+    await requireRecords(parts, new Map([[collection, writer]]), signal);
+    await index.rebuild();
+    const start = await readAgain(work, collection, writer);
+    await mark(index, start, spoilt);
+    return start;
+  });
+}
+
+async function readAgain(
+  { parts, signal }: OwnerWork,
+  collection: CollectionName,
+  writer: CollectionWriter,
+): Promise<WriterStart> {
+  const known = [writer.progress, ...writer.derivedProgress].filter((each) => each !== null);
+  const byName = <T>(of: (progress: Progress) => T): Map<CollectionName, T> =>
+    new Map(known.map((progress) => [progress.collection, of(progress)]));
+  const starts = await catchUp(
+    { ...parts, collections: [collection], dayOf: dayCounter(parts) },
+    {
+      owner: '',
+      progress: byName((progress) => progress),
+      transactionIds: byName(({ transactionId }) => new Set([transactionId])),
+      toldAtMs: new Map(),
+    },
+    signal,
+  );
+  const start = starts.get(collection);
+  if (start === undefined) throw new Error(`${collection} was not caught up`);
+  return start;
+}
+
+/** Only of keys that the index knows: what is not there will be published anyway. */
+async function mark(index: CollectionIndex, start: WriterStart, spoilt: Spoilt): Promise<void> {
+  const position = await index.position();
+  if (position === null) return;
+  const changes: IndexChange[] = [];
+  for (const area of ['rows', 'rejects'] as const) {
+    for (const [key, value] of await lookUpAll(index, { area, keys: spoilt[area], at: start.indexed })) {
+      if (value !== null) changes.push({ area, key, value: UNKNOWN_CONTENT });
+    }
+  }
+  changes.push(...(await markAbsences(index, start, spoilt.absences)));
+  if (changes.length > 0) await index.apply(start.indexed, position, changes);
+}
+
+/** Shown with a content that nobody knows, and open: the end of the next pass shows them as they are. */
+async function markAbsences(
+  index: CollectionIndex,
+  { indexed: at }: WriterStart,
+  keys: readonly string[],
+): Promise<IndexChange[]> {
+  const changes: IndexChange[] = [];
+  const told = await lookUpAll(index, { area: 'absences', keys, at });
+  const entries = [...told].flatMap(([key, value]) => {
+    const { entry, shown } = decodeToldAbsence(key, value);
+    return entry === null || shown === null ? [] : [{ key, entry }];
+  });
+  for (const { key, entry } of entries) {
+    const value = encodeToldAbsence(key, { entry, shown: UNKNOWN_CONTENT });
+    changes.push({ area: 'absences', key, value });
+  }
+  const versionIds = entries.map(({ entry }) => entry.toldVersionId);
+  for (const [key, value] of await lookUpAll(index, { area: 'versions', keys: versionIds, at })) {
+    if (value === null) continue;
+    const entry = { ...decodeVersionEntry(key, value), isSettled: false };
+    changes.push(
+      { area: 'versions', key, value: encodeVersionEntry(key, entry) },
+      { area: 'open', key, value: Buffer.alloc(0) },
+    );
+  }
+  return changes;
+}
+
+async function lookUpAll(
+  index: CollectionIndex,
+  { area, keys, at }: { area: IndexChange['area']; keys: readonly string[]; at: string },
+): Promise<Map<string, Buffer | null>> {
+  const found = new Map<string, Buffer | null>();
+  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+    const some = keys.slice(from, from + KEYS_AT_ONCE);
+    const values = await index.lookup(area, some, at);
+    for (const [offset, key] of some.entries()) found.set(key, values[offset] ?? null);
+  }
+  return found;
+}

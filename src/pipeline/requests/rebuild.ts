@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
+import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
+import { rebuildIndex } from './rebuild-index.ts';
+
+const parameters = z.strictObject({
+  /** Those with passes of their own; empty: all that are mirrored. */
+  collections: z.array(z.enum(COLLECTIONS)),
+});
+
+export type RebuildParameters = z.output<typeof parameters>;
+
+/** An index that was made again, in keys; survives JSON. */
+export interface RebuiltIndex {
+  readonly collection: CollectionName;
+  readonly rows: number;
+  readonly rejects: number;
+  readonly rowsBefore: number;
+  readonly rejectsBefore: number;
+}
+
+/** `rollcall state rebuild`: indexes are dropped and made again from the topics, one after another. */
+export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[]> = {
+  kind: 'rebuild',
+  read: (given) => readParameters(parameters, given),
+  async meet({ collections }, work) {
+    const { writers } = work.session;
+    const wanted = collections.length > 0 ? collections : [...writers.keys()];
+    const unknown = wanted.find((collection) => !writers.has(collection));
+    if (unknown !== undefined) throw notMirrored(unknown);
+    const rebuilt: RebuiltIndex[] = [];
+    for (const collection of wanted) {
+      const writer = writers.get(collection);
+      if (writer === undefined) continue;
+      await work.report({ collection, done: rebuilt.length, of: wanted.length });
+      const { knownRows: rowsBefore, knownRejects: rejectsBefore } = writer;
+      await rebuildIndex(work, collection);
+      const { knownRows: rows, knownRejects: rejects } = writer;
+      rebuilt.push({ collection, rows, rejects, rowsBefore, rejectsBefore });
+    }
+    return rebuilt;
+  },
+};

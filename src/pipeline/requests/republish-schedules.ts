@@ -1,0 +1,65 @@
+import { localDate } from '../../core/full-pull-time.ts';
+import { isInWindow, windowAround } from '../../core/schedules/window.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { CollectionWriter } from '../collection-writer.ts';
+import { askForStudent } from '../schedule-answers.ts';
+import { passOf } from './again-pass.ts';
+import { notMirrored, type OwnerWork } from './owner-request.ts';
+
+/**
+ * Asks for the students again, and publishes the days that are as they are known. What has changed since is left to the
+ * rounds: two that ask for a student at the same time might publish the older answer last (invariant 4).
+ */
+export async function republishSchedules(
+  work: OwnerWork,
+  options: { writer: CollectionWriter; keys: readonly string[]; again: (key: string) => boolean },
+): Promise<void> {
+  const { parts, signal } = work;
+  const { writer, keys, again } = options;
+  const { schedules: settings } = parts;
+  const collection = parts.collections.find(({ name }) => name === 'schedules');
+  if (settings === undefined || collection === undefined) throw notMirrored('schedules');
+  const window = windowAround(localDate(parts.now(), collection.fullPull.timeZone), settings);
+  const wanted = new Set(keys.length > 0 ? keys : await knownKeys(work, writer));
+  const days = [...wanted].map((key) => splitCompositeKey(key));
+  const students = new Set(
+    days.flatMap((day) => (day !== null && isInWindow(day[1], window) ? [day[0]] : [])),
+  );
+  const left = [...students];
+  const pass = passOf(work, writer, { rows: again });
+  const worker = async (): Promise<void> => {
+    for (let student = left.pop(); student !== undefined; student = left.pop()) {
+      const stamp = writer.stamp();
+      const asked = { student, window, signal };
+      const { lessons, isUtf8 } = await askForStudent(
+        { api: settings.api, reader: settings.reader, writer },
+        asked,
+      );
+      const read = settings.reader.read({ student, window, lessons, isUtf8 });
+      if (read.kind !== 'days') continue;
+      const filled = read.filled.filter(
+        ({ key, reading }) => reading.kind === 'row' && key !== null && wanted.has(key),
+      );
+      const changed = new Set(await writer.differing(filled));
+      const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
+      const readings = filled.filter((each) => known.has(each.key ?? '') && !changed.has(each));
+      await writer.accept(pass, { readings, stamp });
+      if (writer.isFull) await writer.flush(pass);
+    }
+  };
+  writer.begin(pass);
+  try {
+    await Promise.all(Array.from({ length: settings.api.concurrency }, worker));
+    await writer.flush(pass);
+  } finally {
+    writer.end(pass);
+  }
+}
+
+function knownKeys({ parts }: OwnerWork, writer: CollectionWriter): Promise<string[]> {
+  return writer.undisturbed(async () => {
+    const known: string[] = [];
+    for await (const keys of parts.state.collection('schedules').keys('rows')) known.push(...keys);
+    return known;
+  });
+}

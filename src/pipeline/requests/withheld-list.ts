@@ -1,0 +1,44 @@
+import { digestOfList } from '../../core/withheld-list.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { DeletionMemory } from '../../state/index-store.ts';
+import { countWaiting, whoseTripHolds } from '../withholding.ts';
+
+/** Removals of a collection that wait for a person. */
+export interface WithheldList {
+  readonly collection: CollectionName;
+  /** In order; at most 100,000. Empty where none wait, or where the list was lost with the index. */
+  readonly keys: readonly string[];
+  /** How many wait: those that could not be listed, or whose list was lost, included. */
+  readonly count: number;
+  /** When the first of them began to wait, ms since the epoch; null without a list. */
+  readonly sinceMs: number | null;
+  readonly why: string | null;
+  /** The collection whose own numbers hold this one's; null where they are its own. */
+  readonly heldBy: CollectionName | null;
+  /** Null without a list. */
+  readonly digest: string | null;
+}
+
+export async function readWithheldList(
+  memory: DeletionMemory,
+  collection: CollectionName,
+  progress: Progress | null,
+): Promise<WithheldList> {
+  const listed = await memory.withheld(collection);
+  const note = await memory.note(collection);
+  const tripped = await memory.tripped();
+  const keys = [...listed.keys()].sort();
+  const isHeld = keys.length > 0 && !tripped.has(collection);
+  let sinceMs: number | null = null;
+  for (const since of listed.values()) sinceMs = Math.min(since, sinceMs ?? since);
+  return {
+    collection,
+    keys,
+    count: countWaiting({ listed: keys.length, note, progress }),
+    sinceMs,
+    why: note?.why ?? null,
+    heldBy: isHeld ? (whoseTripHolds(collection, tripped) ?? null) : null,
+    digest: keys.length === 0 ? null : digestOfList(collection, keys),
+  };
+}

@@ -1,0 +1,40 @@
+import { splitCompositeKey } from '../model/keys.ts';
+import type { PassResult } from './pass.ts';
+
+/** Withheld days that a person has approved; over when each student concerned was answered, or given up. */
+export class ScheduleApproval {
+  readonly #students: Set<string>;
+  readonly #done = Promise.withResolvers<PassResult>();
+
+  /** Of students not wanted any more nothing is asked: the next round removes their days. */
+  constructor(keys: ReadonlySet<string>, wanted: ReadonlySet<string>) {
+    const concerned = [...keys].flatMap((key) => splitCompositeKey(key)?.[0] ?? []);
+    this.#students = new Set(concerned.filter((student) => wanted.has(student)));
+    this.#done.promise.catch(() => undefined);
+  }
+
+  get students(): ReadonlySet<string> {
+    return this.#students;
+  }
+
+  get result(): Promise<PassResult> {
+    return this.#done.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#students.size === 0;
+  }
+
+  /** The student was answered after the approval, or cannot be. */
+  settled(student: string): void {
+    this.#students.delete(student);
+  }
+
+  resolve(result: PassResult): void {
+    this.#done.resolve(result);
+  }
+
+  reject(error: Error): void {
+    this.#done.reject(error);
+  }
+}

@@ -1,0 +1,68 @@
+import type { AbsenceChangeValue } from '../../core/absence-change.ts';
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { ShownAbsence, ToldEvents } from '../../core/verify/compare-chains.ts';
+import { topicEntry } from '../../core/verify/topic-entry.ts';
+import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
+import type { RecordCheck } from './record-check.ts';
+import { TopicReading, type StoredRecord, type TopicReadingParts } from './topic-reading.ts';
+
+/** `absences` and `absence-changes` as they stand in their topics. */
+export class ChainTopicsView {
+  readonly absences = new Map<string, ShownAbsence>();
+  readonly changes = new Map<string, ToldEvents>();
+  readonly #check: RecordCheck;
+  readonly #reading: TopicReading;
+
+  constructor(parts: TopicReadingParts, check: RecordCheck) {
+    this.#check = check;
+    this.#reading = new TopicReading(parts, CHAIN_COLLECTIONS, (record) => this.#take(record));
+  }
+
+  readOn(signal: AbortSignal): Promise<void> {
+    return this.#reading.readOn(signal);
+  }
+
+  async #take(record: StoredRecord): Promise<void> {
+    const { key, topic, value } = record;
+    const isShown = topic === 'absences';
+    if (value === null) {
+      (isShown ? this.absences : this.changes).delete(key);
+      return;
+    }
+    const checked = await this.#check.check({ ...record, value });
+    const entry = topicEntry(checked.hash, checked.isSound);
+    if (isShown) {
+      const shown = checked.value as AbsenceVersionValue | null;
+      this.absences.set(key, { entry, versionId: shown?.sourcedId ?? null });
+    } else {
+      const before = this.changes.get(key) ?? null;
+      this.changes.set(
+        key,
+        eventsAfter(before, { entry, event: checked.value as AbsenceChangeValue | null }),
+      );
+    }
+  }
+}
+
+/**
+ * Compaction keeps of a key the last of what it has cleaned and all that came later: between two events that are there,
+ * none is missing.
+ */
+function eventsAfter(
+  before: ToldEvents | null,
+  { entry, event }: { entry: string; event: AbsenceChangeValue | null },
+): ToldEvents {
+  if (event === null) {
+    const step = (before?.step ?? 0) + 1;
+    return { entry, versionId: null, isDeleted: false, step, hasGap: before?.hasGap ?? false };
+  }
+  const { step, operation, version } = event;
+  const isNext = before === null || before.versionId === null || step === before.step + 1;
+  return {
+    entry,
+    versionId: version.sourcedId,
+    isDeleted: operation === 'DELETED',
+    step,
+    hasGap: !isNext || before?.hasGap === true,
+  };
+}

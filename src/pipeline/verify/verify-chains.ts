@@ -1,0 +1,288 @@
+import type { KeyedReading } from '../../core/page-decision.ts';
+import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
+import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
+import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
+import type { Difference, DifferenceState } from '../../core/verify/difference.ts';
+import { topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
+import type { TenantCollection } from '../tenant.ts';
+import { lookUpIndex, readKnown, type KnownOfCollection } from './circumstances.ts';
+import { ChainTopicsView } from './chain-topics.ts';
+import { ASK_AT_MOST, hubRows } from './hub-rows.ts';
+import { verifyIndex, type IndexedArea } from './verify-index.ts';
+import { indexDifferences } from './verify-rows.ts';
+import type { CollectionReport, VerifyTools } from './verify-tools.ts';
+
+const LOOKS = 3;
+const BETWEEN_LOOKS_MS = 1_000;
+/** Asked for anew, versions may refer to others. */
+const ROUNDS_OF_ASKING = 5;
+const DAY_MS = 24 * 3_600_000;
+
+/** The versions of a walk, as chains need them: of what the hub lists twice, the first place counts. */
+export class VersionsOfHub {
+  readonly versions = new Map<string, HubVersion>();
+
+  readonly take = ({ reading }: KeyedReading): void => {
+    if (reading.kind === 'row' && !this.versions.has(reading.sourcedId)) this.replace(reading);
+  };
+
+  replace(reading: Extract<KeyedReading['reading'], { kind: 'row' }>): void {
+    const value = reading.value as AbsenceVersionValue;
+    this.versions.set(reading.sourcedId, {
+      row: chainRowOf(value),
+      hash: reading.hash.toString('latin1'),
+      modifiedAtMs: reading.modifiedAtMs,
+      deletedMs: value.deletedTime ?? null,
+    });
+  }
+}
+
+export interface VerifyChainsOptions {
+  /** Of `absence-versions`. */
+  readonly collection: TenantCollection;
+  readonly hub: VersionsOfHub;
+  readonly forgetAfterMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Holds `absences` and `absence-changes` against the chains of the hub's versions. */
+export async function verifyChains(
+  tools: VerifyTools,
+  options: VerifyChainsOptions,
+): Promise<readonly CollectionReport[]> {
+  const { hub, signal } = options;
+  const topics = new ChainTopicsView(tools, tools.check);
+  const readOn = (): Promise<void> => topics.readOn(signal);
+  tools.onProgress({ collection: 'absences', what: 'versions in chains', count: hub.versions.size });
+  await readOn();
+  const forgottenBeforeMs = tools.parts.now() - options.forgetAfterMs + DAY_MS;
+  const chains = chainsOf(hub.versions);
+  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs });
+  const before = found.length;
+  let told: Difference[] = [];
+  for (let look = 1; look <= LOOKS && found.length > 0; look += 1) {
+    if (look > 1) await tools.parts.sleep(BETWEEN_LOOKS_MS, signal);
+    const touched = await askAgain(tools, options, found);
+    const circumstances = await circumstancesOf(tools, touched, signal);
+    await readOn();
+    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found });
+    told = found.map((each) => ({
+      collection: each.collection,
+      key: each.key,
+      kind: each.kind,
+      state: stateOf(each, hub.versions, circumstances),
+    }));
+    if (told.every(({ state }) => state !== 'wrong')) break;
+  }
+  const live = chains.filter(({ tail }) => tail !== null).length;
+  const indexed = await verifyIndexed(tools, { topics, readOn, signal, told });
+  return CHAIN_COLLECTIONS.map((name): CollectionReport => {
+    const own = told.filter((each) => each.collection === name);
+    return {
+      collection: name,
+      outcome: 'compared',
+      why: null,
+      remedy: null,
+      hubRows: live,
+      topicKeys: name === 'absences' ? topics.absences.size : topics.changes.size,
+      equal: live - own.filter(({ kind }) => kind !== 'left-over' && kind !== 'gap').length,
+      settled: before - found.length > 0 && name === 'absences' ? before - found.length : 0,
+      indexSkipped: name === 'absences' ? indexed.skipped : 0,
+      differences: [...own, ...indexed.differences.filter((each) => each.collection === name)],
+    };
+  });
+}
+
+/** Replaces what the hub had of the chains concerned by what it has now; returns their versions' ids. */
+async function askAgain(
+  tools: VerifyTools,
+  { collection, hub, signal }: VerifyChainsOptions,
+  found: readonly ChainDifference[],
+): Promise<ReadonlySet<string> | 'all'> {
+  const { versions } = hub;
+  const source = hubRows(tools.parts, collection);
+  let touched = linkedWith(versions, new Set(found.flatMap(({ versionIds }) => versionIds)));
+  const asked = new Set<string>();
+  for (let round = 1; round <= ROUNDS_OF_ASKING; round += 1) {
+    const news = [...touched].filter((id) => !asked.has(id));
+    if (news.length === 0) return touched;
+    if (asked.size + news.length > ASK_AT_MOST) break;
+    const { readings, gone } = await source.ask(news, signal);
+    const untold = new Set(news);
+    for (const { reading } of readings) {
+      if (reading.kind === 'row') hub.replace(reading);
+      if (reading.sourcedId !== null) untold.delete(reading.sourcedId);
+    }
+    for (const id of gone) {
+      versions.delete(id);
+      untold.delete(id);
+    }
+    if (untold.size > 0) break;
+    for (const id of news) asked.add(id);
+    touched = linkedWith(versions, touched);
+  }
+  const again = new VersionsOfHub();
+  const why = await source.read((readings) => readings.forEach(again.take), signal);
+  if (why !== null) return touched;
+  versions.clear();
+  for (const [id, version] of again.versions) versions.set(id, version);
+  return 'all';
+}
+
+/** Looks anew at the chains that seemed to differ. */
+function compareSome(options: {
+  hub: VersionsOfHub;
+  topics: ChainTopicsView;
+  forgottenBeforeMs: number;
+  touched: ReadonlySet<string> | 'all';
+  found: readonly ChainDifference[];
+}): ChainDifference[] {
+  const { topics, touched, found, forgottenBeforeMs } = options;
+  const { versions: all } = options.hub;
+  const keys = new Set(found.map(({ key }) => key));
+  const isOurs = (id: string): boolean => touched === 'all' || touched.has(id);
+  const some = <T extends { versionId: string | null }>(records: ReadonlyMap<string, T>): Map<string, T> =>
+    new Map(
+      [...records].filter(
+        ([key, { versionId }]) => keys.has(key) || isOurs(key) || (versionId !== null && isOurs(versionId)),
+      ),
+    );
+  const versions = new Map([...all].filter(([id]) => isOurs(id)));
+  const differences = compareChains({
+    chains: chainsOf(versions),
+    versions,
+    topics: { absences: some(topics.absences), changes: some(topics.changes) },
+    forgottenBeforeMs,
+  });
+  // What has come to differ since is none of those that are looked at.
+  const before = new Set(keys);
+  for (const { versionIds } of found) for (const id of versionIds) before.add(id);
+  return differences.filter(
+    ({ key, versionIds }) => before.has(key) || versionIds.some((id) => before.has(id)),
+  );
+}
+
+interface ChainCircumstances {
+  readonly rows: ReadonlyMap<string, Buffer | null> | undefined;
+  readonly open: ReadonlyMap<string, Buffer | null> | undefined;
+  readonly known: KnownOfCollection;
+}
+
+async function circumstancesOf(
+  tools: VerifyTools,
+  touched: ReadonlySet<string> | 'all',
+  signal: AbortSignal,
+): Promise<ChainCircumstances> {
+  const keys = touched === 'all' ? [] : [...touched];
+  const name = 'absence-versions';
+  return {
+    rows: await lookUpIndex(tools, name, { area: 'rows', keys }),
+    open: await lookUpIndex(tools, name, { area: 'open', keys }),
+    known: await readKnown(tools, name, signal),
+  };
+}
+
+/** The next pass tells of chains whose versions the index does not have as the hub does, and of those left open. */
+function stateOf(
+  { kind, versionIds }: ChainDifference,
+  versions: ReadonlyMap<string, HubVersion>,
+  { rows, open, known }: ChainCircumstances,
+): DifferenceState {
+  if (kind === 'undecodable' || kind === 'gap') return 'wrong';
+  if (kind !== 'missing' && versionIds.some((id) => known.withheld.has(id))) return 'withheld';
+  const isGone = (id: string): boolean => !versions.has(id);
+  if (known.isListLost && kind === 'left-over' && versionIds.every(isGone)) return 'withheld';
+  const watermarkMs = known.progress?.watermarkMs ?? null;
+  if (rows === undefined) {
+    const isRecent = versionIds.some((id) => {
+      const stamp = versions.get(id)?.modifiedAtMs ?? null;
+      return isGone(id) || watermarkMs === null || (stamp !== null && stamp >= watermarkMs);
+    });
+    return isRecent ? 'pending' : 'wrong';
+  }
+  const isToCome = versionIds.some((id) => {
+    const indexed = rows.get(id)?.toString('latin1') ?? null;
+    const isOpen = (open?.get(id) ?? null) !== null;
+    return isOpen || indexed !== (versions.get(id)?.hash ?? null);
+  });
+  return isToCome ? 'pending' : 'wrong';
+}
+
+const STEP_TEXT_LENGTH = 16;
+
+async function verifyIndexed(
+  tools: VerifyTools,
+  options: {
+    topics: ChainTopicsView;
+    readOn: () => Promise<void>;
+    signal: AbortSignal;
+    told: readonly Difference[];
+  },
+): Promise<{ differences: Difference[]; skipped: number }> {
+  const { topics, readOn, signal, told } = options;
+  const areas: Record<ChainCollection, IndexedArea> = {
+    absences: {
+      area: 'absences',
+      entries: viewOf(topics.absences, ({ entry }) => entry),
+      hashIn: (key, value) =>
+        readOrNull(() => decodeToldAbsence(key, value).shown?.toString('latin1') ?? null),
+    },
+    'absence-changes': {
+      area: 'absences',
+      entries: viewOf(topics.changes, ({ step }) => stepText(step)),
+      hashIn: (key, value) =>
+        readOrNull(() => {
+          const { entry } = decodeToldAbsence(key, value);
+          return entry === null ? null : stepText(entry.step);
+        }),
+    },
+  };
+  const differences: Difference[] = [];
+  let skipped = 0;
+  for (const name of CHAIN_COLLECTIONS) {
+    const found = await verifyIndex(tools, {
+      collection: 'absence-versions',
+      areas: [areas[name]],
+      readOn,
+      signal,
+    });
+    skipped += found.skipped;
+    differences.push(
+      ...indexDifferences(
+        name,
+        found.keys,
+        told.filter(({ collection }) => collection === name),
+      ),
+    );
+  }
+  return { differences, skipped };
+}
+
+function stepText(step: number): TopicEntry {
+  return String(step).padStart(STEP_TEXT_LENGTH);
+}
+
+/** An entry that cannot be read says something else than the topic. */
+function readOrNull(read: () => string | null): string | null {
+  try {
+    return read();
+  } catch {
+    return topicEntry(null, true);
+  }
+}
+
+function viewOf<T>(records: ReadonlyMap<string, T>, entryOf: (record: T) => TopicEntry) {
+  return {
+    get: (key: string): TopicEntry | undefined => {
+      const record = records.get(key);
+      return record === undefined ? undefined : entryOf(record);
+    },
+    has: (key: string): boolean => records.has(key),
+    keys: () => records.keys(),
+    get size(): number {
+      return records.size;
+    },
+  };
+}

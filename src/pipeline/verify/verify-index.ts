@@ -1,0 +1,86 @@
+import { hashIn, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { lookUpIndex } from './circumstances.ts';
+import type { VerifyTools } from './verify-tools.ts';
+import type { IndexArea } from '../../state/index-store.ts';
+
+/** An area of an index, and what the topic says of its keys. */
+export interface IndexedArea {
+  readonly area: IndexArea;
+  readonly entries: Pick<ReadonlyMap<string, TopicEntry>, 'get' | 'has' | 'keys' | 'size'>;
+  /** The hash that a value of the index tells, as 16 Latin-1 characters; null: none. */
+  readonly hashIn: (key: string, value: Buffer) => string | null;
+}
+
+const LOOKS = 3;
+const BETWEEN_LOOKS_MS = 500;
+
+/** Keys of which the index says something else than the topic, and how many could not be told for all that is written. */
+export async function verifyIndex(
+  tools: VerifyTools,
+  options: {
+    collection: CollectionName;
+    areas: readonly IndexedArea[];
+    readOn: () => Promise<void>;
+    signal: AbortSignal;
+  },
+): Promise<{ keys: readonly string[]; skipped: number }> {
+  const { state } = tools;
+  const { collection, areas, readOn, signal } = options;
+  if (state === null) return { keys: [], skipped: 0 };
+  const index = state.collection(collection);
+  // One that is being made again, or was lost, is made from the topics before anything is published.
+  if ((await index.position()) === null) return { keys: [], skipped: 0 };
+  const found: string[] = [];
+  let skipped = 0;
+  for (const each of areas) {
+    let doubtful = await differing(tools, collection, each);
+    for (let look = 1; doubtful.length > 0; look += 1) {
+      const before = await index.position();
+      const values = await lookUpIndex(tools, collection, { area: each.area, keys: doubtful });
+      await readOn();
+      const after = await index.position();
+      if (values !== undefined) doubtful = doubtful.filter((key) => differs(each, key, values.get(key)));
+      if (values !== undefined && before?.transactionId === after?.transactionId && look > 1) {
+        found.push(...doubtful);
+        break;
+      }
+      if (look > LOOKS) {
+        skipped += doubtful.length;
+        break;
+      }
+      await tools.parts.sleep(BETWEEN_LOOKS_MS, signal);
+    }
+  }
+  return { keys: found, skipped };
+}
+
+/** A first look, while anybody may write. */
+async function differing(
+  { state }: VerifyTools,
+  collection: CollectionName,
+  each: IndexedArea,
+): Promise<string[]> {
+  const doubtful = new Set<string>();
+  let met = 0;
+  const index = state?.collection(collection);
+  if (index === undefined) return [];
+  const seen = new Set<string>();
+  for await (const batch of index.entries(each.area)) {
+    for (const [key, value] of batch) {
+      met += 1;
+      if (differs(each, key, value)) doubtful.add(key);
+      if (each.entries.has(key)) seen.add(key);
+    }
+  }
+  if (seen.size < each.entries.size || met === 0) {
+    for (const key of each.entries.keys()) if (!seen.has(key)) doubtful.add(key);
+  }
+  return [...doubtful];
+}
+
+function differs({ entries, hashIn: hashOf }: IndexedArea, key: string, value: Buffer | null | undefined) {
+  const entry = entries.get(key);
+  const indexed = value === null || value === undefined ? null : hashOf(key, value);
+  return (entry === undefined ? null : hashIn(entry)) !== indexed;
+}

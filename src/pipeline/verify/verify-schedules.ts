@@ -1,0 +1,219 @@
+import { randomInt } from 'node:crypto';
+import { absentEntryOf } from '../../core/chains/absent-entry.ts';
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { localDate } from '../../core/full-pull-time.ts';
+import type { KeyedReading } from '../../core/page-decision.ts';
+import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/schedules/window.ts';
+import { createZoneClock } from '../../core/schedules/zone-clock.ts';
+import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
+import { RollcallError } from '../../errors.ts';
+import { collectionNamed } from '../../model/collections.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { ScheduleSettings } from '../create-schedule-runner.ts';
+import type { TenantCollection } from '../tenant.ts';
+import type { HubRows } from './hub-rows.ts';
+import { settleRows } from './settle-rows.ts';
+import { TopicReading } from './topic-reading.ts';
+import { verifyIndex } from './verify-index.ts';
+import { indexDifferences } from './verify-rows.ts';
+import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
+
+const SEEDS = 2 ** 31;
+const NAME = 'schedules';
+
+/** Asks for each wanted student, and compares the days of the window. */
+export async function verifySchedules(
+  tools: VerifyTools,
+  {
+    collection,
+    settings,
+    signal,
+  }: { collection: TenantCollection; settings: ScheduleSettings; signal: AbortSignal },
+): Promise<CollectionReport> {
+  const view: TopicView = { rows: new Map(), rejects: tools.rejects.of(NAME) };
+  const topic = new TopicReading(tools, [NAME], async (record) => {
+    await takeRecord(tools.check, view.rows, record);
+  });
+  const readOn = async (): Promise<void> => {
+    await topic.readOn(signal);
+    await tools.rejects.readOn(signal);
+  };
+  await readOn();
+  const { timeZone } = collection.fullPull;
+  const window = windowAround(localDate(tools.parts.now(), timeZone), settings);
+  const students = await wantedOf(tools, { settings, window, timeZone, signal });
+  const asking = new Asking(tools, { settings, window, wanted: students, signal });
+  const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: true });
+  const failed = await asking.readAll([...students], (readings) =>
+    readings.forEach((each) => comparison.take(each)),
+  );
+  const unknown = new Set([...failed, ...asking.unreadable]);
+  comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
+  const { differences, settled } = await settleRows(tools, {
+    collection: NAME,
+    candidates: comparison.candidates,
+    view,
+    hub: asking.hubRows(view),
+    readOn,
+    signal,
+  });
+  const index = await verifyIndex(tools, {
+    collection: NAME,
+    areas: (['rows', 'rejects'] as const).map((area) => ({
+      area,
+      entries: view[area],
+      hashIn: (_key, value) => value.toString('latin1'),
+    })),
+    readOn,
+    signal,
+  });
+  const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
+  return {
+    collection: NAME,
+    outcome: failed.length === 0 ? 'compared' : 'unproven',
+    why: failed.length === 0 ? null : `${failed.length} of ${students.size} students could not be asked for`,
+    remedy: failed.length === 0 ? null : 'Give the command again once the Core API answers.',
+    hubRows: comparison.hubRows,
+    topicKeys: view.rows.size,
+    equal: comparison.hubRows - ofTheHub.length,
+    settled,
+    indexSkipped: index.skipped,
+    differences: [...differences, ...indexDifferences(NAME, index.keys, differences)],
+  };
+}
+
+/** The students whose schedules are wanted, by the topics and the hub, not by the index. */
+async function wantedOf(
+  tools: VerifyTools,
+  options: { settings: ScheduleSettings; window: DayWindow; timeZone: string; signal: AbortSignal },
+): Promise<ReadonlySet<string>> {
+  const { settings, window, timeZone, signal } = options;
+  const { students: which } = settings;
+  if (Array.isArray(which)) return new Set(which as readonly string[]);
+  if (which === 'all') return studentsOfHub(tools, signal);
+  const clock = createZoneClock(timeZone);
+  const absent = new Map<string, string>();
+  const reading = new TopicReading(tools, ['absences'], async (record) => {
+    absent.delete(record.key);
+    if (record.value === null) return;
+    const { value } = await tools.check.check({ ...record, value: record.value });
+    const entry = value === null ? null : absentEntryOf(value as AbsenceVersionValue);
+    if (entry === null) return;
+    const isNow = clock.dateAt(entry.fromMs) <= window.to && clock.dateAt(entry.toMs) >= window.from;
+    if (isNow) absent.set(record.key, entry.studentId);
+  });
+  await reading.readOn(signal);
+  return new Set(absent.values());
+}
+
+async function studentsOfHub(tools: VerifyTools, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const students = new Set<string>();
+  const pages = tools.parts.hub.readPages({
+    collection: collectionNamed('students'),
+    stamp: () => 0,
+    signal,
+  });
+  for (let step = await pages.next(); step.done !== true; step = await pages.next()) {
+    for (const row of step.value.rows) {
+      const id = (row as { sourcedId?: unknown } | null)?.sourcedId;
+      if (typeof id === 'string') students.add(id);
+    }
+  }
+  return students;
+}
+
+function throwIfAny(error: RollcallError | null): void {
+  if (error !== null) throw error;
+}
+
+/** Asks the hub for students, several at a time. */
+class Asking {
+  /** Students of whose answers not every day can be told. */
+  readonly unreadable = new Set<string>();
+  readonly #tools: VerifyTools;
+  readonly #options: {
+    readonly settings: ScheduleSettings;
+    readonly window: DayWindow;
+    readonly wanted: ReadonlySet<string>;
+    readonly signal: AbortSignal;
+  };
+
+  constructor(
+    tools: VerifyTools,
+    options: {
+      settings: ScheduleSettings;
+      window: DayWindow;
+      wanted: ReadonlySet<string>;
+      signal: AbortSignal;
+    },
+  ) {
+    this.#tools = tools;
+    this.#options = options;
+  }
+
+  /** Returns the students that could not be asked for. Throws when none could. */
+  async readAll(
+    students: readonly string[],
+    onReadings: (readings: readonly KeyedReading[]) => void,
+  ): Promise<readonly string[]> {
+    const { api } = this.#options.settings;
+    const left = [...students];
+    const failed: string[] = [];
+    let failure: RollcallError | null = null;
+    let asked = 0;
+    const worker = async (): Promise<void> => {
+      for (let student = left.pop(); student !== undefined; student = left.pop()) {
+        try {
+          onReadings(await this.#read(student));
+        } catch (error) {
+          if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+          failure = error;
+          failed.push(student);
+        }
+        asked += 1;
+        this.#tools.onProgress({ collection: NAME, what: 'students asked for', count: asked });
+      }
+    };
+    await Promise.all(Array.from({ length: api.concurrency }, worker));
+    if (failed.length === students.length) throwIfAny(failure);
+    return failed;
+  }
+
+  /** Every day of the window. */
+  async #read(student: string): Promise<readonly KeyedReading[]> {
+    const { settings, window, signal } = this.#options;
+    const { lessons, isUtf8 } = await settings.api.readSchedule({ student, ...askedDays(window), signal });
+    const days = settings.reader.read({ student, window, lessons, isUtf8 });
+    if (days.kind === 'days') return [...days.filled, ...days.empty];
+    this.unreadable.add(student);
+    return [days.reading];
+  }
+
+  /** For asking again: days that are not mirrored, and those without lessons and without a record, are not there. */
+  hubRows(view: TopicView): HubRows {
+    const { window, wanted } = this.#options;
+    return {
+      read: () => Promise.resolve('every day has been asked for'),
+      ask: async (keys) => {
+        const days = keys.map((key) => ({ key, parts: splitCompositeKey(key) }));
+        const isAsked = ({ parts }: (typeof days)[number]): boolean =>
+          parts !== null && wanted.has(parts[0]) && (parts[1] === '*' || isInWindow(parts[1], window));
+        const students = new Set(days.filter(isAsked).flatMap(({ parts }) => parts?.[0] ?? []));
+        const met = new Map<string, KeyedReading>();
+        const failed = new Set(
+          await this.readAll([...students], (readings) => {
+            for (const reading of readings) {
+              if (reading.isEmptied !== true || view.rows.has(reading.key ?? ''))
+                met.set(reading.rejectKey, reading);
+            }
+          }),
+        );
+        const isTold = ({ parts }: (typeof days)[number]): boolean => !failed.has(parts?.[0] ?? '');
+        return {
+          readings: [...met.values()],
+          gone: days.filter((day) => isTold(day) && !met.has(day.key)).map(({ key }) => key),
+        };
+      },
+    };
+  }
+}

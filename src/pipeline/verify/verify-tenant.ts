@@ -1,0 +1,192 @@
+import type { Admin } from 'kafkajs';
+import { enabledCollections } from '../../config.ts';
+import { changeHash } from '../../core/absence-change.ts';
+import { classStudentsHash, type ClassStudents } from '../../core/class-students.ts';
+import type { DaySchedule } from '../../core/schedules/read-days.ts';
+import { RollcallError } from '../../errors.ts';
+import {
+  isChainCollection,
+  sourceOf,
+  type CollectionName,
+  type TopicSuffix,
+} from '../../model/collections.ts';
+import { kafkaError } from '../../publisher/kafka-errors.ts';
+import type { TenantState } from '../../state/index-store.ts';
+import type { AssembledTenant, Assembly } from '../assemble.ts';
+import type { TenantParts } from '../tenant.ts';
+import { RecordCheck } from './record-check.ts';
+import { verifyChains, VersionsOfHub } from './verify-chains.ts';
+import { verifyRows } from './verify-rows.ts';
+import { verifySchedules } from './verify-schedules.ts';
+import { RejectsView, type CollectionReport, type VerifyTools } from './verify-tools.ts';
+
+export interface VerifyTenantOptions {
+  readonly tenantId: string;
+  /** Empty: all that are mirrored. */
+  readonly collections: readonly CollectionName[];
+  readonly onProgress: VerifyTools['onProgress'];
+  readonly onReport?: ((report: CollectionReport) => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface TenantVerification {
+  readonly collections: readonly CollectionReport[];
+  /** Why the index was not compared; null where it was. */
+  readonly indexTrouble: string | null;
+}
+
+/**
+ * Holds a tenant's topics against the hub, collection by collection. It owns nothing and writes nothing, neither to
+ * Kafka nor to Redis. Throws `KAFKA_…`, `REGISTRY_…`; what befalls the hub is told by collection.
+ */
+export async function verifyTenant(
+  assembly: Assembly,
+  options: VerifyTenantOptions,
+): Promise<TenantVerification> {
+  const { signal } = options;
+  const tenant = assembly.tenant(options.tenantId);
+  await assembly.registry.ping();
+  const { state, trouble } = await reachIndex(assembly, tenant);
+  const admin = assembly.kafka.admin();
+  try {
+    await admin.connect().catch((error: unknown) => {
+      throw kafkaError(error, 'connecting');
+    });
+    const tools = toolsOf(assembly, { tenant, admin, state, options });
+    const wanted = wantedCollections(tenant, options.collections);
+    const reports: CollectionReport[] = [];
+    for (const collection of tenant.parts.collections) {
+      const own = wanted.filter((name) => sourceOf(name) === collection.name);
+      if (own.length === 0) continue;
+      signal.throwIfAborted();
+      for (const report of await verifySource(tools, { tenant, name: collection.name, own, signal })) {
+        reports.push(report);
+        options.onReport?.(report);
+      }
+    }
+    return { collections: reports, indexTrouble: trouble };
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+function wantedCollections(
+  { config }: AssembledTenant,
+  asked: readonly CollectionName[],
+): readonly CollectionName[] {
+  const enabled = enabledCollections(config).map(({ name }) => name);
+  return asked.length === 0 ? enabled : enabled.filter((name) => asked.includes(name));
+}
+
+/** A collection with passes of its own, and those of the derived ones that are wanted. */
+async function verifySource(
+  tools: VerifyTools,
+  options: {
+    tenant: AssembledTenant;
+    name: CollectionName;
+    own: readonly CollectionName[];
+    signal: AbortSignal;
+  },
+): Promise<readonly CollectionReport[]> {
+  const { tenant, name, own, signal } = options;
+  const { parts } = tenant;
+  const collection = parts.collections.find((each) => each.name === name);
+  if (collection === undefined) return [];
+  try {
+    if (name === 'schedules') {
+      const { schedules: settings } = parts;
+      return settings === undefined ? [] : [await verifySchedules(tools, { collection, settings, signal })];
+    }
+    const chains = own.some(isChainCollection) ? parts.chains : undefined;
+    const hub = chains === undefined ? null : new VersionsOfHub();
+    const rows = await verifyRows(tools, collection, { onReading: hub?.take, signal });
+    if (chains === undefined || hub === null || rows.outcome !== 'compared') return [rows];
+    const { forgetAfterMs } = chains;
+    const derived = await verifyChains(tools, { collection, hub, forgetAfterMs, signal });
+    return [rows, ...derived].filter((report) => own.includes(report.collection));
+  } catch (error) {
+    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+    return own.map((each) => notCompared(each, error));
+  }
+}
+
+function notCompared(collection: CollectionName, error: RollcallError): CollectionReport {
+  return {
+    collection,
+    outcome: error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed',
+    why: error.message,
+    remedy: error.remedy,
+    hubRows: 0,
+    topicKeys: 0,
+    equal: 0,
+    settled: 0,
+    indexSkipped: 0,
+    differences: [],
+  };
+}
+
+async function reachIndex(
+  assembly: Assembly,
+  { parts }: AssembledTenant,
+): Promise<{ state: TenantState | null; trouble: string | null }> {
+  if (assembly.config.redis === undefined) return { state: null, trouble: null };
+  const [first] = parts.collections;
+  try {
+    if (first !== undefined) await parts.state.collection(first.name).position();
+    return { state: parts.state, trouble: null };
+  } catch (error) {
+    if (!(error instanceof RollcallError)) throw error;
+    return { state: null, trouble: error.message };
+  }
+}
+
+function toolsOf(
+  assembly: Assembly,
+  inputs: {
+    tenant: AssembledTenant;
+    admin: Admin;
+    state: TenantState | null;
+    options: VerifyTenantOptions;
+  },
+): VerifyTools {
+  const { tenant, admin, state, options } = inputs;
+  const { kafka, registry, config } = assembly;
+  const { tenantId } = options;
+  const { topicPrefix } = config.kafka;
+  const check = new RecordCheck({
+    tenantId,
+    decode: (framed) => registry.decode(framed),
+    hashOf: hashes(tenant.parts),
+  });
+  const reading = { kafka, admin, topicPrefix, tenantId };
+  const { onProgress } = options;
+  return {
+    ...reading,
+    registry,
+    state,
+    parts: tenant.parts,
+    check,
+    rejects: new RejectsView(reading, check),
+    onProgress,
+  };
+}
+
+/** The hash that a record must have. That of a reject is of the row as it came, which is not in the record. */
+function hashes(parts: TenantParts): (topic: TopicSuffix, value: object, body: Buffer) => Buffer | null {
+  const readers = new Map(parts.collections.map(({ name, reader }) => [name, reader]));
+  return (topic, value, body) => {
+    switch (topic) {
+      case 'rejects':
+      case 'progress':
+        return null;
+      case 'absence-changes':
+        return changeHash(body);
+      case 'class-students':
+        return classStudentsHash(value as ClassStudents);
+      case 'schedules':
+        return parts.schedules?.reader.hashOf?.(value as DaySchedule) ?? null;
+      default:
+        return readers.get(sourceOf(topic))?.hashOf?.(value) ?? null;
+    }
+  };
+}

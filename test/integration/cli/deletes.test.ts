@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
+
+let tenant: TestTenant;
+/** Each test takes away what the one before has left. */
+let courses: string[];
+beforeAll(async () => {
+  tenant = await startTestTenant();
+  for (let at = 0; at < 60; at += 1)
+    tenant.hub.district.put('courses', {
+      sourcedId: `course-${String(at).padStart(2, '0')}`,
+      title: `Course ${at}`,
+    });
+  await tenant.pass('FULL', ['orgs', 'courses', 'users']);
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+beforeEach(() => {
+  courses = [...tenant.hub.district.ids('courses')].sort();
+});
+
+function takeAway(ids: readonly string[]): void {
+  for (const id of ids) tenant.hub.district.remove('courses', id);
+}
+
+const deletes = (...args: string[]) => rollcall(tenant.configPath, 'deletes', ...args);
+
+describe('rollcall deletes', () => {
+  it('list says that nothing waits where nothing does, and what waits where something does', async () => {
+    const before = await deletes('list');
+    expect([before.code, before.stdout]).toEqual([0, expect.stringContaining('no deletion waits')]);
+    const gone = courses.slice(0, courses.length - 20);
+    takeAway(gone);
+    await tenant.pass('FULL', ['courses']);
+    const listed = await deletes('list', '--json');
+    expect([listed.code, listed.stderr]).toEqual([3, '']);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      waits: true,
+      tenants: [
+        {
+          tenant: 'north',
+          collections: [{ collection: 'courses', count: gone.length, keys: gone, heldBy: null }],
+        },
+      ],
+    });
+    const people = await deletes('list', '--collection', 'courses');
+    expect(people.stdout).toContain('half or more would go');
+    expect(people.stdout).toContain(gone[9]);
+    expect(people.stdout).not.toContain(gone[10]);
+    expect((await deletes('list', '--keys')).stdout).toContain(gone[10]);
+    const status = await rollcall(tenant.configPath, 'status');
+    expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('rollcall deletes approve')]);
+  });
+
+  it('approve --list of another list releases nothing; of this one everything', async () => {
+    const other = await deletes('approve', '--list', '0123456789ab');
+    expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('no list 0123456789ab waits')]);
+    const listed = JSON.parse((await deletes('list', '--json')).stdout);
+    const { digest, count } = listed.tenants[0].collections[0];
+    const approved = await deletes('approve', '--list', digest, '--json');
+    expect(approved.code).toBe(0);
+    expect(JSON.parse(approved.stdout)).toMatchObject({
+      waits: false,
+      tenants: [{ collections: [{ collection: 'courses', outcome: 'done', released: count, back: 0 }] }],
+    });
+    expect((await deletes('list')).code).toBe(0);
+    expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
+  });
+
+  it('approve goes through the process that runs, and does not end it', async () => {
+    const gone = courses.slice(0, 12);
+    takeAway(gone);
+    await tenant.pass('FULL', ['courses']);
+    const running = startRollcall(tenant.configPath, ['run']);
+    await running.says('mirroring');
+    const approved = await deletes('approve');
+    expect([approved.code, approved.stderr]).toEqual([
+      0,
+      expect.stringContaining('asking the process that runs'),
+    ]);
+    expect(approved.stdout).toMatch(/courses\s+released\s+12\s+12\s+0\s+0/);
+    running.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('discard publishes nothing and nothing waits any more', async () => {
+    const gone = courses.slice(0, courses.length - 1);
+    takeAway(gone);
+    await tenant.pass('FULL', ['courses']);
+    expect((await deletes('list')).code).toBe(3);
+    const discarded = await deletes('discard', '--json');
+    expect(discarded.code).toBe(0);
+    expect(JSON.parse(discarded.stdout)).toMatchObject({
+      tenants: [
+        { collections: [{ collection: 'courses', outcome: 'done', listed: gone.length, released: 0 }] },
+      ],
+    });
+    expect((await deletes('list')).code).toBe(0);
+    expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
+  });
+
+  it('without redis lists by a full pass of its own, and releases only a list that is named', async () => {
+    const without = tenant.configWith({ redisUrl: null });
+    const listed = await rollcall(without, 'deletes', 'list', '--json');
+    expect(listed.code).toBe(3);
+    const { digest, keys } = JSON.parse(listed.stdout).tenants[0].collections[0];
+    expect((await rollcall(without, 'deletes', 'approve')).code).toBe(2);
+    expect((await rollcall(without, 'deletes', 'approve', '--list', '0123456789ab')).code).toBe(3);
+    expect((await rollcall(without, 'deletes', 'discard')).code).toBe(2);
+    const approved = await rollcall(without, 'deletes', 'approve', '--list', digest, '--json');
+    expect(approved.code).toBe(0);
+    expect(JSON.parse(approved.stdout)).toMatchObject({
+      tenants: [{ collections: [{ released: keys.length }] }],
+    });
+  });
+
+  it('refuses a collection that is not mirrored', async () => {
+    const { code, stderr } = await deletes('list', '--collection', 'results');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('results is not mirrored')]);
+  });
+});

@@ -1,0 +1,86 @@
+import { Redis } from 'ioredis';
+import { describe, expect, inject, it } from 'vitest';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { configFile } from './support/config-file.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
+import { differencesTold } from './support/told.ts';
+
+const COLLECTIONS = ['users', 'classes', 'absence-versions', 'absences', 'absence-changes'];
+
+/** An index of users and of chains that says what no topic says, with as many keys as before. */
+async function spoilIndex({ topicPrefix }: Mirror): Promise<string[]> {
+  const client = new Redis(inject('stack').redisUrl);
+  try {
+    const spoilt: string[] = [];
+    for (const [collection, area] of [
+      ['users', 'rows'],
+      ['absence-versions', 'rows'],
+      ['absence-versions', 'absences'],
+    ]) {
+      const [name = ''] = await client.keys(`{${topicPrefix}:*:north:${collection}}:${area}`);
+      const keys = (await client.hkeys(name)).slice(0, 5);
+      for (const key of keys) await client.hset(name, key, Buffer.alloc(17, 1));
+      spoilt.push(...keys);
+    }
+    return spoilt;
+  } finally {
+    await client.quit();
+  }
+}
+
+function mirrored(): Promise<Mirror> {
+  return openMirror({
+    collections: COLLECTIONS,
+    hubOptions: { students: 30, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
+    tenant: { deltaEvery: '1h' },
+    settings: { http: { port: 0 } },
+  });
+}
+
+describe('state rebuild', () => {
+  it('makes an index equal to the topics again, and publishes nothing', async () => {
+    await using mirror = await mirrored();
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const ends = await mirror.ends();
+    const spoilt = await spoilIndex(mirror);
+    const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
+    expect(found.filter(({ kind }) => kind === 'index').length).toBeGreaterThanOrEqual(10);
+    expect(spoilt).toEqual(expect.arrayContaining(found.map(({ key }) => key)));
+    const rebuilt = await rollcall(config.path, 'state', 'rebuild', '--json');
+    expect(rebuilt.code).toBe(0);
+    const users = (await mirror.view('users')).size;
+    expect(JSON.parse(rebuilt.stdout)).toMatchObject({
+      tenants: [
+        { collections: expect.arrayContaining([expect.objectContaining({ rows: users })]) as unknown },
+      ],
+    });
+    const ended = await rollcall(config.path, 'verify', '--json');
+    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    await mirror.restart();
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+  });
+
+  it('is done by the process that runs, which goes on from the new index', async () => {
+    await using mirror = await mirrored();
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const owner = startRollcall(config.path, ['run']);
+    await owner.says('mirroring');
+    await spoilIndex(mirror);
+    const rebuilt = await rollcall(config.path, 'state', 'rebuild');
+    expect(rebuilt.stderr).toContain('asking the process that runs');
+    expect(rebuilt.code).toBe(0);
+    const ended = await rollcall(config.path, 'verify', '--json');
+    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    const [user = ''] = mirror.hub.district.ids('users').map(String);
+    mirror.hub.district.patch('users', user, { givenName: 'Another' });
+    const before = await mirror.ends();
+    const pulled = await rollcall(config.path, 'pull', '--json');
+    expect(pulled.stderr).toContain('asking the process that runs');
+    expect((await mirror.since(before)).map(({ key }) => key)).toEqual([user]);
+    owner.kill('SIGTERM');
+    expect((await owner.ended).code).toBe(0);
+  });
+});

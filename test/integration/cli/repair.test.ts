@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { configFile } from './support/config-file.ts';
+import { plant, rawRecord, rawRecords } from './support/plant.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
+import { differencesTold } from './support/told.ts';
+
+const COLLECTIONS = ['users', 'absence-versions', 'absences', 'absence-changes'];
+
+function mirrored(): Promise<Mirror> {
+  return openMirror({
+    collections: COLLECTIONS,
+    hubOptions: { students: 30, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
+    tenant: { deltaEvery: '1h' },
+    settings: { http: { port: 0 } },
+  });
+}
+
+interface Harm {
+  /** Keys that differ now, with their collection. */
+  readonly keys: readonly string[];
+}
+
+/** One of each kind that can be repaired, in users, absences and their changes. */
+async function harm(mirror: Mirror): Promise<Harm> {
+  const users = mirror.hub.district.ids('users').map(String);
+  const [removed = '', overwritten = '', noAvro = '', bare = '', lying = '', other = ''] = users;
+  const topic = mirror.topic('users');
+  const record = await rawRecord(topic, other);
+  const bareRecord = await rawRecord(topic, bare);
+  const { headers } = await rawRecord(topic, lying);
+  const shown = [...(await mirror.view('absences')).keys()];
+  const [hidden = '', wrong = '', spoilt = '', untold = '', lyingToo = ''] = shown;
+  const absence = await rawRecord(mirror.topic('absences'), shown[10] ?? '');
+  const absenceHeaders = (await rawRecord(mirror.topic('absences'), lyingToo)).headers;
+  await plant(topic, [
+    { key: removed, value: null },
+    { ...record, key: overwritten },
+    { key: noAvro, value: Buffer.from('no Avro at all') },
+    { key: bare, value: bareRecord.value },
+    { key: lying, value: record.value, headers },
+    { ...record, key: 'nobody' },
+  ]);
+  await plant(mirror.topic('absences'), [
+    { key: hidden, value: null },
+    { ...absence, key: wrong },
+    { key: spoilt, value: Buffer.from('no Avro either') },
+    { key: lyingToo, value: absence.value, headers: absenceHeaders },
+    { ...absence, key: 'of-nobody' },
+  ]);
+  await plant(mirror.topic('absence-changes'), [{ key: untold, value: null }]);
+  return {
+    keys: [
+      ...[removed, overwritten, noAvro, bare, lying, 'nobody'].map((key) => `users ${key}`),
+      ...[hidden, wrong, spoilt, lyingToo, 'of-nobody'].map((key) => `absences ${key}`),
+      `absence-changes ${untold}`,
+    ],
+  };
+}
+
+describe('verify --repair', () => {
+  it.each([{ by: 'this command' }, { by: 'the process that runs' }])(
+    'publishes exactly what is missing, and nothing else ($by)',
+    async ({ by }) => {
+      await using mirror = await mirrored();
+      await mirror.full();
+      using config = configFile(mirror.configText);
+      const owner = by === 'this command' ? null : startRollcall(config.path, ['run']);
+      await owner?.says('mirroring');
+      const { keys } = await harm(mirror);
+      const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
+      expect(new Set(found.map(({ collection, key }) => `${collection} ${key}`))).toEqual(new Set(keys));
+      const ends = await mirror.ends();
+      const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
+      expect([differencesTold(repaired), repaired.code]).toEqual([[], 0]);
+      if (owner !== null) expect(repaired.stderr).toContain('asking the process that runs');
+      const published: string[] = [];
+      for (const name of COLLECTIONS) {
+        for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(`${name} ${key}`);
+      }
+      expect(published.toSorted()).toEqual([...keys].toSorted());
+      owner?.kill('SIGTERM');
+      await owner?.ended;
+      expect((await rollcall(config.path, 'verify')).stdout).toContain('All 4 collections are equal.');
+    },
+  );
+});

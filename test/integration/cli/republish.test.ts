@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { only } from '../support/only.ts';
+import { compactedView, type EndOffsets } from '../support/topic-reader.ts';
+import { configFile } from './support/config-file.ts';
+import { rollcall, startRollcall, type Ended } from './support/rollcall.ts';
+
+describe('republish', () => {
+  let mirror: ScheduleMirror;
+  let config: ReturnType<typeof configFile>;
+  beforeAll(async () => {
+    mirror = await openScheduleMirror({
+      students: 'all',
+      collections: only({
+        users: {},
+        students: {},
+        classes: {},
+        'class-students': {},
+        schedules: {},
+        'absence-versions': {},
+        absences: {},
+        'absence-changes': {},
+      }),
+      hubOptions: { students: 12, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
+      parts: () => ({ now: () => Date.now() }),
+      tenant: { deltaEvery: '1h' },
+      settings: { http: { port: 0 } },
+    });
+    await mirror.full();
+    config = configFile(mirror.configText);
+  });
+  afterAll(async () => {
+    config[Symbol.dispose]();
+    await mirror[Symbol.asyncDispose]();
+  });
+
+  const republish = (...args: string[]): Promise<Ended> =>
+    rollcall(config.path, 'republish', '--json', ...args);
+  const told = ({ stdout }: Ended): unknown => (JSON.parse(stdout) as { tenants: unknown[] }).tenants[0];
+
+  /** What was published after `ends`, all of one topic: each key once, with the content that it had. */
+  async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<string>): Promise<void> {
+    const after = await mirror.since(ends);
+    const before = compactedView(
+      (await mirror.records(collection)).filter(
+        ({ topic, partition, offset }) => offset < (ends[`${topic}/${partition}`] ?? 0),
+      ),
+    );
+    expect(after.map(({ topic, key }) => `${topic} ${key}`).toSorted()).toEqual(
+      [...keys].map((key) => `${mirror.topic(collection)} ${key}`).toSorted(),
+    );
+    for (const { key, value, headers } of after) {
+      const earlier = before.get(key);
+      expect(headers['content-hash']).toBe(earlier?.headers['content-hash']);
+      expect(headers['ce_type']).toBe(`rollcall.${collection}.updated`);
+      expect(headers['ce_id']).not.toBe(earlier?.headers['ce_id']);
+      expect(value).toEqual(earlier?.value);
+    }
+  }
+
+  it.each(['users', 'class-students', 'absences', 'schedules'])(
+    'of all %s tells each key once more, and nothing of any other topic',
+    async (collection) => {
+      const view = await mirror.view(collection);
+      expect(view.size).toBeGreaterThan(5);
+      const ends = await mirror.ends();
+      const ended = await republish(collection);
+      expect([ended.code, told(ended)]).toMatchObject([0, { published: view.size, missing: [] }]);
+      await expectAgain(collection, ends, view.keys());
+    },
+  );
+
+  it.each(['users', 'class-students', 'absences', 'schedules'])(
+    'of one key of %s leaves the others alone',
+    async (collection) => {
+      const [key = ''] = (await mirror.view(collection)).keys();
+      const ends = await mirror.ends();
+      const ended = await republish(collection, '--key', key);
+      expect([ended.code, told(ended)]).toMatchObject([0, { published: 1, missing: [] }]);
+      await expectAgain(collection, ends, [key]);
+    },
+  );
+
+  it('is done by the process that runs', async () => {
+    const owner = startRollcall(config.path, ['run']);
+    await owner.says('mirroring');
+    const [one = '', two = ''] = mirror.hub.district.ids('users').map(String);
+    const ends = await mirror.ends();
+    const ended = await republish('users', '--key', one, two);
+    expect(ended.stderr).toContain('asking the process that runs');
+    expect([ended.code, told(ended)]).toMatchObject([0, { published: 2 }]);
+    await expectAgain('users', ends, [one, two]);
+    owner.kill('SIGTERM');
+    await owner.ended;
+  });
+
+  it('removes nothing for a key that the hub does not have, and says so', async () => {
+    const ends = await mirror.ends();
+    const ended = await republish('users', '--key', 'nobody');
+    expect([ended.code, told(ended)]).toMatchObject([1, { published: 0, missing: ['nobody'] }]);
+    expect(ended.stderr).toContain('not at the hub: nobody');
+    expect(await mirror.since(ends)).toEqual([]);
+  });
+
+  it('only counts with --dry-run', async () => {
+    const ends = await mirror.ends({ progress: true });
+    const { stdout, code } = await rollcall(config.path, 'republish', 'users', '--dry-run');
+    const { size } = await mirror.view('users');
+    expect(stdout).toContain(`north: ${size} keys of users would be published again`);
+    expect(code).toBe(0);
+    expect(await mirror.ends({ progress: true })).toEqual(ends);
+  });
+
+  it.each(['absence-changes', 'rejects', 'progress'])('refuses %s', async (collection) => {
+    const { code, stderr } = await republish(collection);
+    expect(code).toBe(2);
+    expect(stderr).toContain('not published again');
+  });
+});

@@ -1,0 +1,56 @@
+import { Partitioners } from 'kafkajs';
+import { plainKafka } from '../../pipeline/kafka-admin.ts';
+import { readStretches } from '../../../../src/publisher/kafka-reader.ts';
+import { endOffsets, type EndOffsets } from '../../support/topic-reader.ts';
+
+export interface Planted {
+  readonly key: string;
+  /** Null: a tombstone. */
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Writes records as somebody would who has no business there. */
+export async function plant(topic: string, records: readonly Planted[]): Promise<void> {
+  const producer = plainKafka().producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await producer.connect();
+  try {
+    await producer.send({
+      topic,
+      messages: records.map(({ headers = {}, ...each }) => ({ ...each, headers })),
+    });
+  } finally {
+    await producer.disconnect();
+  }
+}
+
+/** Records as they stand in a topic, undecoded: some cannot be. */
+export async function rawRecords(topic: string, from: EndOffsets = {}): Promise<Required<Planted>[]> {
+  const kafka = plainKafka();
+  const found: Required<Planted>[] = [];
+  const ends = await endOffsets([topic]);
+  await readStretches({
+    kafka,
+    groupIdPrefix: 'some-test',
+    stretches: Object.entries(ends).map(([name, to]) => {
+      const partition = Number(name.slice(name.lastIndexOf('/') + 1));
+      return { topic, partition, from: from[name] ?? 0, to };
+    }),
+    onMessages: ({ messages }) => {
+      for (const { key, value, headers = {} } of messages) {
+        const texts = Object.entries(headers).map(([name, content]) => [name, String(content)]);
+        found.push({ key: String(key), value, headers: Object.fromEntries(texts) as Record<string, string> });
+      }
+      return Promise.resolve();
+    },
+    signal: AbortSignal.timeout(30_000),
+  });
+  return found;
+}
+
+/** The last record of a key. */
+export async function rawRecord(topic: string, key: string): Promise<Required<Planted>> {
+  const found = (await rawRecords(topic)).findLast((record) => record.key === key);
+  if (found === undefined) throw new Error(`${topic} has no record of ${key}`);
+  return found;
+}

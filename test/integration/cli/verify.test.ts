@@ -1,0 +1,241 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { openMirror } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
+import { configFile } from './support/config-file.ts';
+import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { plant, rawRecord } from './support/plant.ts';
+import { rollcall, startRollcall, type Ended } from './support/rollcall.ts';
+import { differencesTold as told } from './support/told.ts';
+
+const verify = (tenant: TestTenant, ...args: string[]): Promise<Ended> =>
+  rollcall(tenant.configPath, 'verify', '--json', ...args);
+
+describe('verify', () => {
+  let tenant: TestTenant;
+  let users: string[];
+  const topicOf = (collection: string): string => `${tenant.topicPrefix}.north.${collection}`;
+  beforeAll(async () => {
+    tenant = await startTestTenant();
+    await tenant.pass('FULL', COLLECTIONS);
+    users = [...tenant.hub.district.ids('users')].map(String);
+  });
+  afterAll(() => tenant[Symbol.asyncDispose]());
+
+  it('of equal topics finds nothing, and writes nothing', async () => {
+    const { code, stdout, stderr } = await rollcall(tenant.configPath, 'verify');
+    expect(stderr).not.toContain('✗');
+    expect(stdout).toContain('All 3 collections are equal.');
+    expect(code).toBe(0);
+  });
+
+  it('names what somebody removed, overwrote, added or spoilt, each by its key and kind', async () => {
+    const [removed = '', overwritten = '', noAvro = '', bare = '', lying = '', other = ''] = users;
+    const record = await rawRecord(topicOf('users'), other);
+    const bareRecord = await rawRecord(topicOf('users'), bare);
+    const { headers } = await rawRecord(topicOf('users'), lying);
+    await plant(topicOf('users'), [
+      { key: removed, value: null },
+      { ...record, key: overwritten },
+      { key: noAvro, value: Buffer.from('no Avro at all') },
+      { key: bare, value: bareRecord.value },
+      // With the hash of what should be there.
+      { key: lying, value: record.value, headers },
+      { ...record, key: 'nobody' },
+    ]);
+    const ended = await verify(tenant);
+    const wrong = (kind: string, key: string) => ({ collection: 'users', key, kind, state: 'wrong' });
+    expect(new Set(told(ended))).toEqual(
+      new Set([
+        wrong('missing', removed),
+        wrong('different', overwritten),
+        wrong('undecodable', noAvro),
+        wrong('undecodable', bare),
+        wrong('undecodable', lying),
+        wrong('left-over', 'nobody'),
+      ]),
+    );
+    expect(ended.code).toBe(1);
+  });
+
+  it('tells an index that says something else than the topic', async () => {
+    const [spoilt = '', forgotten = ''] = tenant.hub.district.ids('courses').map(String);
+    await using redis = connectRedis();
+    const [rows = ''] = await redis.client.keys(`{${tenant.topicPrefix}:*:north:courses}:rows`);
+    await redis.client.hset(rows, spoilt, Buffer.alloc(16, 7));
+    const before = await redis.client.hgetBuffer(rows, forgotten);
+    // As many keys as the position says, or it would be noticed at once.
+    await redis.client.hdel(rows, forgotten);
+    await redis.client.hset(rows, 'invented', before ?? '');
+    const ended = await verify(tenant, '--collection', 'courses');
+    expect(told(ended)).toEqual(
+      expect.arrayContaining(
+        [spoilt, forgotten, 'invented'].map((key) => ({
+          collection: 'courses',
+          key,
+          kind: 'index',
+          state: 'wrong',
+        })),
+      ),
+    );
+    expect(ended.code).toBe(1);
+  });
+
+  it('takes what the next pass brings for no difference', async () => {
+    const { district } = tenant.hub;
+    const [changed = '', gone = ''] = district.ids('orgs').map(String);
+    district.patch('orgs', changed, { name: 'Another name' });
+    district.put('orgs', { sourcedId: 'new-org', name: 'New' });
+    district.remove('orgs', gone);
+    const ended = await verify(tenant, '--collection', 'orgs');
+    expect(
+      told(ended)
+        .map(({ key, kind, state }) => `${state} ${kind} ${key}`)
+        .toSorted(),
+    ).toEqual(
+      [`pending different ${changed}`, `pending left-over ${gone}`, 'pending missing new-org'].toSorted(),
+    );
+    expect(ended.code).toBe(0);
+    const { stdout } = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
+    expect(stdout).toContain('All 1 collections are equal, but for 3 changes at the hub');
+  });
+});
+
+function connectRedis(): AsyncDisposable & { client: Redis } {
+  const client = new Redis(inject('stack').redisUrl);
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.quit();
+    },
+  };
+}
+
+describe('verify of deletions that wait for a person', () => {
+  it('ends with 3, not with 1', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.pass('FULL', COLLECTIONS);
+    const gone = tenant.hub.district.ids('courses').slice(1).map(String);
+    for (const id of gone) tenant.hub.district.remove('courses', id);
+    await tenant.pass('FULL', ['courses']);
+    await tenant.pass('FULL', ['courses']);
+    const ended = await verify(tenant);
+    expect(new Set(told(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
+      new Set(['withheld left-over']),
+    );
+    expect(told(ended)).toHaveLength(gone.length);
+    expect(ended.code).toBe(3);
+  });
+});
+
+describe('verify beside an owner and a hub that changes', () => {
+  it('never cries wolf', async () => {
+    const collections = ['users', 'results', 'absence-versions', 'absences', 'absence-changes'];
+    await using mirror = await openMirror({
+      collections,
+      hubOptions: { students: 60, startMs: Date.now() },
+      tenant: { deltaEvery: '1s' },
+      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const owner = startRollcall(config.path, ['run']);
+    await owner.says('mirroring');
+    const stop = new AbortController();
+    const changing = (async () => {
+      while (!stop.signal.aborted) {
+        mirror.hub.living.step(1);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20);
+        });
+      }
+    })();
+    for (let round = 1; round <= 3; round += 1) {
+      const ended = await rollcall(config.path, 'verify', '--json');
+      expect(told(ended).filter(({ state }) => state !== 'pending')).toEqual([]);
+      expect(ended.code).toBe(0);
+    }
+    stop.abort();
+    await changing;
+    owner.kill('SIGTERM');
+    await owner.ended;
+    const happened = Object.values(mirror.hub.living.happened()).reduce((sum, count) => sum + count, 0);
+    expect(happened).toBeGreaterThan(50);
+  });
+});
+
+describe('verify of absences', () => {
+  it('finds each way in which tails and steps can be wrong', async () => {
+    const collections = ['absence-versions', 'absences', 'absence-changes'];
+    await using mirror = await openMirror({
+      collections,
+      hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const sound = await rollcall(config.path, 'verify', '--json');
+    expect([told(sound), sound.code]).toEqual([[], 0]);
+    const shown = [...(await mirror.view('absences')).keys()];
+    const [untold = '', behind = '', noAvro = '', unsaid = '', twice = ''] = shown;
+    const absences = mirror.topic('absences');
+    const changes = mirror.topic('absence-changes');
+    const other = await rawRecord(absences, shown[10] ?? '');
+    const event = await rawRecord(changes, twice);
+    await plant(absences, [
+      { key: untold, value: null },
+      { ...other, key: behind },
+      { key: noAvro, value: Buffer.from('no Avro') },
+    ]);
+    await plant(changes, [{ key: unsaid, value: null }, event]);
+    const differences = told(await rollcall(config.path, 'verify', '--json'));
+    const found = differences.map(
+      ({ collection, key, kind, state }) => `${state} ${collection} ${kind} ${key}`,
+    );
+    expect(found.toSorted()).toEqual(
+      [
+        `wrong absences missing ${untold}`,
+        `wrong absences different ${behind}`,
+        `wrong absences undecodable ${noAvro}`,
+        `wrong absence-changes missing ${unsaid}`,
+        `wrong absence-changes gap ${twice}`,
+      ].toSorted(),
+    );
+  });
+});
+
+describe('verify of schedules and nested collections', () => {
+  it('asks for every wanted student, and misses no day', async () => {
+    await using mirror = await openScheduleMirror({
+      students: 'all',
+      collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
+      hubOptions: { students: 10, startMs: Date.now() },
+      parts: () => ({ now: () => Date.now() }),
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const sound = await rollcall(config.path, 'verify', '--json');
+    expect([told(sound), sound.code]).toEqual([[], 0]);
+    const days = [...(await mirror.view('schedules')).keys()];
+    const classes = [...(await mirror.view('class-students')).keys()];
+    expect(days.length).toBeGreaterThan(10);
+    const [removed = '', overwritten = ''] = days;
+    const [emptied = ''] = classes;
+    const record = await rawRecord(mirror.topic('schedules'), days[5] ?? '');
+    await plant(mirror.topic('schedules'), [
+      { key: removed, value: null },
+      { ...record, key: overwritten },
+    ]);
+    await plant(mirror.topic('class-students'), [{ key: emptied, value: null }]);
+    const found = told(await rollcall(config.path, 'verify', '--json'));
+    expect(
+      found.map(({ collection, key, kind, state }) => `${state} ${collection} ${kind} ${key}`).toSorted(),
+    ).toEqual(
+      [
+        `wrong class-students missing ${emptied}`,
+        `wrong schedules different ${overwritten}`,
+        `wrong schedules missing ${removed}`,
+      ].toSorted(),
+    );
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { digestOfList } from '../../../src/core/withheld-list.ts';
+import { approve, approveDigest, discard, waitingKeys } from '../support/decide-deletes.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { idOf } from '../support/rows.ts';
+
+type Row = ReturnType<Mirror['hub']['district']['snapshot']>[number];
+
+const rowsOf = (count: number, prefix = 'row'): Row[] =>
+  Array.from({ length: count }, (_, at) => ({ sourcedId: `${prefix}-${at}`, title: `Row ${at}` }));
+
+function put(mirror: Mirror, collection: string, rows: readonly Row[]): void {
+  for (const row of rows) mirror.hub.district.put(collection, row);
+}
+
+function takeAway(mirror: Mirror, collection: string, rows: readonly Row[]): void {
+  for (const row of rows) mirror.hub.district.remove(collection, idOf(row));
+}
+
+async function loaded(count: number, settings: Record<string, unknown> = {}): Promise<Mirror> {
+  const mirror = await openMirror({ collections: ['categories', 'orgs'], settings });
+  const { district } = mirror.hub;
+  for (const id of district.ids('categories')) district.remove('categories', id);
+  put(mirror, 'categories', rowsOf(count));
+  put(
+    mirror,
+    'orgs',
+    Array.from({ length: 20 }, (_, at) => ({ sourcedId: `org-${at}`, name: `Org ${at}` })),
+  );
+  await mirror.full();
+  return mirror;
+}
+
+async function tombstones(mirror: Mirror, suffix: string): Promise<string[]> {
+  const gone = (await mirror.records(suffix)).filter(({ value }) => value === null);
+  return gone.map(({ key }) => key).sort();
+}
+
+const idsOf = (rows: readonly Row[]): string[] => rows.map(idOf).sort();
+
+describe('an approval', () => {
+  it('releases what is listed, and nothing waits any more', async () => {
+    await using mirror = await loaded(10);
+    const gone = rowsOf(8);
+    takeAway(mirror, 'categories', gone);
+    await mirror.full('categories');
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({
+      outcome: 'done',
+      listed: 8,
+      released: 8,
+      back: 0,
+      waiting: 0,
+    });
+    expect(await tombstones(mirror, 'categories')).toEqual(idsOf(gone));
+    expect(await mirror.differences()).toEqual({});
+    const progress = (await mirror.view('progress')).get('categories')?.value;
+    expect(progress).toMatchObject({ rowsWithheld: 0, lastCompleteFull: { rowsWithheld: 0, rows: 2 } });
+    expect((await mirror.full('categories')).get('categories')).toMatchObject({ withheld: 0 });
+  });
+
+  it('of all rows, and of more than are asked for one by one, releases them too', async () => {
+    await using mirror = await loaded(150);
+    put(mirror, 'categories', [{ sourcedId: 'other', title: 'Other' }]);
+    await mirror.full('categories');
+    takeAway(mirror, 'categories', rowsOf(150));
+    await mirror.full('categories');
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({ released: 150, waiting: 0 });
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('leaves what came back meanwhile, and what was never listed, where it is', async () => {
+    await using mirror = await loaded(40);
+    const gone = rowsOf(30);
+    takeAway(mirror, 'categories', gone);
+    await mirror.full('categories');
+    put(mirror, 'categories', gone.slice(0, 4));
+    // Gone only now: never listed, and half of what is left.
+    const late = rowsOf(40).slice(30, 37);
+    takeAway(mirror, 'categories', late);
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({ listed: 30, released: 26, back: 4, waiting: 7 });
+    expect(await tombstones(mirror, 'categories')).toEqual(idsOf(gone.slice(4)));
+    expect(await waitingKeys(mirror, 'categories')).toEqual(idsOf(late));
+  });
+
+  it('of a list that is another one by now releases nothing', async () => {
+    await using mirror = await loaded(10);
+    takeAway(mirror, 'categories', rowsOf(6));
+    await mirror.full('categories');
+    const digest = digestOfList('categories', await waitingKeys(mirror, 'categories'));
+    takeAway(mirror, 'categories', rowsOf(7).slice(6));
+    await mirror.full('categories');
+    const outcomes = await approveDigest(mirror, 'categories', digest);
+    expect(outcomes.get('categories')).toMatchObject({ outcome: 'other-list', released: 0, waiting: 7 });
+    expect(await tombstones(mirror, 'categories')).toEqual([]);
+  });
+
+  it('releases nothing when the hub then proves nothing, or fails', async () => {
+    await using mirror = await loaded(10);
+    takeAway(mirror, 'categories', rowsOf(8));
+    await mirror.full('categories');
+    mirror.hub.faults.set('missing-list');
+    const outcomes = await approve(mirror, 'categories');
+    mirror.hub.faults.clear();
+    expect(outcomes.get('categories')).toMatchObject({ outcome: 'suspect', released: 0, waiting: 8 });
+    mirror.hub.faults.set('not-offered');
+    const failed = await approve(mirror, 'categories');
+    mirror.hub.faults.clear();
+    expect(failed.get('categories')).toMatchObject({ outcome: 'failed', released: 0, waiting: 8 });
+    expect(await tombstones(mirror, 'categories')).toEqual([]);
+  });
+
+  it('does not count to what may go out that day', async () => {
+    await using mirror = await loaded(100);
+    takeAway(mirror, 'categories', rowsOf(60));
+    await mirror.full('categories');
+    await approve(mirror, 'categories');
+    takeAway(mirror, 'categories', rowsOf(75).slice(60));
+    expect((await mirror.full('categories')).get('categories')).toMatchObject({ withheld: 0 });
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('of the collection that tripped lets the others’ go the ordinary way', async () => {
+    await using mirror = await loaded(10);
+    takeAway(mirror, 'categories', rowsOf(8));
+    await mirror.full('categories');
+    mirror.hub.district.remove('orgs', 'org-1');
+    await mirror.full('orgs');
+    expect(await waitingKeys(mirror, 'orgs')).toEqual(['org-1']);
+    await approve(mirror, 'categories');
+    expect(await tombstones(mirror, 'orgs')).toEqual([]);
+    await mirror.full('orgs');
+    expect(await tombstones(mirror, 'orgs')).toEqual(['org-1']);
+    expect(await mirror.differences()).toEqual({});
+  });
+});
+
+describe('a discarded list', () => {
+  it('publishes nothing, waits no more, also by the log, and is judged anew by the next full pass', async () => {
+    await using mirror = await loaded(10);
+    takeAway(mirror, 'categories', rowsOf(8));
+    await mirror.full('categories');
+    const outcomes = await discard(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({ outcome: 'done', listed: 8, waiting: 0 });
+    expect(await tombstones(mirror, 'categories')).toEqual([]);
+    expect(await mirror.metricsText()).toContain(
+      'rollcall_deletions_withheld{tenant="north",collection="categories"} 0',
+    );
+    expect((await mirror.delta('categories')).get('categories')).toMatchObject({ withheld: 0 });
+    await mirror.restart();
+    expect((await mirror.delta('categories')).get('categories')).toMatchObject({ withheld: 0 });
+    expect((await mirror.full('categories')).get('categories')).toMatchObject({ withheld: 8 });
+    expect(await waitingKeys(mirror, 'categories')).toEqual(idsOf(rowsOf(8)));
+  });
+
+  it('of which most came back lets the rest go by the numbers alone', async () => {
+    await using mirror = await loaded(20);
+    takeAway(mirror, 'categories', rowsOf(15));
+    await mirror.full('categories');
+    put(mirror, 'categories', rowsOf(14));
+    await discard(mirror, 'categories');
+    await mirror.full('categories');
+    expect(await tombstones(mirror, 'categories')).toEqual(['row-14']);
+    expect(await mirror.differences()).toEqual({});
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
+import { idOf } from '../support/rows.ts';
+
+type Row = ReturnType<Mirror['hub']['district']['snapshot']>[number];
+
+const rowsOf = (count: number, prefix: string): Row[] =>
+  Array.from({ length: count }, (_, at) => ({
+    sourcedId: `${prefix}-${String(at).padStart(4, '0')}`,
+    title: `Row ${at}`,
+  }));
+
+function fill(mirror: Mirror, collection: string, rows: readonly Row[]): void {
+  const { district } = mirror.hub;
+  for (const id of district.ids(collection)) district.remove(collection, id);
+  for (const row of rows) district.put(collection, row);
+}
+
+/** The rows of a hub are suddenly another one's; returns how they were. */
+function become(mirror: Mirror, collections: readonly string[], prefix: string): () => void {
+  const { district } = mirror.hub;
+  const before = new Map(collections.map((each) => [each, [...district.snapshot(each)]]));
+  for (const [collection, rows] of before) {
+    fill(
+      mirror,
+      collection,
+      rows.map((row) => Object.assign({}, row, { sourcedId: `${prefix}-${idOf(row)}` })),
+    );
+  }
+  return () => {
+    for (const [collection, rows] of before) fill(mirror, collection, rows);
+  };
+}
+
+async function codes(
+  mirror: Mirror,
+  mode: 'FULL' | 'DELTA',
+  ...collections: CollectionName[]
+): Promise<string[]> {
+  const outcomes = await mirror.attempt(mode, ...collections);
+  return outcomes.map(
+    ({ result, error }) => (error as { code?: string } | null)?.code ?? result?.kind ?? '?',
+  );
+}
+
+/** Two collections of so many rows. */
+async function loaded(sizes: { categories: number; courses: number }): Promise<Mirror> {
+  const mirror = await openMirror({ collections: ['categories', 'courses'] });
+  fill(mirror, 'categories', rowsOf(sizes.categories, 'category'));
+  fill(mirror, 'courses', rowsOf(sizes.courses, 'course'));
+  await mirror.full();
+  await mirror.delta();
+  return mirror;
+}
+
+describe('another tenant’s data by mistake', () => {
+  it.each([5, 40, 3_000])(
+    'of %d rows neither empties nor pollutes a topic, by full pass or by delta',
+    async (rows) => {
+      await using mirror = await loaded({ categories: rows, courses: 8 });
+      const before = await mirror.ends();
+      const back = become(mirror, ['categories', 'courses'], 'other');
+      expect(await codes(mirror, 'DELTA')).toEqual(['HUB_FOREIGN_DATA', 'HUB_FOREIGN_DATA']);
+      expect(await codes(mirror, 'FULL')).toEqual(['HUB_FOREIGN_DATA', 'HUB_FOREIGN_DATA']);
+      expect(await mirror.ends()).toEqual(before);
+      back();
+      await mirror.attempt('FULL');
+      await mirror.full();
+      expect(await mirror.ends()).toEqual(before);
+      expect(await mirror.differences()).toEqual({});
+    },
+  );
+
+  it.each([0, 1, 4])('of a collection of %d rows is told by the others', async (rows) => {
+    await using mirror = await loaded({ categories: rows, courses: 8 });
+    const before = await mirror.ends();
+    const back = become(mirror, ['categories', 'courses'], 'other');
+    fill(mirror, 'categories', rowsOf(rows + 1, 'other'));
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await codes(mirror, 'FULL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await mirror.ends()).toEqual(before);
+    back();
+    fill(mirror, 'categories', rowsOf(rows, 'category'));
+    await mirror.attempt('FULL');
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('brought as a few changed rows by a delta is not published', async () => {
+    await using mirror = await loaded({ categories: 200, courses: 8 });
+    const before = await mirror.ends();
+    become(mirror, ['categories', 'courses'], 'other');
+    mirror.hub.clock.advance(3_600_000);
+    mirror.hub.district.put('categories', { sourcedId: 'other-new', title: 'New at the other tenant' });
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('that begins amid a full pass is stopped there', async () => {
+    let onPage: () => void = () => undefined;
+    await using mirror = await openMirror({
+      collections: ['categories'],
+      hubSettings: { pageSize: 50 },
+      parts: ({ emit }) => ({
+        emit: (event) => {
+          if (event.type === 'pass-page') onPage();
+          emit(event);
+        },
+      }),
+    });
+    fill(mirror, 'categories', rowsOf(1_000, 'b'));
+    await mirror.full();
+    const before = await mirror.ends();
+    let pages = 0;
+    onPage = () => {
+      pages += 1;
+      if (pages === 8) fill(mirror, 'categories', rowsOf(1_000, 'c'));
+    };
+    expect(await codes(mirror, 'FULL')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(pages).toBeLessThan(12);
+    expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('stops everything of the tenant until the old rows are back, and withholds removals meanwhile', async () => {
+    await using mirror = await loaded({ categories: 40, courses: 40 });
+    const { district } = mirror.hub;
+    const back = become(mirror, ['categories'], 'other');
+    expect(await codes(mirror, 'FULL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
+    const before = await mirror.ends();
+    district.patch('courses', 'course-0001', { title: 'Changed' });
+    district.remove('courses', 'course-0002');
+    expect(await codes(mirror, 'FULL', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
+    await mirror.restart();
+    expect(await codes(mirror, 'DELTA', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
+    expect(await mirror.ends()).toEqual(before);
+    back();
+    // A delta alone would not tell.
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('is taken over when a person says that it is right', async () => {
+    await using mirror = await loaded({ categories: 40, courses: 40 });
+    become(mirror, ['categories', 'courses'], 'other');
+    await mirror.attempt('FULL');
+    const { signal } = new AbortController();
+    for (const runner of mirror.session.runners.values())
+      expect(await runner.once('FULL', { signal, acceptNew: true })).toMatchObject({
+        kind: 'complete',
+        withheld: 40,
+      });
+    expect((await mirror.view('categories')).has('other-category-0001')).toBe(true);
+    expect((await mirror.view('categories')).has('category-0001')).toBe(true);
+  });
+});
+
+describe('rows of this tenant alone', () => {
+  it.each([
+    ['one new row', 1],
+    ['as many as are known', 60],
+  ])('%s in a delta, and nothing else, is published', async (_name, count) => {
+    await using mirror = await loaded({ categories: 60, courses: 8 });
+    for (const row of rowsOf(count, 'new')) mirror.hub.district.put('categories', row);
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('are published by a hub that cannot be asked for single rows, too', async () => {
+    await using mirror = await loaded({ categories: 60, courses: 8 });
+    mirror.hub.faults.set('one-clause');
+    mirror.hub.district.put('categories', { sourcedId: 'zz-new', title: 'New' });
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    expect(await mirror.differences()).toEqual({});
+  });
+});
+
+describe('a nested collection', () => {
+  it.each(['FULL', 'DELTA'] as const)('of another tenant’s rows is stopped (%s)', async (mode) => {
+    const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
+    try {
+      const [one = '', two = ''] = hub.district.afterschoolIds();
+      await using mirror = await openMirror({
+        hub,
+        collections: ['afterschool-users'],
+        afterschools: [one, two],
+      });
+      await mirror.full();
+      const known = (await mirror.view('afterschool-users')).size;
+      expect(known).toBeGreaterThan(5);
+      const before = await mirror.ends();
+      for (const programme of [one, two]) {
+        const members = hub.district.snapshot(`afterschool-users/${programme}`).map(idOf);
+        for (const id of members) hub.district.leaveAfterschool(programme, id);
+        for (const id of members) {
+          hub.district.put('users', { sourcedId: `other-${id}`, givenName: 'Other' });
+          hub.district.joinAfterschool(programme, `other-${id}`);
+        }
+      }
+      expect(await codes(mirror, mode)).toEqual(['HUB_FOREIGN_DATA']);
+      expect(await mirror.ends()).toEqual(before);
+    } finally {
+      await hub.stop();
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { approve, discard, waitingKeys } from '../support/decide-deletes.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+
+const ids = Array.from({ length: 12 }, (_, at) => `row-${String(at).padStart(2, '0')}`);
+
+function put(mirror: Mirror, keys: readonly string[]): void {
+  for (const id of keys) mirror.hub.district.put('categories', { sourcedId: id, title: id });
+}
+
+function empty(mirror: Mirror): void {
+  for (const id of mirror.hub.district.ids('categories')) mirror.hub.district.remove('categories', id);
+}
+
+async function loaded(): Promise<Mirror> {
+  const mirror = await openMirror({ collections: ['categories', 'orgs'] });
+  empty(mirror);
+  put(mirror, ids);
+  await mirror.full();
+  return mirror;
+}
+
+async function pass(mirror: Mirror) {
+  return (await mirror.full('categories')).get('categories');
+}
+
+async function tombstones(mirror: Mirror): Promise<string[]> {
+  const gone = (await mirror.records('categories')).filter(({ value }) => value === null);
+  return gone.map(({ key }) => key).sort();
+}
+
+describe('a collection that shrinks to nothing', () => {
+  it('is listed once a second full pass says the same, and released by a person alone', async () => {
+    await using mirror = await loaded();
+    empty(mirror);
+    expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+    expect(await waitingKeys(mirror, 'categories')).toEqual([]);
+    for (let again = 1; again <= 3; again += 1) {
+      expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 12, isListed: true });
+      expect(await waitingKeys(mirror, 'categories')).toEqual(ids);
+    }
+    expect(await mirror.metricsText()).toContain(
+      'rollcall_deletions_withheld{tenant="north",collection="categories"} 12',
+    );
+    expect(await tombstones(mirror)).toEqual([]);
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({
+      outcome: 'done',
+      listed: 12,
+      released: 12,
+      waiting: 0,
+    });
+    expect(await tombstones(mirror)).toEqual(ids);
+    const progress = (await mirror.view('progress')).get('categories')?.value;
+    expect(progress).toMatchObject({ complete: true, lastCompleteFull: { rows: 0, rowsWithheld: 0 } });
+    expect(await pass(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
+  });
+
+  it('is not listed when the two empty answers do not follow each other', async () => {
+    await using mirror = await loaded();
+    empty(mirror);
+    await pass(mirror);
+    put(mirror, ids);
+    await pass(mirror);
+    empty(mirror);
+    await pass(mirror);
+    expect(await waitingKeys(mirror, 'categories')).toEqual([]);
+  });
+
+  it('is never listed by answers without a list', async () => {
+    await using mirror = await loaded();
+    mirror.hub.faults.set('missing-list');
+    for (let again = 1; again <= 3; again += 1)
+      expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+    expect(await waitingKeys(mirror, 'categories')).toEqual([]);
+  });
+
+  it('and comes back clears the list, and keeps every row', async () => {
+    await using mirror = await loaded();
+    empty(mirror);
+    await pass(mirror);
+    await pass(mirror);
+    await mirror.restart();
+    expect(await waitingKeys(mirror, 'categories')).toEqual(ids);
+    put(mirror, ids);
+    expect(await pass(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
+    expect(await waitingKeys(mirror, 'categories')).toEqual([]);
+    expect(await tombstones(mirror)).toEqual([]);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('keeps what came back before the approval', async () => {
+    await using mirror = await loaded();
+    empty(mirror);
+    await pass(mirror);
+    await pass(mirror);
+    put(mirror, ids.slice(0, 2));
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({ released: 10, back: 2, waiting: 0 });
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it('can be discarded: nothing waits until two more passes say so', async () => {
+    await using mirror = await loaded();
+    empty(mirror);
+    await pass(mirror);
+    await pass(mirror);
+    expect((await discard(mirror, 'categories')).get('categories')).toMatchObject({ listed: 12, waiting: 0 });
+    expect(await pass(mirror)).toMatchObject({ withheld: 0 });
+    expect(await pass(mirror)).toMatchObject({ withheld: 12 });
+    expect(await tombstones(mirror)).toEqual([]);
+  });
+
+  it('while deletions of it already wait is not let out by an approval of those', async () => {
+    await using mirror = await loaded();
+    for (const id of ids.slice(0, 8)) mirror.hub.district.remove('categories', id);
+    await pass(mirror);
+    empty(mirror);
+    const outcomes = await approve(mirror, 'categories');
+    expect(outcomes.get('categories')).toMatchObject({ outcome: 'suspect', released: 0, waiting: 8 });
+    expect(await pass(mirror)).toMatchObject({ withheld: 12 });
+    expect(await tombstones(mirror)).toEqual([]);
+  });
+});
