@@ -135,8 +135,9 @@ export class CollectionRunner implements PassRunner {
       lastFullAtMs: this.#lastFullAtMs,
       lastPassAtMs: this.#lastPassAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
-      fullNotBeforeMs: this.#notBeforeMs.FULL,
-      deltaNotBeforeMs: this.#notBeforeMs.DELTA,
+      // Noted by a clock that may have been set back since.
+      fullNotBeforeMs: Math.min(this.#notBeforeMs.FULL, nowMs + LONGEST_RETRY_MS),
+      deltaNotBeforeMs: Math.min(this.#notBeforeMs.DELTA, nowMs + LONGEST_RETRY_MS),
       deltaEveryMs,
       hasDelta: this.#hasDelta,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,

@@ -49,9 +49,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
     async (_, strike) => {
       await using redis = await startOwnRedis();
       await using mirrored = await startMirrored({ seed, servers: { redisUrl: redis.url } });
-      // every other time amid the first load
-      if (seed % 2 === 1) await mirrored.loaded();
-      else await mirrored.child.says('"mirroring"');
+      await mirrored.begun();
       {
         using _ = mirrored.churn.live(50);
         await strike({ redis, mirrored });
