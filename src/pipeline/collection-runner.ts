@@ -54,6 +54,7 @@ export class CollectionRunner implements PassRunner {
   /** In a row, by mode: a full pass that cannot be had says little about deltas. */
   readonly #failures: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
   readonly #notBeforeMs: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
+  #notedAtMs = 0;
   #saidNotOffered = false;
   #isFilterRefused = false;
   #fullTookMs = 0;
@@ -135,9 +136,8 @@ export class CollectionRunner implements PassRunner {
       lastFullAtMs: this.#lastFullAtMs,
       lastPassAtMs: this.#lastPassAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
-      // Noted by a clock that may have been set back since.
-      fullNotBeforeMs: Math.min(this.#notBeforeMs.FULL, nowMs + LONGEST_RETRY_MS),
-      deltaNotBeforeMs: Math.min(this.#notBeforeMs.DELTA, nowMs + LONGEST_RETRY_MS),
+      fullNotBeforeMs: this.#notBefore('FULL', nowMs),
+      deltaNotBeforeMs: this.#notBefore('DELTA', nowMs),
       deltaEveryMs,
       hasDelta: this.#hasDelta,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
@@ -285,6 +285,7 @@ export class CollectionRunner implements PassRunner {
     if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
       emit({ type: 'not-offered', collection, error, ...pass, isNews: !this.#saidNotOffered });
       this.#saidNotOffered = true;
+      this.#notedAtMs = now();
       this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;
     }
@@ -299,8 +300,14 @@ export class CollectionRunner implements PassRunner {
     const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
     const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures[mode] - 1, 10));
     const retryInMs = Math.round(Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2)));
+    this.#notedAtMs = now();
     this.#notBeforeMs[mode] = now() + retryInMs;
     return retryInMs;
+  }
+
+  /** What was noted by a clock that has been set back since says nothing any more. */
+  #notBefore(mode: PassMode, nowMs: number): number {
+    return nowMs < this.#notedAtMs ? 0 : this.#notBeforeMs[mode];
   }
 
   /** Sleeps, unless something is demanded. */
