@@ -46,8 +46,8 @@ record cannot be read, or is not what its headers say), gap (a step of an absenc
 reject-missing and reject-left-over (rows that cannot be read), index (the index says something else than the topic).
 Pending is what changed at the hub since the last pass, which the next one brings; withheld what waits for a person.
 
-One collection at a time is held in memory, as keys with 16 bytes each, and fingerprints of the hub's keys: some 100 MB
-a million rows; of absences also which version replaces which, some 500 bytes each. The hub is read whole, for
+One collection at a time is held in memory, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB
+a million rows; of absences also which version replaces which, about 1 KB a version. The hub is read whole, for
 schedules by asking for each student.
 
 With --repair a collection that differs is put right by the process that runs for the tenant, or by this command, which

@@ -10,20 +10,32 @@ export interface FullPullTime {
 /** The last time before `nowMs` at which the daily full pull was due, ms since the epoch. */
 export function lastFullPullDue(time: FullPullTime, nowMs: number): number {
   const [hour = '0', minute = '0'] = time.at.split(':');
-  const previous = dailyAt(Number(hour), Number(minute), time.timeZone).previousRuns(1, new Date(nowMs))[0];
-  return previous?.getTime() ?? 0;
+  const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
+  if (nowMs > daily.lastMs && nowMs < daily.nextMs) return daily.lastMs;
+  const now = new Date(nowMs);
+  daily.lastMs = daily.cron.previousRuns(1, now)[0]?.getTime() ?? 0;
+  daily.nextMs = daily.cron.nextRun(now)?.getTime() ?? 0;
+  return daily.lastMs;
 }
 
-// Both are made anew far more slowly than they are asked.
-const schedules = new Map<string, Cron>();
+/** A daily time, and around when it was last asked for: before the next one it is the same. */
+interface Daily {
+  /** Paused: it holds no timer. */
+  readonly cron: Cron;
+  lastMs: number;
+  nextMs: number;
+}
+
+// All of this takes far longer than it is asked for again.
+const schedules = new Map<string, Daily>();
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
-/** Paused: it holds no timer. */
-function dailyAt(hour: number, minute: number, timeZone: string): Cron {
+function dailyAt(hour: number, minute: number, timeZone: string): Daily {
   const key = `${hour}:${minute} ${timeZone}`;
   const known = schedules.get(key);
   if (known !== undefined) return known;
-  const daily = new Cron(`0 ${minute} ${hour} * * *`, { timezone: timeZone, paused: true });
+  const cron = new Cron(`0 ${minute} ${hour} * * *`, { timezone: timeZone, paused: true });
+  const daily = { cron, lastMs: 0, nextMs: 0 };
   schedules.set(key, daily);
   return daily;
 }

@@ -49,6 +49,11 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
 }
 
+/** Whether a topic lost records between two of a collection's progress records: an index from before knows of them still. */
+export function tellsOfLoss(before: Progress, now: Progress): boolean {
+  return Object.entries(before.offsets).some(([name, offset]) => (now.offsets[name] ?? -1) < offset);
+}
+
 /** Those of one collection's topic. */
 export function offsetsOf(offsets: Offsets, collection: TopicSuffix): Offsets {
   return Object.fromEntries(Object.entries(offsets).filter(([name]) => isOf(name, collection)));

@@ -200,13 +200,13 @@ export class CollectionWriter {
     });
   }
 
-  /** A few keys of rows, as of the last commit, none twice; fewer where there are not so many. */
-  async someKeys(count: number): Promise<readonly string[]> {
+  /** A few keys of rows that a test takes, as of the last commit; fewer where there are not so many. */
+  async someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
     for await (const batch of this.#parts.index.keys('rows')) {
+      const fit = batch.filter(test);
       // From all over the batch: neighbours may share a fate.
-      const step = Math.max(1, Math.floor(batch.length / count));
-      const some = batch.filter((_, position) => position % step === 0).slice(0, count);
-      if (some.length > 0) return some;
+      const step = Math.max(1, Math.floor(fit.length / count));
+      if (fit.length > 0) return fit.filter((_, position) => position % step === 0).slice(0, count);
     }
     return [];
   }

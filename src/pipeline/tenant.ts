@@ -178,11 +178,18 @@ function createRunner(options: {
   foreign?.add({
     collection: name,
     knownRows: () => writer.knownRows,
-    someKeys: (count) => writer.someKeys(count),
+    someKeys: async (count) => {
+      // What is gone from this tenant's own hub would say nothing.
+      const { deletions } = parts.state;
+      const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
+      return writer.someKeys(count, (key) => !withheld.has(key) && !missing.has(key));
+    },
     findExisting,
   });
   const pass: PassParts = {
     writer,
+    walks: () => source.walks(),
+    requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     foreign,
     deletions: deletionParts(options, { writer, findExisting }),
     overlapMs: parts.deltaOverlapMs,

@@ -5,6 +5,7 @@ import {
   allOffsets,
   offsetsOf,
   offsetsWithout,
+  tellsOfLoss,
   withOffsets,
   type Offsets,
   type Progress,
@@ -181,8 +182,10 @@ class KafkaLog implements TenantLog {
         ownerOffset = Number(message.offset);
       }
       if (record.progress === null || key === undefined || !isCollectionName(key)) return;
+      const before = newest.get(key);
+      const isAnew = before === undefined || tellsOfLoss(before, record.progress);
       newest.set(key, record.progress);
-      const ids = transactionIds.get(key) ?? new Set();
+      const ids = isAnew ? new Set<string>() : (transactionIds.get(key) ?? new Set());
       transactionIds.set(key, ids.add(record.progress.transactionId));
       toldAtMs.set(key, Math.max(toldAtMs.get(key) ?? 0, Number(message.timestamp)));
     };

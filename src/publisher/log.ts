@@ -32,7 +32,10 @@ export interface Ownership {
   readonly owner: string;
   /** The newest committed progress of each collection. */
   readonly progress: ReadonlyMap<CollectionName, Progress>;
-  /** Each collection's transaction ids still to be found in `progress`: what proves that an index is a point of this log. */
+  /**
+   * Each collection's transaction ids still to be found in `progress` since its topics last lost records: what proves that
+   * an index is a point of this log.
+   */
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
   /** When each collection's progress was last written, by the timestamps of its records, ms since the epoch. */
   readonly toldAtMs: ReadonlyMap<CollectionName, number>;

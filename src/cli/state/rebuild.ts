@@ -41,6 +41,13 @@ async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void>
   const { output, signal } = context;
   const config = context.loadConfig();
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
+  if (config.redis === undefined) {
+    output.line(
+      'There is no lasting index: no Redis is configured, so that each start makes it from the topics.',
+    );
+    output.data({ lasting: false, tenants: [] });
+    return;
+  }
   const progress = output.progress();
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
   const results: { tenant: string; collections: readonly RebuiltIndex[] }[] = [];

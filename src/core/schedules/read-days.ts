@@ -8,7 +8,7 @@ import { isJsonObject } from '../raw-json.ts';
 import type { Reading, UnreadableRow } from '../reading.ts';
 import { parseDate } from '../timestamps.ts';
 import { compositeKey } from '../../model/keys.ts';
-import { createLessonContent } from './lesson-content.ts';
+import { createLessonContent, type LessonContent } from './lesson-content.ts';
 import type { LessonFields } from './lesson-fields.ts';
 import { readLesson, type LessonValues } from './read-lesson.ts';
 import { daysOf, isInWindow, type DayWindow } from './window.ts';
@@ -137,10 +137,7 @@ export function createDayReader(options: DayReaderOptions): DayReader {
 
   return {
     rejectStudent: (student, reason) => rejectStudent(student, [reason], []),
-    hashOf: ({ student, date, lessons }) => {
-      const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
-      return digest([student, day, ...lessons.map(({ raw }) => contentOf(parseLossless(raw) as Lesson))]);
-    },
+    hashOf: (day) => digest(contentsOf(day, contentOf)),
     read({ student, window, lessons, isUtf8 }) {
       const days = new Map<string, Day>();
       const homeless: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };
@@ -174,6 +171,12 @@ export function createDayReader(options: DayReaderOptions): DayReader {
 }
 
 type Lesson = Readonly<Record<string, unknown>>;
+
+/** Of a day that is read back: what its hash is over. */
+function contentsOf({ student, date, lessons }: DaySchedule, contentOf: LessonContent): readonly string[] {
+  const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
+  return [student, day, ...lessons.map(({ raw }) => contentOf(parseLossless(raw) as Lesson))];
+}
 
 function understand(
   lesson: unknown,

@@ -18,6 +18,11 @@ export interface HubChain {
   readonly versionIds: readonly string[];
   /** The current version; null once the absence is deleted. */
   readonly tail: string | null;
+  /**
+   * The tail names a successor that the hub does not have. If that was a deletion when it left, the absence stays deleted
+   * (rule 3 in core/chains/resolve.ts), which the hub alone does not tell.
+   */
+  readonly endsInGone: boolean;
   /** The hub tells what cannot all be true: another version may be shown just as well. */
   readonly isContradictory: boolean;
 }
@@ -75,12 +80,18 @@ function resolved(rows: readonly ChainRow[]): HubChain[] {
     siblings.push(id);
     members.set(entry.absenceId, siblings);
   }
-  return [...members].map(([name, versionIds]) => ({
-    name,
-    versionIds,
-    tail: tails.get(name) ?? null,
-    isContradictory: versionIds.some((id) => doubtful.has(id)),
-  }));
+  const successors = new Map(rows.map(({ id, replacedBy }) => [id, replacedBy]));
+  return [...members].map(([name, versionIds]) => {
+    const tail = tails.get(name) ?? null;
+    const successor = tail === null ? null : (successors.get(tail) ?? null);
+    return {
+      name,
+      versionIds,
+      tail,
+      endsInGone: successor !== null && !there.has(successor),
+      isContradictory: versionIds.some((id) => doubtful.has(id)),
+    };
+  });
 }
 
 /** Rows by what they hang together with, however loosely. */

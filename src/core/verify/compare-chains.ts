@@ -70,6 +70,8 @@ class ChainComparison {
       return;
     }
     const right = chain.isContradictory ? versionIds : [tail];
+    const isKnown = versionIds.some((id) => this.#shownBy.has(id)) || right.some((id) => this.#isToldOf(id));
+    if (chain.endsInGone && !isKnown) return;
     const key = this.#takeShown(chain, right);
     this.#takeTold(chain, { right, key });
   }
@@ -121,6 +123,10 @@ class ChainComparison {
           ? 'undecodable'
           : 'different';
     this.#tell('absence-changes', behind ?? key ?? name, { kind, versionIds });
+  }
+
+  #isToldOf(versionId: string): boolean {
+    return (this.#toldBy.get(versionId) ?? []).some((key) => this.#isTold(key, [versionId]));
   }
 
   /** Its last event names one of these versions as current. */

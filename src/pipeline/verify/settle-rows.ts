@@ -31,6 +31,8 @@ export interface SettleRowsOptions {
 export interface SettledRows {
   readonly differences: readonly Difference[];
   readonly settled: number;
+  /** False where something differs and the collection was never read whole: its first load may be under way. */
+  readonly wasWhole: boolean;
 }
 
 /**
@@ -42,13 +44,14 @@ export async function settleRows(tools: VerifyTools, options: SettleRowsOptions)
   const count = (): number => candidates.rows.size + candidates.rejects.size;
   const before = count();
   let differences: Difference[] = [];
+  let wasWhole = true;
   for (let look = 1; look <= LOOKS && count() > 0; look += 1) {
     if (look > 1) await tools.parts.sleep(BETWEEN_LOOKS_MS, options.signal);
     await askAgain(tools, options);
-    differences = await judge(tools, options);
+    ({ differences, wasWhole } = await judge(tools, options));
     if (differences.every(({ state }) => state !== 'wrong')) break;
   }
-  return { differences, settled: before - count() };
+  return { differences, settled: before - count(), wasWhole };
 }
 
 /** Replaces what the hub had under the candidates' keys by what it has now. */
@@ -94,7 +97,10 @@ async function askAgain(
 }
 
 /** What still differs; what does not is no candidate any more. */
-async function judge(tools: VerifyTools, options: SettleRowsOptions): Promise<Difference[]> {
+async function judge(
+  tools: VerifyTools,
+  options: SettleRowsOptions,
+): Promise<{ differences: Difference[]; wasWhole: boolean }> {
   const { collection, candidates, view, signal } = options;
   const indexed = {
     rows: await lookUpIndex(tools, collection, { area: 'rows', keys: [...candidates.rows.keys()] }),
@@ -118,7 +124,7 @@ async function judge(tools: VerifyTools, options: SettleRowsOptions): Promise<Di
       differences.push({ collection, key, kind, state });
     }
   }
-  return differences;
+  return { differences, wasWhole: progress !== null && progress.lastCompleteFull !== null };
 }
 
 function kindOf(area: RowArea, hub: HubSide | null, topic: string | null) {

@@ -4,7 +4,7 @@ import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceState } from '../../core/verify/difference.ts';
-import { topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
 import type { TenantCollection } from '../tenant.ts';
 import { lookUpIndex, readKnown, type KnownOfCollection } from './circumstances.ts';
@@ -23,10 +23,26 @@ const DAY_MS = 24 * 3_600_000;
 /** The versions of a walk, as chains need them: of what the hub lists twice, the first place counts. */
 export class VersionsOfHub {
   readonly versions = new Map<string, HubVersion>();
+  /** Those that cannot be read: their records, and what follows from them, stay as they were. */
+  readonly unreadable = new Set<string>();
 
   readonly take = ({ reading }: KeyedReading): void => {
-    if (reading.kind === 'row' && !this.versions.has(reading.sourcedId)) this.replace(reading);
+    if (reading.kind === 'reject') {
+      if (reading.sourcedId !== null) this.unreadable.add(reading.sourcedId);
+    } else if (!this.versions.has(reading.sourcedId)) {
+      this.replace(reading);
+    }
   };
+
+  /** Whether what is to be told of some versions can be told: no record that it depends on is one that cannot be read. */
+  canTell(versionIds: readonly (string | null)[]): boolean {
+    if (this.unreadable.size === 0) return true;
+    return versionIds.every((id) => {
+      const row = id === null ? undefined : this.versions.get(id)?.row;
+      const linked = [id, row?.replaces, row?.replacedBy];
+      return linked.every((each) => each === null || each === undefined || !this.unreadable.has(each));
+    });
+  }
 
   replace(reading: Extract<KeyedReading['reading'], { kind: 'row' }>): void {
     const value = reading.value as AbsenceVersionValue;
@@ -59,7 +75,11 @@ export async function verifyChains(
   await readOn();
   const forgottenBeforeMs = tools.parts.now() - options.forgetAfterMs + DAY_MS;
   const chains = chainsOf(hub.versions);
-  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs });
+  const isTold = ({ collection: name, key, versionIds }: ChainDifference): boolean => {
+    const record = name === 'absences' ? topics.absences.get(key) : topics.changes.get(key);
+    return hub.canTell([...versionIds, record?.versionId ?? null]);
+  };
+  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isTold);
   const before = found.length;
   let told: Difference[] = [];
   for (let look = 1; look <= LOOKS && found.length > 0; look += 1) {
@@ -67,7 +87,7 @@ export async function verifyChains(
     const touched = await askAgain(tools, options, found);
     const circumstances = await circumstancesOf(tools, touched, signal);
     await readOn();
-    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found });
+    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found }).filter(isTold);
     told = found.map((each) => ({
       collection: each.collection,
       key: each.key,
@@ -113,6 +133,7 @@ async function askAgain(
     const untold = new Set(news);
     for (const { reading } of readings) {
       if (reading.kind === 'row') hub.replace(reading);
+      else hub.take({ key: null, rejectKey: '', reading });
       if (reading.sourcedId !== null) untold.delete(reading.sourcedId);
     }
     for (const id of gone) {
@@ -211,6 +232,7 @@ function stateOf(
 }
 
 const STEP_TEXT_LENGTH = 16;
+const UNREADABLE_ENTRY = 'unreadable';
 
 async function verifyIndexed(
   tools: VerifyTools,
@@ -269,7 +291,7 @@ function readOrNull(read: () => string | null): string | null {
   try {
     return read();
   } catch {
-    return topicEntry(null, true);
+    return UNREADABLE_ENTRY;
   }
 }
 

@@ -1,4 +1,4 @@
-import { hashIn, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import { hashIn, topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { lookUpIndex } from './circumstances.ts';
 import type { VerifyTools } from './verify-tools.ts';
@@ -12,6 +12,8 @@ export interface IndexedArea {
   readonly hashIn: (key: string, value: Buffer) => string | null;
 }
 
+/** As it stands in the index for what the log lost, or somebody else wrote. */
+const UNKNOWN_CONTENT = hashIn(topicEntry(null, true));
 const LOOKS = 3;
 const BETWEEN_LOOKS_MS = 500;
 
@@ -82,5 +84,7 @@ async function differing(
 function differs({ entries, hashIn: hashOf }: IndexedArea, key: string, value: Buffer | null | undefined) {
   const entry = entries.get(key);
   const indexed = value === null || value === undefined ? null : hashOf(key, value);
+  // A content that nobody knows: the next full pass publishes it, or finds it gone.
+  if (indexed === UNKNOWN_CONTENT) return false;
   return (entry === undefined ? null : hashIn(entry)) !== indexed;
 }

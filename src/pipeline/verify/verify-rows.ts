@@ -50,9 +50,8 @@ export async function verifyRows(
   });
   comparison.finish();
   const isEmptyBoth = why === EMPTY_LIST && view.rows.size === 0 && view.rejects.size === 0;
-  const unproven = isEmptyBoth ? null : why;
   const { candidates } = comparison;
-  const { differences, settled } = await settleRows(tools, {
+  const { differences, settled, wasWhole } = await settleRows(tools, {
     collection: name,
     candidates,
     view,
@@ -70,12 +69,13 @@ export async function verifyRows(
     readOn,
     signal,
   });
+  const unproven = isEmptyBoth ? null : (why ?? (wasWhole ? null : NEVER_WHOLE));
   const isExplained = differences.every(({ kind, state }) => kind !== 'left-over' || state === 'withheld');
   return {
     collection: name,
     outcome: unproven === null || (unproven === EMPTY_LIST && isExplained) ? 'compared' : 'unproven',
     why: unproven,
-    remedy: unproven === null ? null : UNPROVEN_REMEDY,
+    remedy: unproven === null ? null : unproven === NEVER_WHOLE ? NEVER_WHOLE_REMEDY : UNPROVEN_REMEDY,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - differences.filter(({ kind }) => OF_THE_HUB.has(kind)).length,
@@ -95,6 +95,8 @@ function withKeys(error: unknown, collection: CollectionName, keys: number): unk
   });
 }
 
+export const NEVER_WHOLE = 'it has never been read whole';
+export const NEVER_WHOLE_REMEDY = 'Wait for the first full pass, or make one: "rollcall pull --full".';
 const UNPROVEN_REMEDY =
   "Nothing is known of what the hub has. Look at what it answers, and at the token's rights.";
 

@@ -15,7 +15,7 @@ import type { HubRows } from './hub-rows.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
 import { verifyIndex } from './verify-index.ts';
-import { indexDifferences } from './verify-rows.ts';
+import { indexDifferences, NEVER_WHOLE, NEVER_WHOLE_REMEDY } from './verify-rows.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
 const SEEDS = 2 ** 31;
@@ -49,7 +49,7 @@ export async function verifySchedules(
   );
   const unknown = new Set([...failed, ...asking.unreadable]);
   comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
-  const { differences, settled } = await settleRows(tools, {
+  const { differences, settled, wasWhole } = await settleRows(tools, {
     collection: NAME,
     candidates: comparison.candidates,
     view,
@@ -70,9 +70,7 @@ export async function verifySchedules(
   const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
   return {
     collection: NAME,
-    outcome: failed.length === 0 ? 'compared' : 'unproven',
-    why: failed.length === 0 ? null : `${failed.length} of ${students.size} students could not be asked for`,
-    remedy: failed.length === 0 ? null : 'Give the command again once the Core API answers.',
+    ...verdictOf({ failed: failed.length, of: students.size, wasWhole }),
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - ofTheHub.length,
@@ -80,6 +78,20 @@ export async function verifySchedules(
     indexSkipped: index.skipped,
     differences: [...differences, ...indexDifferences(NAME, index.keys, differences)],
   };
+}
+
+function verdictOf(asked: {
+  failed: number;
+  of: number;
+  wasWhole: boolean;
+}): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
+  const { failed, of, wasWhole } = asked;
+  if (failed > 0) {
+    const why = `${failed} of ${of} students could not be asked for`;
+    return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
+  }
+  if (!wasWhole) return { outcome: 'unproven', why: NEVER_WHOLE, remedy: NEVER_WHOLE_REMEDY };
+  return { outcome: 'compared', why: null, remedy: null };
 }
 
 /** The students whose schedules are wanted, by the topics and the hub, not by the index. */

@@ -1,37 +1,17 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startScript } from '../../integration/pipeline/rollcall-process.ts';
 import { endOffsets } from '../../integration/support/topic-reader.ts';
 import { allProblems } from '../support/checker.ts';
+import { CLOCK_MAIN, machineClock } from '../support/machine-clock.ts';
 import { IS_FULL, ROUNDS } from '../support/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy, type ChurnedTenant } from '../support/survive.ts';
 
-const CLOCK_MAIN = new URL('../support/clock-main.ts', import.meta.url);
 const HOUR_MS = 3_600_000;
 /** Beyond an hour ahead a broker refuses what is stamped so (`message.timestamp.after.max.ms`). */
 const JUMPS_MS: readonly number[] = IS_FULL
   ? [0.9, -5, -30, 0.5, -24 * 9, 0].map((hours) => hours * HOUR_MS)
   : [0.9, -30].map((hours) => hours * HOUR_MS);
 const CLOCK_JUMPED = { clocksAgree: false };
-
-interface MachineClock extends AsyncDisposable {
-  readonly file: string;
-  jumpTo(offsetMs: number): Promise<void>;
-}
-
-async function machineClock(): Promise<MachineClock> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-clock-'));
-  const file = join(directory, 'offset');
-  const jumpTo = async (offsetMs: number): Promise<void> => {
-    // In one step: it is read at any time.
-    await writeFile(`${file}.new`, String(offsetMs));
-    await rename(`${file}.new`, file);
-  };
-  await jumpTo(0);
-  return { file, jumpTo, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-}
 
 /** Changes made after the clock jumped are published as before. */
 async function expectGoesOn({ topicPrefix }: ChurnedTenant): Promise<void> {

@@ -1,18 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ROUNDS } from '../support/rounds.ts';
 import { allProblems } from '../support/checker.ts';
-import { churnedTenant, expectHealed, type ChurnedTenant } from '../support/survive.ts';
-
-const WATCHFUL = { settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 } } } };
-
-/** So many users leave the hub; returns their rows. */
-function usersLeave({ hub, history }: ChurnedTenant, count: number) {
-  const ids = hub.district.ids('users').slice(0, count);
-  const rows = ids.map((id) => hub.district.get('users', id) ?? {});
-  for (const id of ids) hub.district.remove('users', id);
-  history.note();
-  return rows;
-}
+import { churnedTenant, expectHealed, usersLeave, WATCHFUL } from '../support/survive.ts';
 
 describe.each(ROUNDS)('kill -9 while deletions are settled, round %i', (round) => {
   it.each(['guard tripped, set not written', 'withheld set written'] as const)(

@@ -1,18 +1,52 @@
 import kafkajs from 'kafkajs';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { withAdmin } from '../../integration/pipeline/kafka-admin.ts';
 import { recreateTopic, settingsOf } from '../../integration/pipeline/recreate-topic.ts';
+import { readTopics } from '../../integration/support/topic-reader.ts';
+import { IS_FULL } from './rounds.ts';
+import { churnedTenant, type ChurnedTenant } from './survive.ts';
+import { CHURNED_OPTIONS } from './tenants.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes } = kafkajs;
 
 /** Ways in which a topic loses what was written to it. */
-export const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
+const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
   'deleted and recreated': recreateTopic,
   emptied: (topic) => deleteRecords(topic, ({ high }) => high),
   'cut off at the front': (topic) =>
     deleteRecords(topic, ({ low, high }) => low + Math.ceil((high - low) / 2)),
 };
+
+/** One of each kind: rows, what follows from rows, what cannot be read, how far all are. */
+const KINDS = ['users', 'absence-changes', 'rejects', 'progress'];
+const TOPICS = [...KINDS, 'absence-versions', 'absences'];
+const WAYS = Object.keys(LOSSES);
+
+/** What is lost, how, one after another. At length each topic loses its records in each way, by itself. */
+export const LOST_IN_TURN: readonly (readonly (readonly [topic: string, how: string])[])[] = IS_FULL
+  ? TOPICS.flatMap((topic) => WAYS.map((how) => [[topic, how] as const]))
+  : [KINDS.map((topic, at) => [topic, WAYS[at % WAYS.length] ?? ''] as const)];
+
+/** Not among the collections that are compared: a row that cannot be read, so that the rejects have something to lose. */
+const UNREADABLE = { sourcedId: 42 };
+
+/** A tenant with something in each of its topics. */
+export async function tenantWithRejects(seed: number): Promise<ChurnedTenant> {
+  const tenant = await churnedTenant(seed, { collections: [...CHURNED_OPTIONS.collections, 'orgs'] });
+  tenant.hub.district.put('orgs', UNREADABLE, { id: 'odd' });
+  return tenant;
+}
+
+export async function lose({ topicPrefix }: ChurnedTenant, topic: string, how: string): Promise<void> {
+  await LOSSES[how]?.(`${topicPrefix}.north.${topic}`);
+}
+
+/** What could not be read is told, once. */
+export async function expectRejects({ topicPrefix }: ChurnedTenant): Promise<void> {
+  const rejects = await readTopics([`${topicPrefix}.north.rejects`]);
+  expect(rejects.filter(({ value }) => value?.['collection'] === 'orgs')).toHaveLength(1);
+}
 
 interface Range {
   readonly low: number;

@@ -13,15 +13,18 @@ import type {
   IndexReplay,
   TenantState,
 } from '../../../src/state/index-store.ts';
+import { approve } from '../../integration/support/decide-deletes.ts';
+import type { Mirror } from '../../integration/support/mirror.ts';
 import type { KillPoint } from './points.ts';
 
 /**
  * Mirrors tenant `north`, one full pass of everything after another and deltas in between, until it kills or stops
- * itself: `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP`, the nth time that it comes to the point (`points.ts`).
+ * itself: `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP [approve]`, the nth time that it comes to the point
+ * (`points.ts`). With `approve` it reads nothing but for a person's approval of what waits of `users`.
  * Ends with 1 when it is superseded, as `rollcall run` does.
  */
 
-const [configPath = '', point = '', nth = '1', signal = 'SIGKILL'] = process.argv.slice(2);
+const [configPath = '', point = '', nth = '1', signal = 'SIGKILL', decision = ''] = process.argv.slice(2);
 let met = 0;
 
 /** Comes back at once, or when it is woken, or never. */
@@ -237,7 +240,10 @@ await runTenant(mortal, {
   signal: new AbortController().signal,
   onSession: (session) => {
     // What ends a session ends its passes; a new one comes.
-    if (session !== null) readOnAndOn(session).catch(() => undefined);
+    if (session === null) return;
+    const work =
+      decision === 'approve' ? approve({ session, parts: mortal } as Mirror, 'users') : readOnAndOn(session);
+    work.catch(() => undefined);
   },
 }).catch((error: unknown) => {
   console.error(error);

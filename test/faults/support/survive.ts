@@ -12,6 +12,7 @@ import {
   openMirror,
   startTestHub,
   type Mirror,
+  type MirrorOptions,
 } from '../../integration/support/mirror.ts';
 import { allProblems, healed, toldWrongly, type CheckedTenant, type CheckOptions } from './checker.ts';
 import { startChurn, type Churn } from './churn.ts';
@@ -33,25 +34,44 @@ export interface ChurnedTenant extends AsyncDisposable, CheckedTenant {
   /** A process of its own that stops where it is, at the nth time that it comes to a point, while the hub changes. */
   stoppedAt(point: KillPoint, nth: number): Promise<RollcallProcess>;
   /** Kills a process of its own at the nth time that it comes to a point, while the hub changes. */
-  dieAt(point: KillPoint, nth: number, options?: { atRest: boolean }): Promise<void>;
+  dieAt(point: KillPoint, nth: number, options?: DyingOptions): Promise<void>;
 }
 
-export async function churnedTenant(seed: number, options: object = {}): Promise<ChurnedTenant> {
+export interface DyingOptions {
+  /** The hub does not change meanwhile. */
+  readonly atRest?: boolean | undefined;
+  /** It does nothing but let out what waits of `users`. */
+  readonly decision?: 'approve' | undefined;
+}
+
+export interface ChurnedTenantOptions extends MirrorOptions {
+  /** Collections of rows that change and are compared; default: {@link CHURNED}. */
+  readonly rows?: readonly string[] | undefined;
+  /** Other servers than those of the stack. */
+  readonly servers?: CheckedTenant['servers'];
+}
+
+export async function churnedTenant(
+  seed: number,
+  { rows, servers, ...options }: ChurnedTenantOptions = {},
+): Promise<ChurnedTenant> {
   const hub = await startTestHub();
   const topicPrefix = newTopicPrefix();
-  const churn = startChurn({ hub, seed });
-  const mirrored = { ...CHURNED_OPTIONS, ...options };
+  const churn = startChurn({ hub, seed, collections: rows });
+  const mirrored = { ...CHURNED_OPTIONS, ...(rows === undefined ? {} : { collections: rows }), ...options };
   const configText = configTextOf(hub, topicPrefix, mirrored);
   return {
     hub,
     churn,
     history: churn.history,
     topicPrefix,
+    servers,
     configText,
     next: () => openMirror({ ...mirrored, hub, topicPrefix }),
-    async dieAt(point, nth, { atRest } = { atRest: false }) {
+    async dieAt(point, nth, { atRest = false, decision = '' } = {}) {
       using _ = atRest ? null : churn.live(CHANGE_EVERY_MS);
-      await using child = await startScript(MORTAL, { configText, args: [point, String(nth), 'SIGKILL'] });
+      const args = [point, String(nth), 'SIGKILL', decision];
+      await using child = await startScript(MORTAL, { configText, args });
       await endsSoon(child, 'SIGKILL', point);
     },
     async stoppedAt(point, nth) {
@@ -71,6 +91,18 @@ export async function churnedTenant(seed: number, options: object = {}): Promise
       await flushRedis(topicPrefix);
     },
   };
+}
+
+/** A guard that few removals trip. */
+export const WATCHFUL = { settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 } } } };
+
+/** So many users leave the hub; returns their rows. */
+export function usersLeave({ hub, history }: ChurnedTenant, count: number) {
+  const ids = hub.district.ids('users').slice(0, count);
+  const rows = ids.map((id) => hub.district.get('users', id) ?? {});
+  for (const id of ids) hub.district.remove('users', id);
+  history.note();
+  return rows;
 }
 
 /** What does not come is said at once, not when the time of the test is over; and the process does not stay. */

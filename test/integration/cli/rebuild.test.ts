@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
 import { configFile } from './support/config-file.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 import { differencesTold } from './support/told.ts';
@@ -66,7 +67,7 @@ describe('state rebuild', () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);
-    const owner = startRollcall(config.path, ['run']);
+    const owner = startRollcall(config.path, ['run'], { longestMs: 180_000 });
     await owner.says('mirroring');
     await spoilIndex(mirror);
     const rebuilt = await rollcall(config.path, 'state', 'rebuild');
@@ -82,5 +83,61 @@ describe('state rebuild', () => {
     expect((await mirror.since(before)).map(({ key }) => key)).toEqual([user]);
     owner.kill('SIGTERM');
     expect((await owner.ended).code).toBe(0);
+  });
+
+  it('loses no change and tells none twice while the hub goes on', async () => {
+    await using mirror = await openMirror({
+      collections: only({
+        users: {},
+        students: {},
+        classes: {},
+        'class-students': {},
+        results: {},
+        'absence-versions': {},
+        absences: {},
+        'absence-changes': {},
+      }),
+      hubOptions: { students: 40, startMs: Date.now() },
+      tenant: { deltaEvery: '1s' },
+      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const owner = startRollcall(config.path, ['run'], { longestMs: 180_000 });
+    await owner.says('mirroring');
+    const stop = new AbortController();
+    const changing = (async () => {
+      while (!stop.signal.aborted) {
+        mirror.hub.living.step(1);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20);
+        });
+      }
+    })();
+    for (let round = 1; round <= 2; round += 1) {
+      const pulled = rollcall(config.path, 'pull', '--full');
+      const rebuilt = await rollcall(config.path, 'state', 'rebuild');
+      expect([rebuilt.code, rebuilt.stderr]).toEqual([0, expect.stringContaining('asking the process')]);
+      expect((await pulled).code).toBe(0);
+    }
+    stop.abort();
+    await changing;
+    expect((await rollcall(config.path, 'pull', '--full')).code).toBe(0);
+    const ended = await rollcall(config.path, 'verify', '--json');
+    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    owner.kill('SIGTERM');
+    const { stdout, code } = await owner.ended;
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('"level":50');
+    for (const name of ['users', 'class-students', 'results', 'absence-versions', 'absences']) {
+      const last = new Map<string, string | undefined>();
+      for (const { key, headers, value } of await mirror.records(name)) {
+        const hash = value === null ? 'gone' : headers['content-hash'];
+        expect([name, key, hash]).not.toEqual([name, key, last.get(key) ?? 'gone']);
+        last.set(key, hash);
+      }
+    }
+    const happened = Object.values(mirror.hub.living.happened()).reduce((sum, count) => sum + count, 0);
+    expect(happened).toBeGreaterThan(50);
   });
 });

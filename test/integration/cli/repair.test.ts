@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { openScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
 import { configFile } from './support/config-file.ts';
 import { plant, rawRecord, rawRecords } from './support/plant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
@@ -65,7 +67,8 @@ describe('verify --repair', () => {
       await using mirror = await mirrored();
       await mirror.full();
       using config = configFile(mirror.configText);
-      const owner = by === 'this command' ? null : startRollcall(config.path, ['run']);
+      const owner =
+        by === 'this command' ? null : startRollcall(config.path, ['run'], { longestMs: 180_000 });
       await owner?.says('mirroring');
       const { keys } = await harm(mirror);
       const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
@@ -84,4 +87,64 @@ describe('verify --repair', () => {
       expect((await rollcall(config.path, 'verify')).stdout).toContain('All 4 collections are equal.');
     },
   );
+
+  it('leaves no day and no class without its record', async () => {
+    await using mirror = await openScheduleMirror({
+      students: 'all',
+      collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
+      hubOptions: { students: 10, startMs: Date.now() },
+      parts: () => ({ now: () => Date.now() }),
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const [removed = '', lying = '', other = ''] = (await mirror.view('schedules')).keys();
+    const [emptied = '', noAvro = ''] = (await mirror.view('class-students')).keys();
+    const { value } = await rawRecord(mirror.topic('schedules'), other);
+    const { headers } = await rawRecord(mirror.topic('schedules'), lying);
+    await plant(mirror.topic('schedules'), [
+      { key: removed, value: null },
+      { key: lying, value, headers },
+    ]);
+    await plant(mirror.topic('class-students'), [
+      { key: emptied, value: null },
+      { key: noAvro, value: Buffer.from('no Avro') },
+    ]);
+    const ends = await mirror.ends();
+    const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
+    expect([differencesTold(repaired), repaired.code]).toEqual([[], 0]);
+    const published: string[] = [];
+    for (const name of ['schedules', 'class-students', 'students', 'classes']) {
+      for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(key);
+    }
+    expect(published.toSorted()).toEqual([removed, lying, emptied, noAvro].toSorted());
+  });
+
+  it('does nothing where nothing differs', async () => {
+    await using mirror = await mirrored();
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const ends = await mirror.ends({ progress: true });
+    const ended = await rollcall(config.path, 'verify', '--repair');
+    expect(ended.code).toBe(0);
+    expect(ended.stdout).not.toContain('Repaired');
+    expect(await mirror.ends({ progress: true })).toEqual(ends);
+  });
+
+  it('lets out no mass deletion that a pass would withhold', async () => {
+    await using mirror = await mirrored();
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const users = mirror.hub.district.ids('users').map(String);
+    const record = await rawRecord(mirror.topic('users'), users[0] ?? '');
+    const invented = Array.from({ length: users.length * 2 }, (_, at) => ({
+      ...record,
+      key: `nobody-${at}`,
+    }));
+    await plant(mirror.topic('users'), invented);
+    const ended = await rollcall(config.path, 'verify', '--repair', '--json');
+    const states = differencesTold(ended).map(({ kind, state }) => `${state} ${kind}`);
+    expect(new Set(states)).toEqual(new Set(['withheld left-over']));
+    expect(states).toHaveLength(invented.length);
+    expect(ended.code).toBe(3);
+  });
 });

@@ -130,17 +130,21 @@ describe('verify of deletions that wait for a person', () => {
 });
 
 describe('verify beside an owner and a hub that changes', () => {
-  it('never cries wolf', async () => {
-    const collections = ['users', 'results', 'absence-versions', 'absences', 'absence-changes'];
+  it.each([
+    { how: 'by keyset', faults: [] },
+    { how: 'by offset, asked by no id', faults: ['ignore-after', 'one-clause', 'refuse-lone-sort'] },
+    { how: 'while requests fail', faults: ['error-rate=0.02', 'reset=0.01'] },
+  ])('never cries wolf ($how)', async ({ faults }) => {
+    const collections = ['orgs', 'users', 'results', 'absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openMirror({
       collections,
-      hubOptions: { students: 60, startMs: Date.now() },
+      hubOptions: { students: 60, startMs: Date.now(), faults },
       tenant: { deltaEvery: '1s' },
       settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } }, http: { port: 0 } },
     });
     await mirror.full();
     using config = configFile(mirror.configText);
-    const owner = startRollcall(config.path, ['run']);
+    const owner = startRollcall(config.path, ['run'], { longestMs: 180_000 });
     await owner.says('mirroring');
     const stop = new AbortController();
     const changing = (async () => {
@@ -151,11 +155,18 @@ describe('verify beside an owner and a hub that changes', () => {
         });
       }
     })();
-    for (let round = 1; round <= 3; round += 1) {
+    for (let round = 1; round <= 2; round += 1) {
       const ended = await rollcall(config.path, 'verify', '--json');
       expect(told(ended).filter(({ state }) => state !== 'pending')).toEqual([]);
       expect(ended.code).toBe(0);
     }
+    // Nor sleeps through what is there.
+    const [removed = ''] = mirror.hub.district.ids('orgs').map(String);
+    await plant(mirror.topic('orgs'), [{ key: removed, value: null }]);
+    const bitten = await rollcall(config.path, 'verify', '--json');
+    expect(told(bitten).filter(({ state }) => state !== 'pending')).toEqual([
+      { collection: 'orgs', key: removed, kind: 'missing', state: 'wrong' },
+    ]);
     stop.abort();
     await changing;
     owner.kill('SIGTERM');
@@ -237,5 +248,76 @@ describe('verify of schedules and nested collections', () => {
         `wrong schedules missing ${removed}`,
       ].toSorted(),
     );
+  });
+});
+
+describe('verify of what is not as usual', () => {
+  it('takes a collection that was never read whole for no copy', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.pass('FULL', ['orgs']);
+    const ended = await rollcall(tenant.configPath, 'verify');
+    expect(ended.stdout).toContain('1 of 3 collections are equal');
+    expect(ended.stderr).toContain('users: it has never been read whole');
+    expect(ended.code).toBe(1);
+  });
+
+  it('compares topics and hub without any Redis', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.pass('FULL', COLLECTIONS);
+    const without = tenant.configWith({ redisUrl: null });
+    expect((await rollcall(without, 'verify')).stdout).toContain('All 3 collections are equal.');
+    const [removed = ''] = tenant.hub.district.ids('users').map(String);
+    await plant(`${tenant.topicPrefix}.north.users`, [{ key: removed, value: null }]);
+    const away = tenant.configWith({ redisUrl: 'redis://127.0.0.1:1' });
+    const ended = await rollcall(away, 'verify', '--json');
+    expect(told(ended)).toEqual([{ collection: 'users', key: removed, kind: 'missing', state: 'wrong' }]);
+    expect(ended.stderr).toContain('The index was not compared');
+    expect(ended.code).toBe(1);
+  });
+
+  it('passes no empty list for a hub without rows', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.pass('FULL', COLLECTIONS);
+    for (const id of tenant.hub.district.ids('orgs')) tenant.hub.district.remove('orgs', id);
+    const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
+    expect(ended.stderr).toContain('orgs: the hub gives an empty list');
+    expect(ended.code).toBe(1);
+  });
+
+  it('tells a hub that fails from one that has nothing', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.pass('FULL', COLLECTIONS);
+    tenant.hub.faults.set('error-rate=1');
+    const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
+    expect(ended.stdout).toContain('0 of 1 collections are equal');
+    expect(ended.stderr).toContain('✗ orgs');
+    expect(ended.code).toBe(1);
+  });
+
+  it('compares rows that cannot be read, too', async () => {
+    await using mirror = await openMirror({
+      collections: ['absence-versions', 'absences', 'absence-changes'],
+      hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },
+    });
+    const versions = mirror.hub.district.ids('absence-versions').map(String);
+    const [one = '', two = ''] = versions;
+    await mirror.full();
+    mirror.hub.district.patch('absence-versions', one, { fromTime: 'sometime' });
+    mirror.hub.district.patch('absence-versions', two, { toTime: 'later' });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const sound = await rollcall(config.path, 'verify', '--json');
+    expect([told(sound), sound.code]).toEqual([[], 0]);
+    await plant(mirror.topic('rejects'), [
+      { key: `absence-versions|${one}`, value: null },
+      { ...(await rawRecord(mirror.topic('rejects'), `absence-versions|${two}`)), key: 'absence-versions|x' },
+    ]);
+    const found = told(await rollcall(config.path, 'verify', '--json'));
+    expect(found.map(({ kind, key, state }) => `${state} ${kind} ${key}`).toSorted()).toEqual([
+      `wrong reject-left-over x`,
+      `wrong reject-missing ${one}`,
+    ]);
+    const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
+    expect([told(repaired), repaired.code]).toEqual([[], 0]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { digestOfList } from '../../../src/core/withheld-list.ts';
 import { approve, approveDigest, discard, waitingKeys } from '../support/decide-deletes.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
 
 type Row = ReturnType<Mirror['hub']['district']['snapshot']>[number];
@@ -134,6 +135,52 @@ describe('an approval', () => {
     await mirror.full('orgs');
     expect(await tombstones(mirror, 'orgs')).toEqual(['org-1']);
     expect(await mirror.differences()).toEqual({});
+  });
+});
+
+describe('an approval of what is more than rows', () => {
+  it('of emptied classes publishes them empty', async () => {
+    await using mirror = await openMirror({
+      collections: only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} }),
+      hubOptions: { students: 40 },
+    });
+    await mirror.full();
+    const filled = [...(await mirror.view('class-students'))].filter(
+      ([, { value }]) => (value?.['students'] as unknown[]).length > 0,
+    );
+    expect(filled.length).toBeGreaterThan(5);
+    mirror.hub.faults.set('empty-list@class-students');
+    for (let pass = 1; pass <= 2; pass += 1) await mirror.full('class-students');
+    expect(await waitingKeys(mirror, 'class-students')).toEqual(filled.map(([key]) => key).sort());
+    const before = await mirror.ends();
+    const outcomes = await approve(mirror, 'class-students');
+    expect(outcomes.get('class-students')).toMatchObject({ released: filled.length, back: 0, waiting: 0 });
+    const published = await mirror.since(before);
+    expect(
+      new Set(published.map(({ key, value }) => `${key} ${JSON.stringify(value?.['students'])}`)),
+    ).toEqual(new Set(filled.map(([key]) => `${key} []`)));
+    mirror.hub.faults.clear();
+    await mirror.full('class-students');
+    expect(await mirror.differences('class-students')).toEqual({});
+  });
+
+  it('of versions of absences tells their absences deleted, once', async () => {
+    await using mirror = await openMirror({
+      collections: ['absence-versions', 'absences', 'absence-changes'],
+    });
+    await mirror.full();
+    const { district } = mirror.hub;
+    const known = district.ids('absence-versions');
+    const gone = known.slice(0, Math.ceil(known.length * 0.6));
+    for (const id of gone) district.remove('absence-versions', id);
+    for (let pass = 1; pass <= 2; pass += 1) await mirror.full();
+    expect((await waitingKeys(mirror, 'absence-versions')).length).toBe(gone.length);
+    const outcomes = await approve(mirror, 'absence-versions');
+    expect(outcomes.get('absence-versions')).toMatchObject({ released: gone.length, waiting: 0 });
+    expect(await mirror.differences()).toEqual({});
+    const before = await mirror.ends();
+    await mirror.full();
+    expect(await mirror.ends()).toEqual(before);
   });
 });
 

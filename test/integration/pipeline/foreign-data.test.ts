@@ -166,6 +166,18 @@ describe('rows of this tenant alone', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
+  it('in a delta need no full pass while most of the collection waits for a person', async () => {
+    await using mirror = await loaded({ categories: 60, courses: 8 });
+    for (const row of rowsOf(57, 'category')) mirror.hub.district.remove('categories', idOf(row));
+    await mirror.full('categories');
+    mirror.hub.district.put('categories', { sourcedId: 'zz-new', title: 'New' });
+    const before = mirror.events.length;
+    expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
+    const begun = mirror.events.slice(before).filter(({ type }) => type === 'pass-started');
+    expect(begun).toMatchObject([{ mode: 'DELTA' }]);
+    expect((await mirror.view('categories')).has('zz-new')).toBe(true);
+  });
+
   it('are published by a hub that cannot be asked for single rows, too', async () => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     mirror.hub.faults.set('one-clause');

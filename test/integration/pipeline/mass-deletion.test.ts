@@ -176,6 +176,67 @@ describe('a mass deletion is withheld', () => {
   });
 });
 
+describe('a full pass that was interrupted', () => {
+  it('is no basis for deletions, nor are the deltas after it', async () => {
+    let onPage: () => void = () => undefined;
+    await using mirror = await openMirror({
+      collections: ['categories'],
+      hubSettings: { pageSize: 20 },
+      parts: ({ emit }) => ({
+        emit: (event) => {
+          if (event.type === 'pass-page') onPage();
+          emit(event);
+        },
+      }),
+    });
+    putBack(mirror, 'categories', rowsOf(200));
+    await mirror.full();
+    const before = await mirror.ends();
+    takeAway(mirror, 'categories', ['row-3', 'row-150']);
+    onPage = () => mirror.hub.faults.set('not-offered');
+    const [failed] = await mirror.attempt('FULL');
+    expect(failed?.error).toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    onPage = () => undefined;
+    mirror.hub.faults.clear();
+    await mirror.delta();
+    await mirror.restart();
+    await mirror.delta();
+    expect(await mirror.ends()).toEqual(before);
+    await mirror.full();
+    expect((await tombstones(mirror, 'categories')).toSorted()).toEqual(['row-150', 'row-3']);
+  });
+});
+
+describe('a token that lost its rights for one school of thirty', () => {
+  const COLLECTIONS = ['categories', 'courses', 'orgs'] as const;
+  const many = (of: string): Row[] =>
+    Array.from({ length: 1_800 }, (_, at) => ({ sourcedId: `${of}-${at}`, title: of, name: of }));
+
+  it('deletes nothing, though each collection is below its limits', async () => {
+    await using mirror = await openMirror({ collections: COLLECTIONS });
+    for (const each of COLLECTIONS) putBack(mirror, each, many(each));
+    await mirror.full();
+    const before = await mirror.ends();
+    const lost = COLLECTIONS.map((each) => takeAway(mirror, each, many(each).slice(0, 60).map(idOf)));
+    for (let pass = 1; pass <= 3; pass += 1) {
+      const results = await mirror.full();
+      expect(COLLECTIONS.map((each) => results.get(each))).toMatchObject([
+        { withheld: 60 },
+        { withheld: 60 },
+        { withheld: 60 },
+      ]);
+    }
+    expect(await mirror.ends()).toEqual(before);
+    for (const [at, each] of COLLECTIONS.entries()) putBack(mirror, each, lost[at] ?? []);
+    const results = await mirror.full();
+    expect([...results.values()].map((each) => (each.kind === 'complete' ? each.withheld : 'none'))).toEqual([
+      0, 0, 0,
+    ]);
+    expect(await mirror.ends()).toEqual(before);
+    expect(await mirror.differences()).toEqual({});
+  });
+});
+
 describe('another tenant’s data by mistake', () => {
   it('deletes nothing', async () => {
     const other = await startTestHub({ seed: 99 });

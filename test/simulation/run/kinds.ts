@@ -4,6 +4,7 @@ import { problemsOfChains } from '../chains/chain-problems.ts';
 import { problemsAfterDelta, problemsOf } from '../sessions/history-problems.ts';
 import { MISTAKES } from '../sessions/mistakes.ts';
 import { tellHistory, type HistoryKind, type Mistake } from '../sessions/session-history.ts';
+import { TENANT_MISTAKES } from '../tenants/tenant-mistakes.ts';
 import type { TenantTroubles } from '../tenants/tenant-history.ts';
 import { tellTenant } from '../tenants/tell-tenant.ts';
 import { toldBy, type Kind, type Mutation, type Told } from './told.ts';
@@ -48,6 +49,12 @@ export const MUTATIONS: readonly Mutation[] = [
     kind: chainName(kind),
     finds,
     tell: (seed: number) => tellChain(seed, kind, mistake),
+  })),
+  ...TENANT_MISTAKES.map(({ name, troubles, finds, mistake }) => ({
+    name,
+    kind: `tenant-${troubles}`,
+    finds,
+    tell: (seed: number) => tellTenant({ seed, troubles, mistake }),
   })),
 ];
 

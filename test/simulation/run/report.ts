@@ -63,7 +63,7 @@ export function mutationLines(tried: readonly TriedMutation[]): string[] {
       const how =
         problem === null
           ? `NOT CAUGHT in ${histories}`
-          : `after ${String(histories).padStart(3)}: ${problem}`;
+          : `after ${String(histories).padStart(3)}: ${problem.slice(0, LONGEST_PROBLEM)}`;
       return `${name.padEnd(width)}  ${kind.padEnd(LONGEST_KIND)}  ${how}`;
     }),
     `${caught} of ${tried.length} planted mistakes caught (${Math.round((100 * caught) / tried.length)} %)`,
@@ -71,6 +71,7 @@ export function mutationLines(tried: readonly TriedMutation[]): string[] {
 }
 
 const LONGEST_KIND = 31;
+const LONGEST_PROBLEM = 100;
 
 function table(counts: ReadonlyMap<string, number>): string[] {
   return [...counts]

@@ -17,7 +17,7 @@ import type {
 } from '../../../src/publisher/log.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
-import { newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
+import { idsSinceLoss, newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
 import type { Entry } from './partition.ts';
 
 const BATCH_RECORDS = 6;
@@ -53,36 +53,30 @@ export class BrokerLog implements TenantLog {
 
   async own(signal: AbortSignal): Promise<Ownership> {
     const { at, broker, process } = this.#options;
+    const former = this.#producer;
     this.#producer = null;
     await dawdle(at, 4);
     if (this.#ownedBefore && broker.isSuperseded(process)) throw simulatedError('OWNERSHIP_LOST');
     signal.throwIfAborted();
     if (strikes(at, 0.03)) throw simulatedError('KAFKA_UNREACHABLE');
-    const producer = broker.initProducer();
-    this.#sequences = new Map();
+    const kept = this.#options.reusesProducer === true && this.#isOwn(former) ? former : null;
+    const producer = kept ?? broker.initProducer();
+    if (kept === null) this.#sequences = new Map();
     await dawdle(at, 3);
     if (!broker.isCurrent(producer)) throw simulatedError('KAFKA_UNREACHABLE');
     broker.noteOwner(process);
     this.#ownedBefore = true;
     this.#producer = producer;
     const { transactions } = broker;
-    const told = transactions.flatMap(({ progress, derived, committedAtMs }) =>
-      [progress, ...derived].map(({ collection, transactionId }) => ({
-        collection,
-        transactionId,
-        committedAtMs,
-      })),
-    );
     const ownership = {
       owner: `process ${process}`,
       progress: newestProgress(transactions),
-      transactionIds: new Map(
-        [...Map.groupBy(told, ({ collection }) => collection)].map(([collection, some]) => [
-          collection,
-          new Set(some.map(({ transactionId }) => transactionId)),
-        ]),
+      transactionIds: idsSinceLoss(transactions),
+      toldAtMs: new Map(
+        transactions.flatMap(({ progress, derived, committedAtMs }) =>
+          [progress, ...derived].map(({ collection }) => [collection, committedAtMs] as const),
+        ),
       ),
-      toldAtMs: new Map(told.map(({ collection, committedAtMs }) => [collection, committedAtMs])),
     };
     await dawdle(at, 5);
     return ownership;
@@ -242,6 +236,10 @@ export class BrokerLog implements TenantLog {
     const turn = this.#turn.then(task);
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  #isOwn(producer: ProducerState | null): boolean {
+    return producer !== null && this.#options.broker.isCurrent(producer);
   }
 
   #requireProducer(): ProducerState {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import type { Progress } from '../../../src/model/progress.ts';
+import { tellsOfLoss, type Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { Partition, type Entry } from './partition.ts';
@@ -39,7 +39,12 @@ export interface ProducerState {
 interface OpenTransaction {
   readonly by: number;
   readonly beganAtMs: number;
-  readonly entries: { readonly topic: TopicSuffix; readonly partition: number; readonly entry: Entry }[];
+  readonly entries: {
+    readonly topic: TopicSuffix;
+    readonly partition: number;
+    readonly target: Partition;
+    readonly entry: Entry;
+  }[];
   readonly transaction: Transaction | null;
   /** The commit was asked for, and is decided by whoever asks next. */
   isCommitting: boolean;
@@ -166,7 +171,8 @@ export class Broker {
       const offset = target?.next ?? 0;
       for (const record of records) {
         const entry = target?.append(record, nowMs);
-        if (entry !== undefined) open.entries.push({ topic, partition, entry });
+        if (target !== undefined && entry !== undefined)
+          open.entries.push({ topic, partition, target, entry });
       }
       producer.sequences.set(name, { next: base + records.length, base, count: records.length, offset });
       return { topic, partition, base: offset, count: records.length };
@@ -229,9 +235,11 @@ export class Broker {
     const stableAtMs = this.#at.random.chance(0.1)
       ? committedAtMs + this.#at.random.below(30)
       : committedAtMs;
-    for (const { topic, partition, entry } of open.entries) {
+    for (const { topic, partition, target, entry } of open.entries) {
       entry.state = 'committed';
       entry.stableAtMs = stableAtMs;
+      // Deleted meanwhile, with all that was in it.
+      if (this.#topics.get(topic)?.[partition] !== target) continue;
       const records = this.history.get(topic) ?? [];
       this.history.set(topic, records);
       const era = this.#eras.get(topic) ?? 0;
@@ -267,8 +275,7 @@ export class Broker {
 
   /** A control batch ends a transaction in every partition that it touched, and takes an offset. */
   #mark({ entries }: OpenTransaction): void {
-    const touched = new Set(entries.map(({ topic, partition }) => this.#topics.get(topic)?.[partition]));
-    for (const partition of touched) partition?.mark();
+    for (const partition of new Set(entries.map(({ target }) => target))) partition.mark();
   }
 }
 
@@ -296,4 +303,23 @@ export function newestProgress(transactions: readonly CommittedTransaction[]): M
       [progress, ...derived].map((each) => [each.collection, each] as const),
     ),
   );
+}
+
+/** By collection: the transactions since its topics last lost records. */
+export function idsSinceLoss(
+  transactions: readonly CommittedTransaction[],
+): Map<CollectionName, Set<string>> {
+  const ids = new Map<CollectionName, Set<string>>();
+  const last = new Map<CollectionName, Progress>();
+  for (const progress of transactions.flatMap((each) => [each.progress, ...each.derived])) {
+    const { collection, transactionId } = progress;
+    const before = last.get(collection);
+    const isAnew = before === undefined || tellsOfLoss(before, progress);
+    ids.set(
+      collection,
+      (isAnew ? new Set<string>() : (ids.get(collection) ?? new Set<string>())).add(transactionId),
+    );
+    last.set(collection, progress);
+  }
+  return ids;
 }

@@ -31,6 +31,8 @@ const LIES: readonly Lie[] = [
 interface Walk {
   readonly lie: Lie | null;
   rows: number;
+  /** It ends after so many rows, if it is cut short. */
+  cutAfter: number;
   /** Where the next page begins, by offset. */
   offset: number;
   totalAtStart: number | null;
@@ -59,7 +61,7 @@ export class HubClient implements Hub {
   }
 
   async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
-    const walk: Walk = { lie: this.#nextLie(options), rows: 0, offset: 0, totalAtStart: null };
+    const walk: Walk = { lie: this.#nextLie(options), rows: 0, cutAfter: 0, offset: 0, totalAtStart: null };
     let after = '';
     for (let first = true; ; first = false) {
       const { page, rest, last } = await this.#request(options, walk, after);
@@ -71,7 +73,7 @@ export class HubClient implements Hub {
       yield page;
       if (page.rows.length === 0) return this.#end(walk, 'no-rows', options);
       if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
-      const isCut = walk.lie === 'cut short' && this.#at.random.chance(0.5);
+      const isCut = walk.lie === 'cut short' && walk.rows > walk.cutAfter;
       if (rest <= PAGE_ROWS || isCut) return this.#end(walk, 'no-next-link', options);
       after = last;
     }
@@ -128,6 +130,7 @@ export class HubClient implements Hub {
         parentId: options.parentId,
         modifiedAfterMs: options.modifiedAfterMs,
       });
+      if (walk.rows === 0) walk.cutAfter = random.below(all.length + 1);
       const isByOffset = this.#manner.paging === 'offset' || options.collection.name === 'class-students';
       const rest = isByOffset ? all.slice(walk.offset) : all.filter(({ id }) => id > after);
       const isSkipped = walk.lie === 'row skipped' && rest.length > 0;

@@ -80,6 +80,7 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
         problems.push(`removed, never left: ${collection} ${key}`);
       removed.set(key, (removed.get(key) ?? 0) + 1);
       if (isApproved(world, collection, { key, atMs: committedAtMs })) continue;
+      problems.push(...problemsOfWaiting(world, collection, { key, atMs: committedAtMs }));
       count += 1;
       today.add(key);
     }
@@ -88,6 +89,28 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
       problems.push(`let out although nobody approved it: ${collection}: ${why}`);
   }
   return problems;
+}
+
+/** What a pass decided on before it is committed; longer than any takes for that. */
+const DECIDED_BEFORE_MS = 400;
+
+/** Nothing that was listed is removed unasked, nor anything while another collection waits for a person. */
+function problemsOfWaiting(
+  { redis }: TenantWorld,
+  collection: CollectionName,
+  { key, atMs }: { key: string; atMs: number },
+): string[] {
+  const before = redis.waiting.findLast(({ sinceMs }) => sinceMs <= atMs - DECIDED_BEFORE_MS);
+  if (before === undefined) return [];
+  const all = [before, ...redis.waiting.filter(({ sinceMs }) => sinceMs > before.sinceMs && sinceMs <= atMs)];
+  const isListed = all.every(({ withheld }) => withheld.get(collection)?.has(key) === true);
+  const other = [...before.tripped].find(
+    (each) => each !== collection && all.every(({ tripped }) => tripped.has(each)),
+  );
+  return [
+    ...(isListed ? [`removed while it waited for a person: ${collection} ${key}`] : []),
+    ...(other === undefined ? [] : [`removed while ${other} waited for a person: ${collection} ${key}`]),
+  ];
 }
 
 function isApproved(

@@ -30,6 +30,13 @@ type Note = { readonly method: string; readonly parameters: readonly unknown[] }
 const KEYS_AT_ONCE = 7;
 const SNAPSHOTS_KEPT = 60;
 
+/** What was remembered of removals that wait, from an instant on. */
+export interface Waiting {
+  readonly sinceMs: number;
+  readonly tripped: ReadonlySet<CollectionName>;
+  readonly withheld: ReadonlyMap<CollectionName, ReadonlySet<string>>;
+}
+
 /**
  * One tenant's Redis: indexes, and what is remembered of deletions. Every call may fail before it does anything, a write
  * also after it was done. All of it together may be flushed, away, restored from any earlier state, or fall back to one
@@ -44,9 +51,13 @@ export class TenantRedis implements TenantState {
   #memory = new MemoryDeletions();
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
+  /** Whatever happened to it, in order. */
+  readonly waiting: Waiting[] = [];
+  #collections: readonly CollectionName[];
 
-  constructor(at: Surroundings) {
+  constructor(at: Surroundings, collections: readonly CollectionName[]) {
     this.#at = at;
+    this.#collections = collections;
     this.deletions = this.#frailDeletions();
   }
 
@@ -179,6 +190,7 @@ export class TenantRedis implements TenantState {
           const isWrite = /^(?:set|add)/.test(method);
           if (isWrite) this.#notes = [...this.#notes, { method, parameters }];
           const result = await call(this.#memory, { method, parameters });
+          if (isWrite) await this.#noteWaiting();
           if (isWrite) this.#mayFail();
           return result;
         },
@@ -208,6 +220,17 @@ export class TenantRedis implements TenantState {
     this.#notes = notes;
     this.#memory = new MemoryDeletions();
     for (const note of notes) void call(this.#memory, note);
+    void this.#noteWaiting();
+  }
+
+  async #noteWaiting(): Promise<void> {
+    const memory = this.#memory;
+    const sinceMs = this.#at.time.now();
+    const lists = this.#collections.map(
+      async (name) => [name, new Set((await memory.withheld(name)).keys())] as const,
+    );
+    const withheld = new Map(await Promise.all(lists));
+    this.waiting.push({ sinceMs, tripped: await memory.tripped(), withheld });
   }
 
   #mayFail(): void {

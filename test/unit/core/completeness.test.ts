@@ -79,4 +79,16 @@ describe('judgeCompleteness', () => {
       ),
     );
   });
+
+  it('only a proper list without rows may ever be believed, by a person', () => {
+    const none = { distinctRows: 0, totalAtStart: 0, totalAtEnd: 0 };
+    expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'empty' })).toMatchObject({ isEmpty: true });
+    expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'gone' })).toMatchObject({
+      kind: 'unproven',
+      isSuspect: true,
+      isEmpty: false,
+    });
+    const noList = judgeCompleteness({ ...WHOLE, ...none, ending: 'no-list' });
+    expect(noList.kind === 'unproven' && noList.isEmpty === true).toBe(false);
+  });
 });

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { triageCandidates, whyWithhold, type GuardLimits } from '../../../src/core/deletion-guard.ts';
+import {
+  isNotable,
+  triageCandidates,
+  whyTogether,
+  whyWithhold,
+  type GuardLimits,
+} from '../../../src/core/deletion-guard.ts';
 
 const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };
 
@@ -143,5 +149,32 @@ describe('triageCandidates', () => {
         },
       ),
     );
+  });
+});
+
+describe('whyTogether', () => {
+  const third = { deletions: 100, knownRows: 3_000 };
+  const usual = { deletions: 40, knownRows: 3_000 };
+
+  it('a school of thirty that is lost from three collections does not go out below each one’s limits', () => {
+    expect(isWithheld(third.deletions, third.knownRows)).toBe(false);
+    expect(whyTogether(third, [third, third], LIMITS)).not.toBeNull();
+    expect(whyTogether(third, [third, usual, usual], LIMITS)).toBeNull();
+  });
+
+  it('an everyday loss is not held because others lose more', () => {
+    expect(whyTogether(usual, [third, third, third], LIMITS)).toBeNull();
+    expect(whyTogether({ deletions: 51, knownRows: 5_101 }, [third, third], LIMITS)).toBeNull();
+  });
+
+  it('a notable loss is more than the rows, and more than a fifth of the ratio', () => {
+    expect(isNotable({ deletions: 51, knownRows: 5_099 }, LIMITS)).toBe(true);
+    expect(isNotable({ deletions: 51, knownRows: 5_100 }, LIMITS)).toBe(false);
+    expect(isNotable({ deletions: 50, knownRows: 100 }, LIMITS)).toBe(false);
+  });
+
+  it('whoever switched the guard off is not asked', () => {
+    const off: GuardLimits = { rows: 1_000_000, ratio: 1, perDay: true };
+    expect(whyTogether({ deletions: 3_000, knownRows: 3_000 }, [third, third], off)).toBeNull();
   });
 });

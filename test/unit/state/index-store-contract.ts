@@ -259,6 +259,10 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await deletions.setWithheld('orgs', new Map([['__proto__', 1_700_000_000_001]]));
       await deletions.addRemoved('2026-03-01', 'users', 3);
       await deletions.addRemoved('2026-03-01', 'users', 4);
+      const note = { why: 'too many', count: 7, settledPassId: 'p1', emptyPassId: null, isOfEmpty: false };
+      await deletions.setNote('orgs', note);
+      await deletions.setNote('users', { ...note, isOfEmpty: true });
+      await deletions.setForeign('users', 1_700_000_000_002);
       await before.close();
 
       const after = await open();
@@ -268,6 +272,14 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.withheld('orgs')).toEqual(new Map([['__proto__', 1_700_000_000_001]]));
       expect(await read.removedOn('2026-03-01')).toEqual(new Map([['users', 7]]));
       expect(await read.removedOn('2026-03-02')).toEqual(new Map());
+      expect(await read.note('orgs')).toEqual(note);
+      expect(await read.note('users')).toEqual({ ...note, isOfEmpty: true });
+      expect(await read.note('classes')).toBeNull();
+      await read.setNote('orgs', null);
+      expect(await read.note('orgs')).toBeNull();
+      expect(await read.foreign()).toEqual(new Map([['users', 1_700_000_000_002]]));
+      await read.setForeign('users', null);
+      expect(await read.foreign()).toEqual(new Map());
       await read.setWithheld('orgs', new Map());
       expect(await read.withheld('orgs')).toEqual(new Map());
       await after.close();

@@ -18,11 +18,15 @@ export interface Running {
 }
 
 /** Starts the program as a user does, as a process of its own that outlives no test. */
-export function startRollcall(configPath: string, args: readonly string[]): Running {
+export function startRollcall(
+  configPath: string,
+  args: readonly string[],
+  { longestMs = LONGEST_MS }: { readonly longestMs?: number } = {},
+): Running {
   const child = spawn(process.execPath, [MAIN, '--config', configPath, ...args], {
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: LONGEST_MS,
+    timeout: longestMs,
     killSignal: 'SIGKILL',
   });
   let stdout = '';

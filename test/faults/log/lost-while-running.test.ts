@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
+import { allProblems, healed } from '../support/checker.ts';
+import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support/lose-topic.ts';
+import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { endsSoon, expectHealsBy } from '../support/survive.ts';
+
+/** By itself it looks once a minute. */
+const NOTICED_WITHIN_MS = 80_000;
+
+describe.each(ROUNDS)('a topic that loses its records under a living process, round %i', (round) => {
+  it.each(LOST_IN_TURN.map((losses) => ({ losses, what: losses.flat().join(' ') })))(
+    '$what: noticed, and filled again',
+    async ({ losses }) => {
+      await using tenant = await tenantWithRejects(round);
+      await using child = await startRollcall(['run'], tenant.configText);
+      await expectHealsBy(child, tenant);
+      const lost: string[] = [];
+      for (const [topic, how] of losses) {
+        tenant.churn.step(20);
+        await expectHealsBy(child, tenant, { lost });
+        await lose(tenant, topic, how);
+        lost.push(topic);
+        await expectHealsBy(child, tenant, { lost });
+      }
+      tenant.churn.step(20);
+      await expectHealsBy(child, tenant, { lost });
+      child.kill('SIGTERM');
+      await endsSoon(child, 0);
+      expect(await allProblems(tenant, { lost })).toEqual([]);
+      await expectRejects(tenant);
+    },
+  );
+
+  it.runIf(IS_FULL)('though the hub does not change and nobody asks: noticed, and filled again', async () => {
+    await using tenant = await tenantWithRejects(round);
+    await using child = await startRollcall(['run'], tenant.configText);
+    await expectHealsBy(child, tenant);
+    await lose(tenant, 'results', 'deleted and recreated');
+    await healed(tenant, NOTICED_WITHIN_MS);
+    child.kill('SIGTERM');
+    await endsSoon(child, 0);
+    expect(await allProblems(tenant, { lost: ['results'] })).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { approve, waitingKeys } from '../../integration/support/decide-deletes.ts';
+import { idOf } from '../../integration/support/rows.ts';
+import { allProblems } from '../support/checker.ts';
+import type { KillPoint } from '../support/points.ts';
+import { ROUNDS } from '../support/rounds.ts';
+import { churnedTenant, expectHealed, usersLeave, WATCHFUL } from '../support/survive.ts';
+
+const POINTS: readonly KillPoint[] = [
+  'decided, nothing sent',
+  'all sent, commit not asked for',
+  'commit asked for, not answered',
+  'committed, index not written',
+  'removals committed, memory not written',
+];
+
+describe.each(ROUNDS)('kill -9 while approved deletions go out, round %i', (round) => {
+  it.each(POINTS)('%s: what was listed goes once, and nothing else', async (point) => {
+    await using tenant = await churnedTenant(round, WATCHFUL);
+    await expectHealed(tenant);
+    const listed = usersLeave(tenant, 6 + round).map(idOf);
+    {
+      await using mirror = await tenant.next();
+      await mirror.full();
+      expect(await waitingKeys(mirror, 'users')).toEqual(listed.toSorted());
+    }
+    const [unlisted] = usersLeave(tenant, 1).map(idOf);
+    await tenant.dieAt(point, 1, { atRest: true, decision: 'approve' });
+    await using mirror = await tenant.next();
+    const told = async () =>
+      (await mirror.records('users')).flatMap(({ key, value }) => (value === null ? [key] : [])).toSorted();
+    const before = await told();
+    expect([[], listed.toSorted()]).toContainEqual(before.filter((key) => key !== unlisted));
+    // Whoever asked got no answer, and asks again; what is gone already is no harm.
+    await approve(mirror, 'users');
+    await mirror.full();
+    expect((await told()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());
+    if ((await waitingKeys(mirror, 'users')).length > 0) await approve(mirror, 'users');
+    expect(await allProblems(tenant)).toEqual([]);
+  });
+});

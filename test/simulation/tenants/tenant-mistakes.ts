@@ -1,0 +1,281 @@
+import { RollcallError } from '../../../src/errors.ts';
+import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { RowReader } from '../../../src/core/reading.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { CollectionIndex, DeletionMemory, TenantState } from '../../../src/state/index-store.ts';
+import { withOther } from '../parts/with-other.ts';
+import type { TenantMistake, TenantTroubles } from './tenant-history.ts';
+import type { TenantRow } from './tenant-row.ts';
+
+/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+export interface SeededTenantMistake {
+  readonly name: string;
+  readonly troubles: TenantTroubles;
+  readonly finds: string;
+  readonly mistake: TenantMistake;
+}
+
+export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
+  {
+    name: 'the watermark moves before the pass is committed',
+    troubles: 'restarts',
+    finds: 'the delta missed a change',
+    mistake: {
+      log: (log) =>
+        withOther(log, {
+          commit: (transaction) => {
+            const { progress } = transaction;
+            const isEarly = progress.watermarkMs !== null && !progress.complete;
+            const watermarkMs = isEarly ? progress.startedAtMs : progress.watermarkMs;
+            return log.commit({ ...transaction, progress: { ...progress, watermarkMs } });
+          },
+        }),
+    },
+  },
+  {
+    name: 'a producer is used again after a send that failed',
+    troubles: 'restarts',
+    finds: 'not as at the hub',
+    mistake: { reusesProducer: true },
+  },
+  {
+    name: 'a walk that was cut short passes for whole, and nobody asks again',
+    troubles: 'restarts',
+    finds: 'removed, never left',
+    mistake: {
+      manner: { liesOften: 0.5 },
+      hub: (hub) => alwaysWhole(withOther(hub, { findExisting: nothingExists })),
+    },
+  },
+  {
+    name: 'what a pass missed is not asked for again',
+    troubles: 'restarts',
+    finds: 'removed, never left',
+    mistake: {
+      manner: { liesOften: 0.5 },
+      hub: (hub) => withOther(hub, { findExisting: nothingExists }),
+    },
+  },
+  {
+    name: 'the guard is not asked',
+    troubles: 'restarts',
+    finds: 'let out although nobody approved it',
+    mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1, perDay: false } }) },
+  },
+  {
+    name: "the guard forgets the day's sum",
+    troubles: 'restarts',
+    finds: 'let out although nobody approved it',
+    mistake: { state: (state) => withDeletions(state, { removedOn: async () => new Map() }) },
+  },
+  {
+    name: 'what is withheld is forgotten at a restart',
+    troubles: 'restarts',
+    finds: 'while it waited for a person',
+    mistake: {
+      state: (state) =>
+        withDeletions(state, {
+          withheld: async () => new Map(),
+          tripped: async () => new Set(),
+          note: async () => null,
+        }),
+      log: (log) =>
+        withOther(log, {
+          own: async (signal) => {
+            const ownership = await log.own(signal);
+            const progress = [...ownership.progress].map(([name, each]) => {
+              const full = each.lastCompleteFull;
+              return [name, { ...each, lastCompleteFull: full && { ...full, rowsWithheld: 0 } }] as const;
+            });
+            return { ...ownership, progress: new Map(progress) };
+          },
+        }),
+    },
+  },
+  {
+    name: 'one collection that waits for a person holds no other',
+    troubles: 'restarts',
+    finds: 'waited for a person',
+    mistake: {
+      parts: (parts) => ({ ...parts, state: withDeletions(parts.state, { tripped: async () => new Set() }) }),
+    },
+  },
+  {
+    name: 'an approval lets out more than was listed',
+    troubles: 'restarts',
+    finds: 'let out although nobody approved it',
+    mistake: {
+      approves: (_listed, { broker, collections }) =>
+        new Set(collections.flatMap((collection) => [...broker.viewOf(collection).keys()])),
+    },
+  },
+  {
+    name: "another tenant's rows pass for known ones",
+    troubles: 'restarts',
+    finds: "another tenant's row",
+    mistake: {
+      state: (state) =>
+        withIndexes(state, (index) =>
+          withOther(index, {
+            lookup: async (area, keys, expected) => {
+              const values = await index.lookup(area, keys, expected);
+              return area === 'rows' ? values.map((value) => value ?? Buffer.alloc(16)) : values;
+            },
+          }),
+        ),
+    },
+  },
+  {
+    name: 'a class is emptied by a single answer',
+    troubles: 'restarts',
+    finds: 'emptied after a single answer',
+    mistake: { state: (state) => withDeletions(state, { missing: async () => new Everything() }) },
+  },
+  {
+    name: 'an index older than the removals that the log keeps is resumed',
+    troubles: 'restarts',
+    finds: 'removed twice',
+    mistake: {
+      state: (state, { at }) =>
+        withIndexes(state, (index) =>
+          withOther(index, {
+            position: async () => {
+              const position = await index.position();
+              return position && { ...position, committedAtMs: at.time.now() };
+            },
+          }),
+        ),
+    },
+  },
+  {
+    name: 'a topic that was lost passes for up to date',
+    troubles: 'lost-topics',
+    finds: 'not as at the hub',
+    mistake: {
+      log: (log) =>
+        withOther(log, {
+          ranges: async (topics) =>
+            topics.map((topic) => ({
+              topic,
+              partitions: Array.from({ length: 3 }, () => ({ low: 0, high: Number.MAX_SAFE_INTEGER })),
+            })),
+          offsetsSince: async () => ({}),
+        }),
+    },
+  },
+  {
+    name: 'an index from before a topic was lost passes for a point of the log',
+    troubles: 'lost-topics',
+    finds: 'not as at the hub',
+    mistake: {
+      log: (log, { broker }) =>
+        withOther(log, {
+          own: async (signal) => {
+            const ownership = await log.own(signal);
+            const ids = Map.groupBy(broker.transactions, ({ progress }) => progress.collection);
+            const transactionIds = new Map(
+              [...ids].map(([name, some]) => [
+                name,
+                new Set(some.map(({ progress }) => progress.transactionId)),
+              ]),
+            );
+            return { ...ownership, transactionIds };
+          },
+        }),
+    },
+  },
+  {
+    name: 'an index that fell back is read and written all the same',
+    troubles: 'restarts',
+    finds: 'published twice',
+    mistake: {
+      state: (state) =>
+        withIndexes(state, (index) => {
+          const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
+          return withOther(index, {
+            lookup: async (area, keys) => index.lookup(area, keys, await here()),
+            apply: async (_previous, position, changes) => index.apply(await here(), position, changes),
+          });
+        }),
+    },
+  },
+  {
+    name: 'an error quotes an id',
+    troubles: 'restarts',
+    finds: 'an event tells of a row',
+    mistake: {
+      hub: (hub) =>
+        withOther(hub, {
+          findExisting: async ({ ids }) => {
+            throw new RollcallError('HUB_TIMEOUT', `no answer for ${ids[0]}`, { remedy: 'None.' });
+          },
+        }),
+    },
+  },
+  {
+    name: 'what failed is tried again at once',
+    troubles: 'restarts',
+    finds: 'tried again in',
+    mistake: { parts: (parts) => ({ ...parts, random: () => -1 }) },
+  },
+  {
+    name: 'a new stamp passes for a change of a row',
+    troubles: 'restarts',
+    finds: 'nothing had changed',
+    mistake: { parts: (parts) => withReaders(parts, stampedReader) },
+  },
+];
+
+const nothingExists: Hub['findExisting'] = async () => new Set<string>();
+
+/** As if everything had been waiting for a second pass. */
+class Everything extends Map<string, string> {
+  override has(): boolean {
+    return true;
+  }
+}
+
+function alwaysWhole(hub: Hub): Hub {
+  return withOther(hub, {
+    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+      const pages = hub.readPages(options);
+      for (;;) {
+        const step = await pages.next();
+        if (step.done === true) {
+          const { rows } = step.value;
+          return { ...step.value, paging: 'keyset', totalAtStart: rows, totalAtEnd: rows };
+        }
+        yield { ...step.value, total: null };
+      }
+    },
+  });
+}
+
+function withDeletions(state: TenantState, other: Partial<DeletionMemory>): TenantState {
+  return withOther(state, { deletions: withOther(state.deletions, other) });
+}
+
+function withIndexes(state: TenantState, misuse: (index: CollectionIndex) => CollectionIndex): TenantState {
+  return withOther(state, { collection: (name: CollectionName) => misuse(state.collection(name)) });
+}
+
+function withReaders(parts: TenantParts, misuse: (reader: RowReader) => RowReader): TenantParts {
+  return {
+    ...parts,
+    collections: parts.collections.map((each) => ({ ...each, reader: misuse(each.reader) })),
+  };
+}
+
+function stampedReader(reader: RowReader): RowReader {
+  return {
+    ...reader,
+    read: (row) => {
+      const reading = reader.read(row);
+      if (reading.kind !== 'row') return reading;
+      const hash = Buffer.from(reading.hash);
+      hash.writeUInt32BE((row as TenantRow).modifiedAtMs % 2 ** 32, 8);
+      return { ...reading, hash };
+    },
+  };
+}

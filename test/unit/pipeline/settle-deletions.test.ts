@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import type { Completeness } from '../../../src/core/completeness.ts';
+import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
+import type { KeyedReading } from '../../../src/core/page-decision.ts';
+import { SeenKeys } from '../../../src/core/seen-keys.ts';
+import { withOffsets } from '../../../src/model/progress.ts';
+import type { ActivePass } from '../../../src/pipeline/active-pass.ts';
+import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
+import { settleDeletions } from '../../../src/pipeline/deletions.ts';
+import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
+import { countWithheld, discardList, type DeletionParts } from '../../../src/pipeline/withholding.ts';
+import type { Transaction } from '../../../src/publisher/log.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+
+const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };
+const PROVEN: Completeness = { kind: 'proven' };
+const TWICE: Completeness = { kind: 'needs-second-pass', why: 'no total', isShort: false };
+const HASH = Buffer.alloc(16, 1);
+
+const keysOf = (count: number): string[] => Array.from({ length: count }, (_, at) => `k${at}`);
+
+function reading(key: string): KeyedReading {
+  const row = { kind: 'row', sourcedId: key, value: {}, hash: HASH, modifiedAtMs: null } as const;
+  return { key, rejectKey: key, reading: { ...row, additionalFieldCount: 0 } };
+}
+
+interface Bench {
+  readonly parts: DeletionParts;
+  readonly removed: () => string[];
+  /** Called when the hub is asked for single rows; keys that it then finds. */
+  onAsked: (keys: readonly string[]) => Promise<readonly string[]>;
+  failCommit: boolean;
+  /** A full pass that meets these keys, settled and committed; returns what was settled. */
+  pass: (
+    met: readonly string[],
+    options?: { completeness?: Completeness; approved?: ReadonlySet<string>; forgets?: boolean },
+  ) => Promise<Awaited<ReturnType<typeof settleDeletions>>>;
+  readonly listed: () => Promise<string[]>;
+}
+
+/** A collection of so many rows that are known from before. */
+async function bench(
+  count: number,
+  others: readonly { name: 'orgs' | 'results'; rows: number }[] = [],
+): Promise<Bench> {
+  const state = createMemoryStore().tenant('north');
+  const index = state.collection('users');
+  const replay = await index.rebuild();
+  await replay.write(keysOf(count).map((key) => ({ area: 'rows', key, value: HASH })));
+  await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+  const transactions: Transaction[] = [];
+  let ids = 0;
+  const writer = new CollectionWriter(
+    {
+      tenantId: 'north',
+      collection: 'users',
+      reader: { encode: () => Buffer.from('row') },
+      encodeReject: () => Buffer.from('reject'),
+      index,
+      commit: async (transaction) => {
+        if (made.failCommit) throw new Error('the commit failed');
+        transactions.push(transaction);
+        const progress = withOffsets(transaction.progress, { 'p.north.users/0': transactions.length });
+        return Promise.resolve({ progress, derived: [], committedAtMs: transactions.length });
+      },
+      now: () => 0,
+      randomId: () => `tx-${(ids += 1)}`,
+    },
+    { progress: null, indexed: 'start', offsets: {}, knownRows: count, knownRejects: 0 },
+  );
+  const parts: DeletionParts = {
+    collection: 'users',
+    writer,
+    memory: state.deletions,
+    limits: LIMITS,
+    findExisting: async (keys) => new Set(await made.onAsked(keys)),
+    today: () => '2026-11-18',
+    now: () => 1_000,
+    say: () => undefined,
+    others: () => others.map(({ name, rows }) => ({ collection: name, knownRows: rows })),
+  };
+  const made: Bench = {
+    parts,
+    removed: () =>
+      transactions.flatMap(({ records }) =>
+        records.filter(({ body }) => body === null).map(({ key }) => key),
+      ),
+    onAsked: () => Promise.resolve([]),
+    failCommit: false,
+    listed: async () => [...(await state.deletions.withheld('users')).keys()].sort(),
+    pass: async (met, options = {}) => {
+      const seed = (ids += 1);
+      const pass: ActivePass = {
+        stats: newPassStats({ passId: `pass-${seed}`, mode: 'FULL', startedAtMs: 0 }),
+        seen: new SeenKeys(seed),
+        seenByOthers: new SeenKeys(seed),
+        seenRejects: new SeenKeys(seed),
+        stamp: writer.stamp(),
+      };
+      const knownRowsBefore = writer.knownRows;
+      writer.begin(pass);
+      await writer.accept(pass, { readings: met.map(reading), stamp: writer.stamp() });
+      const settled = await settleDeletions(parts, pass, {
+        completeness: options.completeness ?? PROVEN,
+        knownRowsBefore,
+        emptied: [],
+        approved: options.approved,
+      });
+      const full = { passId: pass.stats.passId, startedAtMs: 0, rows: met.length, rowsRejected: 0 };
+      await writer.flush(pass, {
+        watermarkMs: 0,
+        lastCompleteFull: { ...full, rowsWithheld: settled.withheld },
+      });
+      writer.end(pass);
+      if (options.forgets !== true) await settled.remember();
+      return settled;
+    },
+  };
+  return made;
+}
+
+describe('an approval', () => {
+  it('of more than can be listed releases what is listed, and tells what is left', async () => {
+    const made = await bench(100_060);
+    const met = keysOf(100_060).slice(0, 10);
+    expect(await made.pass(met)).toMatchObject({ withheld: 100_050 });
+    const first = await made.listed();
+    expect(first.length).toBe(100_000);
+    const settled = await made.pass(met, { approved: new Set(first) });
+    expect(settled).toMatchObject({ approvedGone: 100_000, withheld: 50 });
+    expect(new Set(made.removed())).toEqual(new Set(first));
+    const rest = await made.listed();
+    expect(rest.length).toBe(50);
+    expect(await made.pass(met, { approved: new Set(rest) })).toMatchObject({
+      approvedGone: 50,
+      withheld: 0,
+    });
+    expect(await made.listed()).toEqual([]);
+  });
+
+  it('that was not committed leaves the list as it was', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    const list = await made.listed();
+    made.failCommit = true;
+    await expect(made.pass(keysOf(5), { approved: new Set(list) })).rejects.toThrow('the commit failed');
+    expect(await made.listed()).toEqual(list);
+    expect(made.removed()).toEqual([]);
+    expect((await made.parts.memory.tripped()).has('users')).toBe(true);
+  });
+
+  it('that was committed, but not remembered, is done when it is given again', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    const list = await made.listed();
+    await made.pass(keysOf(5), { approved: new Set(list), forgets: true });
+    expect([await made.listed(), made.removed().length]).toEqual([list, 15]);
+    expect(await made.pass(keysOf(5), { approved: new Set(list) })).toMatchObject({
+      approvedGone: 15,
+      withheld: 0,
+    });
+    expect([await made.listed(), made.removed().length]).toEqual([[], 15]);
+  });
+
+  it('does not remove a row that the hub finds when it is asked once more', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    made.onAsked = () => Promise.resolve(['k7']);
+    const approved = new Set(await made.listed());
+    expect(await made.pass(keysOf(5), { approved })).toMatchObject({ approvedGone: 14, withheld: 0 });
+    expect(made.removed()).not.toContain('k7');
+    expect(await made.listed()).toEqual([]);
+  });
+
+  it('by a pass that proves nothing releases nothing', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    const approved = new Set(await made.listed());
+    const unproven: Completeness = { kind: 'unproven', isSuspect: false, why: 'rows without an id' };
+    expect(await made.pass(keysOf(5), { approved, completeness: unproven })).toMatchObject({
+      approvedGone: null,
+      withheld: 15,
+    });
+    expect(made.removed()).toEqual([]);
+  });
+
+  it('is enough where one pass alone proves nothing, as the listing pass missed them too', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5), { completeness: TWICE });
+    expect(await made.listed()).toEqual([]);
+    await made.pass(keysOf(5), { completeness: TWICE });
+    const approved = new Set(await made.listed());
+    expect(await made.pass(keysOf(5), { approved, completeness: TWICE })).toMatchObject({ approvedGone: 15 });
+  });
+
+  it('does not free the rows that are gone since from the guard', async () => {
+    const made = await bench(40);
+    await made.pass(keysOf(20));
+    const approved = new Set(await made.listed());
+    expect(await made.pass(keysOf(8), { approved })).toMatchObject({ approvedGone: 20, withheld: 12 });
+    expect(await made.listed()).toEqual(keysOf(20).slice(8).sort());
+  });
+});
+
+describe('one collection that trips', () => {
+  it('withholds another’s removals although that one’s pass is already asking for them', async () => {
+    const made = await bench(100);
+    made.onAsked = async () => {
+      await made.parts.memory.setTripped('orgs', true);
+      return [];
+    };
+    expect(await made.pass(keysOf(99))).toMatchObject({ withheld: 1 });
+    expect(made.removed()).toEqual([]);
+    await made.parts.memory.setTripped('orgs', false);
+    made.onAsked = () => Promise.resolve([]);
+    expect(await made.pass(keysOf(99))).toMatchObject({ withheld: 0 });
+    expect(made.removed()).toEqual(['k99']);
+  });
+
+  it('does not keep another tripped that has its own rows back', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    await made.parts.memory.setTripped('orgs', true);
+    // All but one are back; the one is held for the other’s sake only.
+    await made.pass(keysOf(20));
+    await made.pass(keysOf(19));
+    expect(await made.parts.memory.tripped()).toEqual(new Set(['orgs']));
+    expect(await made.listed()).toEqual(['k19']);
+  });
+});
+
+describe('a school of thirty that a token lost', () => {
+  const lost = (name: 'orgs' | 'results') => new Map(keysOf(100).map((key) => [`${name}-${key}`, 'pass-0']));
+
+  it('is not removed, though it is below the limits of each collection', async () => {
+    const made = await bench(3_000, [
+      { name: 'orgs', rows: 3_000 },
+      { name: 'results', rows: 3_000 },
+    ]);
+    const met = keysOf(2_900);
+    // Alone it would go, when a second pass misses it too.
+    expect(await made.pass(met)).toMatchObject({ withheld: 0, wantsSecondPass: true, isMany: true });
+    expect(made.removed()).toEqual([]);
+    for (const name of ['orgs', 'results'] as const) await made.parts.memory.setMissing(name, lost(name));
+    expect(await made.pass(met)).toMatchObject({ withheld: 100 });
+    expect(made.removed()).toEqual([]);
+  });
+
+  it('does not hold up what one collection alone loses', async () => {
+    const made = await bench(3_000, [
+      { name: 'orgs', rows: 3_000 },
+      { name: 'results', rows: 3_000 },
+    ]);
+    await made.parts.memory.setMissing('orgs', lost('orgs'));
+    await made.pass(keysOf(2_900));
+    await made.pass(keysOf(2_900));
+    expect(made.removed().length).toBe(100);
+  });
+});
+
+describe('a discarded list', () => {
+  it('waits no more by the log’s word either, until the next full pass', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    const { memory, writer } = made.parts;
+    expect(await countWithheld(memory, 'users', writer.progress)).toBe(15);
+    await discardList(made.parts);
+    expect(await countWithheld(memory, 'users', writer.progress)).toBe(0);
+    await memory.setNote('users', null);
+    expect(await countWithheld(memory, 'users', writer.progress)).toBe(15);
+  });
+});
