@@ -26,7 +26,7 @@ export function republishCommand(): Command {
     .description(
       'Publishes rows again although they have not changed, for consumers who lost theirs and cannot read the topic ' +
         'from its beginning. Each is asked for at the hub; its record has a new ce_id, says "updated", and has the ' +
-        'same content-hash. Nothing is removed.',
+        'same content-hash. A key that the hub does not have is told, and stays as it is.',
     )
     .argument('<collection>', 'any but absence-changes, rejects and progress')
     .option('--key <key...>', 'only these keys')

@@ -133,13 +133,13 @@ export class CollectionRunner implements PassRunner {
     }
     const next = nextPass({
       watermarkMs: pass.writer.progress?.watermarkMs ?? null,
-      lastFullAtMs: this.#lastFullAtMs,
+      lastFullAtMs: this.#isForeign ? null : this.#lastFullAtMs,
       lastPassAtMs: this.#lastPassAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
       deltaNotBeforeMs: this.#notBefore('DELTA', nowMs),
       deltaEveryMs,
-      hasDelta: this.#hasDelta,
+      hasDelta: this.#canDelta,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
       hubNowMs: nowMs + (pass.clock.skewMs ?? 0),
       nowMs,
@@ -158,12 +158,7 @@ export class CollectionRunner implements PassRunner {
 
   /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
   async once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
-    const { pass } = this.#parts;
-    const isWhole = pass.writer.wholeSinceMs !== null;
-    // Whose rows came as another tenant's can be told from all of them alone.
-    const isForeign = pass.foreign?.isFlagged(this.collection) === true;
-    const canDelta = this.#hasDelta && isWhole && !isForeign && pass.writer.progress?.watermarkMs != null;
-    let result = mode === 'DELTA' && canDelta ? await this.#delta(options) : await this.#full(options);
+    let result = mode === 'DELTA' && this.#canDelta ? await this.#delta(options) : await this.#full(options);
     if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
     if (result.kind === 'complete' && result.wantsSecondPass) {
       const first = result.approvedGone ?? 0;
@@ -174,6 +169,18 @@ export class CollectionRunner implements PassRunner {
         result = { ...result, approvedGone: first };
     }
     return result;
+  }
+
+  /** It came with quite other rows: whose they are can be told from all of them alone. */
+  get #isForeign(): boolean {
+    return this.#parts.pass.foreign?.isFlagged(this.collection) === true;
+  }
+
+  /** Whether changes alone can be asked for; else a full pass is made in place of a delta. */
+  get #canDelta(): boolean {
+    const { writer } = this.#parts.pass;
+    const isKnown = writer.wholeSinceMs !== null && writer.progress?.watermarkMs != null;
+    return this.#hasDelta && isKnown && !this.#isForeign;
   }
 
   /** A hub that refuses the filter gets full passes instead: a delta is a hint, the full pass is the truth. */

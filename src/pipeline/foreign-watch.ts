@@ -30,14 +30,17 @@ export type Vouched = 'own' | 'foreign' | 'unknown';
 
 /**
  * Whose data a tenant's hub gives, over all collections: a wrong base URL or mixed-up credentials concern them all.
- * Once a collection came with quite other rows, nothing of the others is published, and no removal of the tenant's goes
- * out, until that collection's own rows are back or a person says that the new ones are right.
+ * Once a collection came with quite other rows, nothing of the others is published for which the hub does not show known
+ * rows, and no removal of the tenant's goes out, until that collection's own rows are back or a person says that the new
+ * ones are right.
  */
 export class ForeignWatch {
   readonly #memory: DeletionMemory;
   readonly #now: () => number;
   readonly #flagged: Map<CollectionName, number>;
   readonly #witnesses = new Map<CollectionName, Witness>();
+  /** The hub has shown their own rows since a collection was last flagged. */
+  readonly #shown = new Set<CollectionName>();
 
   private constructor(memory: DeletionMemory, now: () => number, flagged: Map<CollectionName, number>) {
     this.#memory = memory;
@@ -69,10 +72,17 @@ export class ForeignWatch {
     return this.#flagged.has(collection);
   }
 
-  /** Throws `HUB_FOREIGN_DATA` while another collection came with quite other rows. */
-  refuse(collection: CollectionName): void {
+  /**
+   * Throws `HUB_FOREIGN_DATA` while another collection came with quite other rows, unless the hub shows rows of this
+   * one: then it is the right hub, and only the other's rows were replaced (a new school year's, say).
+   */
+  async requireOwn(collection: CollectionName): Promise<void> {
     const other = [...this.#flagged.keys()].find((each) => each !== collection);
-    if (other === undefined) return;
+    if (other === undefined || this.#shown.has(collection)) return;
+    if ((await this.vouch(collection)) === 'own') {
+      this.#shown.add(collection);
+      return;
+    }
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
       `Nothing of ${collection} is published while the hub gives quite other rows for ${other} than there were`,
@@ -81,6 +91,7 @@ export class ForeignWatch {
   }
 
   async flag(collection: CollectionName): Promise<void> {
+    this.#shown.clear();
     if (this.#flagged.has(collection)) return;
     const sinceMs = this.#now();
     this.#flagged.set(collection, sinceMs);

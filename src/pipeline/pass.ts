@@ -86,7 +86,7 @@ export async function runPass(
   const { collection } = parts.deletions;
   if (acceptNew) await foreign?.clear(collection);
   // One that came with other rows itself must be read to tell when its own are back.
-  else if (foreign?.isFlagged(collection) === false) foreign.refuse(collection);
+  else if (foreign?.isFlagged(collection) === false) await foreign.requireOwn(collection);
   const localStartMs = parts.now();
   const stats = newPassStats({ passId: parts.randomId(), mode, startedAtMs: localStartMs });
   const isFull = mode === 'FULL';

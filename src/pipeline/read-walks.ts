@@ -218,7 +218,7 @@ class Intake {
     if (!acceptNew && foreign !== null) {
       if (foreign.isFlagged(deletions.collection) && (await this.#isBack(page, isJudged)) === 'wholesale')
         return 'wholesale';
-      foreign.refuse(deletions.collection);
+      await foreign.requireOwn(deletions.collection);
     }
     const empty = page.readings.filter(({ isEmptied }) => isEmptied === true);
     let { readings } = page;

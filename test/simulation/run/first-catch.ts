@@ -2,11 +2,11 @@ import type { Mutation } from './told.ts';
 
 /** Plays histories with a planted mistake, from seed 1 on, until the checks find what they must. */
 export async function firstCatch(
-  { finds, tell }: Mutation,
+  mutation: Mutation,
   most: number,
 ): Promise<{ histories: number; problem: string | null }> {
   for (let seed = 1; seed <= most; seed += 1) {
-    const problem = (await tell(seed)).problems.find((each) => each.includes(finds));
+    const problem = (await mutation.tell(seed)).problems.find((each) => each.includes(mutation.finds));
     if (problem !== undefined) return { histories: seed, problem };
   }
   return { histories: most, problem: null };

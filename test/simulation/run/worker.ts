@@ -7,7 +7,7 @@ import type { Kind } from './told.ts';
 
 const TELL_EVERY_MS = 500;
 
-const tell = (message: WorkerMessage): void => parentPort?.postMessage(message);
+const tell = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
 
 async function playHistories(task: Extract<WorkerTask, { task: 'histories' }>): Promise<void> {
   const kinds = KINDS.filter(({ name }) => task.kinds.length === 0 || task.kinds.includes(name));

@@ -314,7 +314,8 @@ class TenantHistory implements TenantWorld {
     const { random } = this.at;
     const what = random.next();
     if (what < 0.15) this.#befall('redis: flushed', () => this.redis.flush());
-    else if (what < 0.4) this.#befall('redis: restored', () => this.redis.restore());
+    else if (what < (this.#options.troubles === 'lost-topics' ? 0.6 : 0.4))
+      this.#befall('redis: restored', () => this.redis.restore());
     if (this.#options.troubles === 'lost-topics' && random.chance(0.3)) this.#loseTopic();
   }
 

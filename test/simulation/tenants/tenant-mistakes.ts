@@ -45,7 +45,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed, never left',
     mistake: {
       manner: { liesOften: 0.5 },
-      hub: (hub) => alwaysWhole(withOther(hub, { findExisting: nothingExists })),
+      hub: (hub) => alwaysWhole(askingInVain(hub)),
     },
   },
   {
@@ -54,7 +54,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed, never left',
     mistake: {
       manner: { liesOften: 0.5 },
-      hub: (hub) => withOther(hub, { findExisting: nothingExists }),
+      hub: (hub) => askingInVain(hub),
     },
   },
   {
@@ -227,7 +227,13 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   },
 ];
 
-const nothingExists: Hub['findExisting'] = async () => new Set<string>();
+/** Of several rows asked for at once; of one, by which it is told whose data it is, the truth. */
+function askingInVain(hub: Hub): Hub {
+  return withOther(hub, {
+    findExisting: async (options) =>
+      options.ids.length === 1 ? hub.findExisting(options) : new Set<string>(),
+  });
+}
 
 /** As if everything had been waiting for a second pass. */
 class Everything extends Map<string, string> {

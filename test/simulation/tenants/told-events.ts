@@ -23,7 +23,11 @@ export function unboundedWaits(event: PipelineEvent): string[] {
 function textsIn(value: unknown, depth: number): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null || depth > 5) return [];
-  const own =
-    value instanceof Error ? [value.message, value.stack ?? '', ...textsIn(value.cause, depth + 1)] : [];
-  return [...own, ...Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner, depth + 1)])];
+  const texts = value instanceof Error ? [value.message, value.stack ?? ''] : [];
+  if (value instanceof Error) texts.push(...textsIn(value.cause, depth + 1));
+  for (const [key, inner] of Object.entries(value)) {
+    // These name partitions and transactions, and nothing else is a text in them.
+    if (key !== 'progress' && key !== 'stats') texts.push(key, ...textsIn(inner, depth + 1));
+  }
+  return texts;
 }

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { firstCatch } from './run/first-catch.ts';
+import { TENANT_KINDS } from './run/kinds.ts';
+import { TENANT_MISTAKES } from './tenants/tenant-mistakes.ts';
+import { tellTenant } from './tenants/tell-tenant.ts';
+import type { TenantTroubles } from './tenants/tenant-history.ts';
+
+/*
+ * Whole histories of a tenant of several collections by chance, each told again by its seed: see tenants/tenant-history.ts
+ * and `npm run test:simulation`, which plays them by the thousand.
+ * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, all kinds together, beside the fixed ones.
+ */
+
+const FIXED_SEEDS = Array.from({ length: 10 }, (_, at) => at + 1);
+const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
+const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
+/** Of the mistakes those that show at once; `npm run test:simulation -- --mutate` tries them all. */
+const MISTAKE_SEEDS = 12;
+const QUICKLY_CAUGHT = new Set([
+  'an index that fell back is read and written all the same',
+  'an error quotes an id',
+  'what failed is tried again at once',
+  'a new stamp passes for a change of a row',
+]);
+
+/** Over the fixed seeds. */
+const MUST_HAPPEN = [
+  'commit-failed',
+  'session-failed',
+  'pass-failed',
+  'redis: restored',
+  'resumed',
+  'rebuilt',
+  'rows removed',
+  'deletions: withheld',
+  'deletions: second-pass',
+  'kafka: decided later',
+  'people: approved',
+];
+
+async function expectNoProblem(seed: number, troubles: TenantTroubles): Promise<ReadonlyMap<string, number>> {
+  const { problems, happened } = await tellTenant({ seed, troubles });
+  const name = `tenant-${troubles}`;
+  expect(problems, `npm run test:simulation -- --kind ${name} --seed ${seed} shows it again`).toEqual([]);
+  return happened;
+}
+
+describe('histories of a tenant', () => {
+  const happened = new Set<string>();
+
+  it.each(TENANT_KINDS)(
+    'with %s never leave the topics unlike the hub, nor let out what nobody approved',
+    async (troubles) => {
+      if (!Number.isFinite(BUDGET_MS)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
+      for (const seed of FIXED_SEEDS)
+        for (const [what, times] of await expectNoProblem(seed, troubles)) if (times > 0) happened.add(what);
+      const startedAtMs = Date.now();
+      const firstSeed = startedAtMs % 1_000_000_000;
+      for (let seed = firstSeed; Date.now() - startedAtMs < BUDGET_MS / TENANT_KINDS.length; seed += 1)
+        await expectNoProblem(seed, troubles);
+    },
+    TIMEOUT_MS,
+  );
+
+  it('hold what they must: in calm nothing is proven', () => {
+    expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
+  });
+});
+
+describe('the checks of a history of a tenant', () => {
+  it.each(TENANT_MISTAKES.filter(({ name }) => QUICKLY_CAUGHT.has(name)))(
+    'notice that $name',
+    async ({ troubles, finds, mistake, name }) => {
+      const tell = (seed: number): ReturnType<typeof tellTenant> => tellTenant({ seed, troubles, mistake });
+      const { problem } = await firstCatch({ name, kind: troubles, finds, tell }, MISTAKE_SEEDS);
+      expect(problem).not.toBeNull();
+    },
+    TIMEOUT_MS,
+  );
+});
