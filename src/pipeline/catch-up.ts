@@ -72,6 +72,7 @@ export async function catchUp(
       ends,
       knownFirstOffsets: position?.firstOffsets,
       toldAtMs: ownership.toldAtMs.get(collection) ?? null,
+      signal,
     });
     const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
     const plan = hasLost
@@ -169,6 +170,7 @@ async function tellLosses(
     ends: TopicEnds;
     knownFirstOffsets: Offsets | undefined;
     toldAtMs: number | null;
+    signal: AbortSignal;
   },
 ): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
   const { progress, derived } = options;
@@ -180,7 +182,7 @@ async function tellLosses(
     const known = offsetsOf(offsets, suffix);
     const isLost =
       hasLostRecords({ ...ends, offsets: known, knownFirstOffsets }) ||
-      (await isAnotherTopic(parts, suffix, { offsets: known, toldAtMs }));
+      (await isAnotherTopic(parts, suffix, { offsets: known, toldAtMs, signal: options.signal }));
     if (isLost) lost.push(suffix);
   }
   if (lost.length === 0) return { progress, derived, hasLost: false };
@@ -212,12 +214,30 @@ async function tellLosses(
 async function isAnotherTopic(
   parts: CatchUpParts,
   suffix: TopicSuffix,
-  known: { offsets: Offsets; toldAtMs: number | null },
+  known: { offsets: Offsets; toldAtMs: number | null; signal: AbortSignal },
 ): Promise<boolean> {
-  const { offsets, toldAtMs } = known;
+  const { offsets, toldAtMs, signal } = known;
   if (toldAtMs === null || Object.keys(offsets).length === 0) return false;
-  const sinceOffsets = await parts.log.offsetsSince(suffix, toldAtMs + STAMPS_DIFFER_MS);
-  return hasGrownAnew({ offsets, sinceOffsets });
+  const sinceMs = toldAtMs + STAMPS_DIFFER_MS;
+  const sinceOffsets = await parts.log.offsetsSince(suffix, sinceMs);
+  if (!hasGrownAnew({ offsets, sinceOffsets })) return false;
+  // Markers of transactions are stamped by the brokers, whose clock may be ahead of ours: only a record is proof.
+  let isProven = false;
+  const after = Object.fromEntries(
+    Object.entries(offsets).map(([name, last]) => [name, Math.min(last, (sinceOffsets[name] ?? last) - 1)]),
+  );
+  await parts.log.read({
+    from: [{ topic: suffix, after }],
+    onBatch: (records) => {
+      isProven ||= records.some(({ partition, offset, publishedAtMs }) => {
+        const last = offsets[partitionName(topicName(parts, suffix), partition)] ?? -1;
+        return offset <= last && publishedAtMs >= sinceMs;
+      });
+      return Promise.resolve();
+    },
+    signal,
+  });
+  return isProven;
 }
 
 /** Where the partitions of a collection's topics begin, of those that do not begin at 0. */

@@ -163,9 +163,16 @@ export class CollectionWriter {
     return this.#run(async () => {
       const keys = rowKeys(page.readings);
       const rows = await this.#lookUp('rows', keys);
-      const isAllNew = keys.length > 0 && keys.every((key) => this.#knownHash('rows', key, rows) === null);
+      const isKnown = keys.some((key) => this.#knownHash('rows', key, rows) !== null);
+      const isAllNew = page.readings.length > 0 && !isKnown && !(await this.#knowsReject(page.readings));
       return isAllNew ? null : this.#decide(pass, page, metIn(pass.seen, page.readings), rows);
     });
+  }
+
+  async #knowsReject(readings: readonly KeyedReading[]): Promise<boolean> {
+    const keys = readings.flatMap(({ reading, rejectKey }) => (reading.kind === 'reject' ? [rejectKey] : []));
+    const rejects = await this.#lookUp('rejects', keys);
+    return keys.some((key) => this.#knownHash('rejects', key, rejects) !== null);
   }
 
   /** Values that a pass met and put off until its end. */
