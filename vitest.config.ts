@@ -34,7 +34,7 @@ export default defineConfig({
           // they wait for time-outs more than they work
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
-          testTimeout: 180_000,
+          testTimeout: 300_000,
           hookTimeout: 180_000,
         },
       },

@@ -84,7 +84,8 @@ async function republish(
   progress.end();
   output.data({ collection, tenants: results });
   const isShort = results.some(({ missing = [], why = null }) => missing.length > 0 || why !== null);
-  return isShort ? EXIT.failed : EXIT.ok;
+  if (isShort) return EXIT.failed;
+  return results.some(({ withheld = 0 }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
 }
 
 /** Throws `USAGE_INVALID`. */
@@ -139,6 +140,11 @@ function show(
   progress.print(`${tenantId}: ${countOf(told.published, 'key')} of ${collection} published`);
   if (told.why !== null) {
     progress.print(`✗ ${told.why}\n→ Not all rows may have been met: look at what the hub answers.`);
+  }
+  if (told.withheld > 0) {
+    progress.print(
+      `! ${countOf(told.withheld, 'row')} gone at the hub and not published; the removal waits for a person\n→ rollcall deletes list`,
+    );
   }
   const { missing } = told;
   if (missing.length === 0) return;

@@ -110,7 +110,8 @@ function show(output: Output, { before, after, passes }: Found, { all = false }:
     showVerification(output, before, { all, isRepaired: false, isAdvised: false });
     const published = passes.reduce((sum, { created, updated }) => sum + created + updated, 0);
     const removed = passes.reduce((sum, each) => sum + each.removed, 0);
-    output.line(`Repaired: ${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed.`);
+    const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
+    output.line(`Repaired by a full pass: ${counts}, and rejects and absences as they follow.`);
     output.line();
     for (const [trouble, names] of troubles(passes)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
   }

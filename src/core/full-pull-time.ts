@@ -12,9 +12,9 @@ export function lastFullPullDue(time: FullPullTime, nowMs: number): number {
   const [hour = '0', minute = '0'] = time.at.split(':');
   const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
   if (nowMs > daily.lastMs && nowMs < daily.nextMs) return daily.lastMs;
-  const now = new Date(nowMs);
-  daily.lastMs = daily.cron.previousRuns(1, now)[0]?.getTime() ?? 0;
-  daily.nextMs = daily.cron.nextRun(now)?.getTime() ?? 0;
+  daily.lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
+  // Not the next from now: asked at the very time that it is due, the last one is still yesterday's.
+  daily.nextMs = daily.cron.nextRun(new Date(daily.lastMs))?.getTime() ?? 0;
   return daily.lastMs;
 }
 

@@ -29,6 +29,8 @@ export interface Republished {
   readonly missing: readonly string[];
   /** Why it is not known that all were met; null when they were. */
   readonly why: string | null;
+  /** Rows that are gone at the hub, and whose removal waits for a person. */
+  readonly withheld: number;
 }
 
 /** `rollcall republish`: rows are published again although they have not changed. */
@@ -46,7 +48,7 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     else if ((await byId(work, { collection, writer, keys, told })) === 'untold') {
       return byFullPass(work, collection, told);
     }
-    return { published: told.count, missing: told.missing, why: null };
+    return { published: told.count, missing: told.missing, why: null, withheld: 0 };
   },
 };
 
@@ -94,7 +96,8 @@ async function byFullPass(work: OwnerWork, collection: CollectionName, told: Tol
   const again: TellAgain = collection === 'absences' ? { absences: told.take } : { rows: told.take };
   const result = await work.pass(sourceOf(collection), 'FULL', { again });
   const why = result.kind === 'suspect' ? result.why : null;
-  return { published: told.count, missing: told.missing, why };
+  const withheld = result.kind === 'wholesale' ? 0 : result.withheld;
+  return { published: told.count, missing: told.missing, why, withheld };
 }
 
 /** `untold`: the hub does not tell of some whether it has them. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { idOf } from '../support/rows.ts';
 import { only } from '../support/only.ts';
 import { compactedView, type EndOffsets } from '../support/topic-reader.ts';
 import { configFile } from './support/config-file.ts';
@@ -13,6 +14,7 @@ describe('republish', () => {
       students: 'all',
       collections: only({
         users: {},
+        categories: {},
         students: {},
         classes: {},
         'class-students': {},
@@ -92,6 +94,17 @@ describe('republish', () => {
     await expectAgain('users', ends, [one, two]);
     owner.kill('SIGTERM');
     await owner.ended;
+  });
+
+  it('of a collection most of which is gone says that a person must look', async () => {
+    const { district } = mirror.hub;
+    const gone = district.snapshot('categories').slice(1);
+    for (const row of gone) district.remove('categories', idOf(row));
+    const ended = await republish('categories');
+    expect([ended.code, told(ended)]).toMatchObject([3, { published: 1, withheld: gone.length }]);
+    expect(ended.stderr).toContain('rollcall deletes list');
+    for (const row of gone) district.put('categories', row);
+    await mirror.full('categories');
   });
 
   it('removes nothing for a key that the hub does not have, and says so', async () => {

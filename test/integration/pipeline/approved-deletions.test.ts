@@ -146,7 +146,7 @@ describe('an approval of what is more than rows', () => {
     });
     await mirror.full();
     const filled = [...(await mirror.view('class-students'))].filter(
-      ([, { value }]) => (value?.['students'] as unknown[]).length > 0,
+      ([, { value }]) => JSON.stringify(value?.['students']) !== '[]',
     );
     expect(filled.length).toBeGreaterThan(5);
     mirror.hub.faults.set('empty-list@class-students');

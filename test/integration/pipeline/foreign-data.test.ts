@@ -90,7 +90,7 @@ describe('another tenant’s data by mistake', () => {
     await using mirror = await loaded({ categories: 200, courses: 8 });
     const before = await mirror.ends();
     become(mirror, ['categories', 'courses'], 'other');
-    mirror.hub.clock.advance(3_600_000);
+    mirror.hub.clock.advance(3 * 3_600_000);
     mirror.hub.district.put('categories', { sourcedId: 'other-new', title: 'New at the other tenant' });
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);

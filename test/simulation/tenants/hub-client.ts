@@ -14,11 +14,19 @@ export interface HubManner {
   readonly hasClock: boolean;
   /** How many walks are told a lie, 0 to 1. */
   readonly liesOften: number;
+  readonly lies: readonly Lie[];
 }
 
 /** How one walk goes wrong. */
-type Lie = 'cut short' | 'empty' | 'no list' | 'wrong total' | 'no total' | 'same page' | 'row skipped';
-const LIES: readonly Lie[] = [
+export type Lie =
+  | 'cut short'
+  | 'empty'
+  | 'no list'
+  | 'wrong total'
+  | 'no total'
+  | 'same page'
+  | 'row skipped';
+export const LIES: readonly Lie[] = [
   'cut short',
   'empty',
   'no list',
@@ -103,7 +111,7 @@ export class HubClient implements Hub {
 
   #nextLie({ collection }: ReadOptions): Lie | null {
     if (!strikes(this.#at, this.#manner.liesOften)) return null;
-    const lie = this.#at.random.pick(LIES);
+    const lie = this.#at.random.pick(this.#manner.lies);
     if (lie === 'row skipped' && this.#manner.paging !== 'offset') return null;
     this.#happened(`hub: ${lie}, ${collection.name}`);
     return lie;

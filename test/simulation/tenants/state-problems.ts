@@ -39,8 +39,13 @@ export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> 
 export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
   const waiting: string[] = [];
   for (const collection of world.collections) {
-    const { size } = await world.redis.memory.withheld(collection);
-    if (size > 0) waiting.push(`still waits although all was approved: ${collection}, ${size}`);
+    const listed = [...(await world.redis.memory.withheld(collection)).keys()];
+    // The list of a class that is there, but could not be read since the topics were lost, can neither be read nor go.
+    const canGo = listed.filter(
+      (key) => collection !== 'class-students' || world.hub.studentsOf(key) === null,
+    );
+    if (canGo.length > 0)
+      waiting.push(`still waits although all was approved: ${collection}, ${canGo.length}`);
   }
   return [...waiting, ...differencesFromHub(world, new Set()), ...differencesFromIndex(world)];
 }

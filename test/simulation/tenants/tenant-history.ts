@@ -12,7 +12,7 @@ import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
 import { Broker } from './broker.ts';
 import { BrokerLog } from './broker-log.ts';
-import { HubClient, type HubManner } from './hub-client.ts';
+import { HubClient, LIES, type HubManner } from './hub-client.ts';
 import { leakedMarkers, unboundedWaits } from './told-events.ts';
 import { TenantHub } from './tenant-hub.ts';
 import { tenantParts } from './tenant-parts.ts';
@@ -136,6 +136,7 @@ class TenantHistory implements TenantWorld {
       hasTotals: random.chance(0.8),
       hasClock: random.chance(0.85),
       liesOften: random.chance(0.6) ? 0.12 : 0,
+      lies: LIES,
     };
     this.manner = { ...this.manner, ...options.mistake?.manner };
     this.canTrustDeltas = this.manner.liesOften === 0 && this.manner.paging === 'keyset';

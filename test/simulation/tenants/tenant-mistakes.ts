@@ -44,7 +44,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     troubles: 'restarts',
     finds: 'removed, never left',
     mistake: {
-      manner: { liesOften: 0.5 },
+      manner: { liesOften: 1, lies: ['cut short'] },
       hub: (hub) => alwaysWhole(askingInVain(hub)),
     },
   },
@@ -53,7 +53,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     troubles: 'restarts',
     finds: 'removed, never left',
     mistake: {
-      manner: { liesOften: 0.5 },
+      manner: { liesOften: 1, lies: ['cut short'], hasTotals: false },
       hub: (hub) => askingInVain(hub),
     },
   },
@@ -161,27 +161,6 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
               partitions: Array.from({ length: 3 }, () => ({ low: 0, high: Number.MAX_SAFE_INTEGER })),
             })),
           offsetsSince: async () => ({}),
-        }),
-    },
-  },
-  {
-    name: 'an index from before a topic was lost passes for a point of the log',
-    troubles: 'lost-topics',
-    finds: 'not as at the hub',
-    mistake: {
-      log: (log, { broker }) =>
-        withOther(log, {
-          own: async (signal) => {
-            const ownership = await log.own(signal);
-            const ids = Map.groupBy(broker.transactions, ({ progress }) => progress.collection);
-            const transactionIds = new Map(
-              [...ids].map(([name, some]) => [
-                name,
-                new Set(some.map(({ progress }) => progress.transactionId)),
-              ]),
-            );
-            return { ...ownership, transactionIds };
-          },
         }),
     },
   },

@@ -21,6 +21,11 @@ describe('lastFullPullDue', () => {
     expect(due('04:00', '2026-01-15T03:00:01Z')).toBe('2026-01-15T03:00:00.000Z');
   });
 
+  it('asked at the very time that it is due, the next question is not answered with the day before', () => {
+    expect(due('04:10', '2026-01-15T03:10:00.000Z')).toBe('2026-01-14T03:10:00.000Z');
+    expect(due('04:10', '2026-01-15T03:10:00.001Z')).toBe('2026-01-15T03:10:00.000Z');
+  });
+
   it('an hour that a night in spring leaves out does not lose the day its full pass', () => {
     // On 29 March 2026 the clocks of Oslo go from 02:00 to 03:00.
     const dueAtMs = Date.parse(due('02:30', '2026-03-29T12:00:00Z'));

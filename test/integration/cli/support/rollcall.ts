@@ -29,6 +29,10 @@ export function startRollcall(
     timeout: longestMs,
     killSignal: 'SIGKILL',
   });
+  // A test that fails before it ends the program leaves nobody to wait for the timeout.
+  const end = (): void => void child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('close', () => process.off('exit', end));
   let stdout = '';
   let stderr = '';
   let waiting: { text: string; resolve: () => void }[] = [];
