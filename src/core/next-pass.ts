@@ -54,7 +54,8 @@ export function nextPass(options: {
   );
   if (canDelta && nowMs >= deltaDueAtMs) return { kind: 'pass', mode: 'DELTA' };
   // In between, what is due is looked at again: the clock may be set, the daily time may come.
-  const wakeAtMs = [nowMs + deltaEveryMs, fullAgainAtMs];
+  // Never in the past: one that is due and may not be made yet would be looked at without end.
+  const wakeAtMs = [nowMs + deltaEveryMs, Math.max(fullAgainAtMs, options.fullNotBeforeMs)];
   if (canDelta) wakeAtMs.push(deltaDueAtMs);
   if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };

@@ -6,6 +6,7 @@ import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
 import { forgetEmpty, settleEmpty } from './empty-collection.ts';
 import type { DeletionResult, JudgedPass } from './judged-pass.ts';
 import {
+  countUnlisted,
   countWithheld,
   holdBack,
   settleList,
@@ -46,6 +47,7 @@ export async function settleDeletions(
       await memory.setMissing(collection, stillWaiting);
     });
   }
+  const unlisted = await countUnlisted(parts);
   const listed = withoutKeys(await memory.withheld(collection), approved);
   const release = await findApproved(parts, pass, judged);
   const unseen = writer.hasMetAll(pass)
@@ -68,7 +70,7 @@ export async function settleDeletions(
       losses,
       emptiedKeys: new Set(late.flatMap(({ key }) => key ?? [])),
       listed,
-      withheldBefore: approved.size > 0 ? listed.size : withheldBefore,
+      unlisted,
       knownRowsBefore: knownRows,
     });
   const first = await isHeld();

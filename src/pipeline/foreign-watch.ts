@@ -126,6 +126,16 @@ export class ForeignWatch {
     }
     return verdict;
   }
+
+  /**
+   * Whether the hub, asked again, has any of the rows that it has just given, as far as it can be asked for single rows.
+   * To be called after {@link vouch}: a page of the wrong hub must not be judged by the right one.
+   */
+  async shows(collection: CollectionName, keys: readonly string[]): Promise<boolean> {
+    const witness = this.#witnesses.get(collection);
+    if (witness === undefined) return true;
+    return (await ask(witness, [...new Set([...keys.slice(0, 1), ...keys.slice(-1)])])) !== 'foreign';
+  }
 }
 
 export const FOREIGN_REMEDY =

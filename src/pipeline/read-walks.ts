@@ -172,7 +172,7 @@ class Intake {
    * A page of nothing but new rows may be the first of another tenant's: of a delta, which would take them for
    * changes; of a full pass amid which the hub was switched; of a collection too small to tell. Known rows are asked for.
    */
-  async #vouch(): Promise<'wholesale' | null> {
+  async #vouch(page: SourcePage): Promise<'wholesale' | null> {
     const { parts, pass, knownRowsBefore } = this.#options;
     const { collection } = parts.deletions;
     const verdict = (await parts.foreign?.vouch(collection, this.#metKnown)) ?? 'unknown';
@@ -180,6 +180,10 @@ class Intake {
     if (verdict === 'foreign') return 'wholesale';
     const isTold = verdict === 'own' || pass.seen !== null || !canTellForeign(knownRowsBefore);
     if (!isTold && !(await this.#showsKnown())) return 'wholesale';
+    // The right hub may be back since the page was sent: then it does not know the page's rows.
+    const isHere = (await parts.foreign?.shows(collection, keysOf(page))) ?? true;
+    if (!isHere && pass.seen !== null) throw await this.#foreign('asked again, the hub has none of these');
+    if (!isHere) return 'wholesale';
     this.#isVouchedFor = true;
     return null;
   }
@@ -190,7 +194,7 @@ class Intake {
     const keys = keysOf(page);
     if (keys.length === 0 || pass.seen === null) return null;
     const isTold = isJudged || (await parts.writer.known(keys)).length > 0;
-    if (!isTold && (await this.#vouch()) === 'wholesale') return 'wholesale';
+    if (!isTold && (await this.#vouch(page)) === 'wholesale') return 'wholesale';
     await parts.foreign?.clear(parts.deletions.collection);
     return null;
   }
@@ -233,7 +237,7 @@ class Intake {
     const isTold = isJudged || (knownRowsBefore === 0 && this.#isVouchedFor);
     let tally = this.#canDoubt && !isTold ? await writer.acceptUnlessAllNew(pass, taken) : null;
     if (tally === null) {
-      if (this.#canDoubt && !isTold && (await this.#vouch()) === 'wholesale') return 'wholesale';
+      if (this.#canDoubt && !isTold && (await this.#vouch(page)) === 'wholesale') return 'wholesale';
       tally = await writer.accept(pass, taken);
     }
     parts.onPage(pass.stats, tally);

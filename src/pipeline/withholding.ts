@@ -61,8 +61,22 @@ export function countWaiting(known: {
   const { listed, note, progress } = known;
   if (listed > 0) return Math.max(listed, note?.count ?? 0);
   const full = progress?.lastCompleteFull ?? null;
-  if (full === null || full.passId === note?.settledPassId) return 0;
-  return full.rowsWithheld;
+  // A topic that lost its records takes the last complete pass with it, but not what waits.
+  if (full === null) return progress?.rowsWithheld ?? 0;
+  return full.passId === note?.settledPassId ? 0 : full.rowsWithheld;
+}
+
+/**
+ * How many waited by the log's word where the list holds fewer: it was lost, or restored from before. 0 where the list
+ * is whole.
+ */
+export async function countUnlisted(
+  parts: Pick<DeletionParts, 'collection' | 'writer' | 'memory'>,
+): Promise<number> {
+  const { collection, memory, writer } = parts;
+  const note = await memory.note(collection);
+  const logged = countWaiting({ listed: 0, note, progress: writer.progress });
+  return (await memory.withheld(collection)).size < logged ? logged : 0;
 }
 
 /** What a pass's losses must wait with. */
@@ -86,10 +100,11 @@ export async function holdBack(options: {
   losses: readonly string[];
   emptiedKeys: ReadonlySet<string>;
   listed: ReadonlyMap<string, number>;
-  withheldBefore: number;
+  /** See {@link countUnlisted}. */
+  unlisted: number;
   knownRowsBefore: number;
 }): Promise<Held | null> {
-  const { parts, unseen, losses, emptiedKeys, listed, withheldBefore, knownRowsBefore } = options;
+  const { parts, unseen, losses, emptiedKeys, listed, unlisted, knownRowsBefore } = options;
   if (unseen.count > unseen.keys.length) {
     return {
       keys: unseen.keys,
@@ -100,10 +115,10 @@ export async function holdBack(options: {
   }
   const { collection, memory } = parts;
   const tripped = await memory.tripped();
-  if (withheldBefore > 0 && listed.size === 0) {
+  if (unlisted > 0) {
     // Which ones they were is no longer known: all that is gone may be among them.
     const keys = [...new Set([...unseen.keys, ...emptiedKeys])];
-    const why = `${withheldBefore} deletions waited for a person when the index was lost`;
+    const why = `${unlisted} deletions waited for a person when the list of them was lost`;
     return keys.length === 0 ? null : { keys, count: keys.length, why, isOwn: true };
   }
   const unseenKeys = new Set(unseen.keys);

@@ -1,5 +1,5 @@
 import { toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
-import type { TopicRecord } from '../../integration/support/read-topics.ts';
+import { compactedView, type TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';
 import { where } from './row-problems.ts';
 
@@ -27,6 +27,24 @@ export function absenceProblems(options: {
     if (problem !== null) problems.push(`absence-changes ${key}: ${problem}`);
   }
   return [...problems, ...snapshotProblems(options.changes)];
+}
+
+/**
+ * Of changes that were cut off, or taken by compaction, only the last of each absence is sure to be there: where
+ * `absences` shows a version, it must tell that one.
+ */
+export function lastStepProblems(options: {
+  absences: readonly TopicRecord[];
+  changes: readonly TopicRecord[];
+}): string[] {
+  const last = new Map(toldChanges(options.changes).map((change) => [change.absenceId, change]));
+  const problems: string[] = [];
+  for (const [key, { value }] of compactedView(options.absences)) {
+    const told = last.get(key);
+    const isTold = told?.operation !== 'DELETED' && told?.versionId === idOf(value ?? {});
+    if (!isTold) problems.push(`absence-changes ${key}: the last step does not tell what absences shows`);
+  }
+  return problems;
 }
 
 type Replaces = ReadonlyMap<string, string | null>;

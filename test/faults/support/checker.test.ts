@@ -279,6 +279,21 @@ describe('the checker', () => {
     },
   );
 
+  it('sees a last step that is lost, though earlier ones may be', () => {
+    const known = keyWith('absence-changes', (records) => {
+      return records.length > 1 && operationOf(last(records)) === 'REPLACED';
+    });
+    const lost = { lost: ['absence-changes'] };
+    const withoutIt = (record: TopicRecord) =>
+      notAsTheHub(
+        tenant,
+        withTopic('absence-changes', (records) => without(records, record)),
+        lost,
+      );
+    expect(withoutIt(known[0] as TopicRecord)).toEqual([]);
+    expect(withoutIt(last(known)).join('\n')).toContain(last(known).key);
+  });
+
   it('sees an index that is not what the topic says', async () => {
     const store = createMemoryStore();
     const index = store.tenant('north').collection('users');

@@ -241,9 +241,8 @@ await runTenant(mortal, {
   onSession: (session) => {
     // What ends a session ends its passes; a new one comes.
     if (session === null) return;
-    const work =
-      decision === 'approve' ? approve({ session, parts: mortal } as Mirror, 'users') : readOnAndOn(session);
-    work.catch(() => undefined);
+    const asked = { session, parts: mortal } as Mirror;
+    (decision === 'approve' ? approve(asked, 'users') : readOnAndOn(session)).catch(() => undefined);
   },
 }).catch((error: unknown) => {
   console.error(error);

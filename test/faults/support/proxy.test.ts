@@ -14,7 +14,15 @@ afterEach(async () => {
 });
 
 /** Answers each chunk with itself; `received` holds what came. */
-async function startEcho(): Promise<{ target: string; received: string[]; ends: string[] }> {
+interface Echo {
+  readonly target: string;
+  readonly received: string[];
+  readonly ends: string[];
+  /** Ends all connections from the server's side. */
+  endAll(): void;
+}
+
+async function startEcho(): Promise<Echo> {
   const received: string[] = [];
   const ends: string[] = [];
   const sockets = new Set<Socket>();
@@ -35,7 +43,10 @@ async function startEcho(): Promise<{ target: string; received: string[]; ends: 
     server.close();
     await once(server, 'close');
   });
-  return { target: `127.0.0.1:${port}`, received, ends };
+  const endAll = (): void => {
+    for (const socket of sockets) socket.end();
+  };
+  return { target: `127.0.0.1:${port}`, received, ends, endAll };
 }
 
 async function startBefore(options: ProxyOptions): Promise<Proxy> {
@@ -121,6 +132,20 @@ it('half-open: on what is connected nothing arrives ever again, not even an end;
   await delay(100);
   expect(echo.received).toEqual(['a', 'b']);
   expect(echo.ends).toEqual([]);
+});
+
+it('a proxy with a forgotten connection that both ends have given up can be closed', async () => {
+  const echo = await startEcho();
+  const proxy = await startProxy(echo);
+  const client = await connectTo(proxy);
+  client.socket.write('a');
+  await vi.waitFor(() => expect(client.heard()).toBe('a'));
+  proxy.halfOpen();
+  client.socket.end();
+  echo.endAll();
+  await delay(50);
+  await proxy[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(proxy.connections).toBe(0));
 });
 
 it('slow: bytes trickle, and none is lost', async () => {

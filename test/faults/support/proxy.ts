@@ -147,14 +147,16 @@ class RunningProxy implements Proxy {
     const connection: Connection = { client, upstream, isForgotten: false };
     this.#connections.add(connection);
     const tap = this.#options.tap?.() ?? NO_TAP;
-    const both = [
-      this.#relay(connection, client, upstream, (chunk) => tap.up(chunk)),
-      this.#relay(connection, upstream, client, (chunk) => tap.down(chunk)),
-    ];
-    void Promise.allSettled(both).then(() => this.#connections.delete(connection));
+    void this.#relay(connection, client, upstream, (chunk) => tap.up(chunk));
+    void this.#relay(connection, upstream, client, (chunk) => tap.down(chunk));
+    // those that are forgotten stay open, whatever their ends do, until they are broken
+    const closed = [client, upstream].map(
+      (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
+    );
+    void Promise.all(closed).then(() => this.#connections.delete(connection));
   }
 
-  /** Ends when both its sockets are of no use any more. */
+  /** Never rejects. */
   async #relay(
     connection: Connection,
     from: Socket,

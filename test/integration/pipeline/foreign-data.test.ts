@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
@@ -31,6 +32,19 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
   return () => {
     for (const [collection, rows] of before) fill(mirror, collection, rows);
   };
+}
+
+/** Deltas are answered with another tenant's rows, everything else as it should be. */
+async function* ofTheOther(
+  pages: AsyncGenerator<HubPage, WalkEnd>,
+  { modifiedAfterMs }: ReadOptions,
+): AsyncGenerator<HubPage, WalkEnd> {
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) return step.value;
+    if (modifiedAfterMs === undefined) yield step.value;
+    else yield { ...step.value, rows: [{ sourcedId: 'other-1', title: 'Of the other tenant' }] };
+  }
 }
 
 async function codes(
@@ -94,6 +108,22 @@ describe('another tenant’s data by mistake', () => {
     mirror.hub.district.put('categories', { sourcedId: 'other-new', title: 'New at the other tenant' });
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
+  });
+
+  it('brought by a delta is not published because the right hub is back by the time it is asked', async () => {
+    await using mirror = await openMirror({
+      collections: ['categories'],
+      parts: ({ hub }) => ({
+        hub: { ...hub, readPages: (options) => ofTheOther(hub.readPages(options), options) },
+      }),
+    });
+    fill(mirror, 'categories', rowsOf(200, 'category'));
+    await mirror.full();
+    const before = await mirror.ends();
+    mirror.hub.district.put('categories', { sourcedId: 'category-0001', title: 'Changed' });
+    const told = await codes(mirror, 'DELTA');
+    const published = (await mirror.since(before)).map(({ key }) => key);
+    expect([told, published]).toEqual([['complete'], ['category-0001']]);
   });
 
   it('that begins amid a full pass is stopped there', async () => {

@@ -24,7 +24,11 @@ export const CHAIN_KINDS: readonly ChainHistoryKind[] = [
 export const TENANT_KINDS: readonly TenantTroubles[] = ['restarts', 'take-overs', 'lost-topics'];
 
 export const KINDS: readonly Kind[] = [
-  ...SESSION_KINDS.map((kind) => ({ name: kind, parts: 8, tell: (seed: number) => tellSession(seed, kind) })),
+  ...SESSION_KINDS.map((kind) => ({
+    name: kind,
+    parts: 16,
+    tell: (seed: number) => tellSession(seed, kind),
+  })),
   ...CHAIN_KINDS.map((kind) => ({
     name: chainName(kind),
     parts: 1,

@@ -67,7 +67,9 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     const dayNow = Math.floor((group[0]?.committedAtMs ?? 0) / DAY_MS);
     if (dayNow !== day) today = new Set();
     day = dayNow;
-    const knownRows = present.size;
+    // Those that a pass had met by then, committed or not, count as known to it.
+    const created = group.filter(({ key, body }) => body !== null && !present.has(key)).length;
+    const knownRows = present.size + created;
     const earlier = today.size;
     let count = 0;
     for (const { key, body, committedAtMs } of group) {

@@ -29,6 +29,8 @@ export interface TenantMistake {
   readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
   readonly parts?: (parts: TenantParts, world: TenantWorld) => TenantParts;
   readonly reusesProducer?: boolean;
+  /** How much goes wrong, 0 to 1, where it shows best. */
+  readonly trouble?: number;
   /** A hub by which it shows. */
   readonly manner?: Partial<HubManner>;
   /** What a person approves, given what is listed. */
@@ -92,13 +94,17 @@ const TROUBLED_MS = 1_000;
 /** How long a cure may take once the trouble is over (invariant 10): several times what it does. */
 const CURED_WITHIN_MS = 3_000;
 const NOTICED_WITHIN_MS = 3_000;
+/** As in core/foreign-data.ts. */
+const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 
 /** A history of a tenant of several collections, told by its seed; then all is well, and the checks are called. */
 export async function tellTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
-  const history = new TenantHistory({ time, random, trouble: random.pick(TROUBLES) }, options);
+  const trouble = random.pick(TROUBLES);
+  const at = { time, random, trouble: options.mistake?.trouble ?? trouble };
+  const history = new TenantHistory(at, options);
   await time.run(async () => {
     await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
     await history.settle(checks);
@@ -365,7 +371,7 @@ class TenantHistory implements TenantWorld {
       whose === 'any' &&
       this.#options.troubles !== 'lost-topics' &&
       at.trouble > 0 &&
-      number > 1 &&
+      this.#canTellForeign() &&
       at.random.chance(0.08);
     if (isMisled) this.#count("another tenant's hub");
     const hub: Hub = isMisled ? new HubClient(at, this.#foreign, this.manner, () => undefined) : this.client;
@@ -383,6 +389,11 @@ class TenantHistory implements TenantWorld {
       emit: (event) => this.#note(event),
     });
     return mistake.parts?.(parts, this) ?? parts;
+  }
+
+  /** Of fewer rows nobody can tell whose they are. */
+  #canTellForeign(): boolean {
+    return this.collections.every((collection) => this.broker.viewOf(collection).size >= KNOWN_ROWS_AT_LEAST);
   }
 
   #records(): number {

@@ -22,6 +22,8 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     troubles: 'restarts',
     finds: 'the delta missed a change',
     mistake: {
+      trouble: 0.7,
+      manner: { liesOften: 0, paging: 'keyset', hasClock: true },
       log: (log) =>
         withOther(log, {
           commit: (transaction) => {
@@ -37,7 +39,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'a producer is used again after a send that failed',
     troubles: 'restarts',
     finds: 'not as at the hub',
-    mistake: { reusesProducer: true },
+    mistake: { trouble: 1, reusesProducer: true },
   },
   {
     name: 'a walk that was cut short passes for whole, and nobody asks again',
