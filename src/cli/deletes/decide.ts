@@ -18,6 +18,8 @@ export interface Decisions {
   readonly unknownDigests: readonly string[];
   /** What waits afterwards, in what was named; it may be more than was decided on. */
   readonly waiting: ReadonlyMap<CollectionName, number>;
+  /** Of these, those whose list was lost with the index: nothing can be decided on before a full pass lists them anew. */
+  readonly lost: ReadonlySet<CollectionName>;
 }
 
 interface DecideOptions {
@@ -45,10 +47,11 @@ export async function approveLists(
   const missing = new Set(
     found.filter((digest) => decisions.every(({ unknownDigests }) => unknownDigests.includes(digest))),
   );
-  return decisions.map(({ tenant, outcomes, waiting, unknownDigests }) => ({
+  return decisions.map(({ tenant, outcomes, waiting, lost, unknownDigests }) => ({
     tenant,
     outcomes,
     waiting,
+    lost,
     unknownDigests: unknownDigests.filter((digest) => missing.has(digest)),
   }));
 }
@@ -88,7 +91,7 @@ async function approveListed(
     tenant,
     outcomes: [...outcomes.values()],
     unknownDigests,
-    waiting: await stillWaiting(assembly, options),
+    ...(await stillWaiting(assembly, options)),
   };
 }
 
@@ -114,6 +117,7 @@ async function approveWithoutRedis(
     waiting: new Map(
       outcomes.filter(({ waiting }) => waiting > 0).map((each) => [each.collection, each.waiting]),
     ),
+    lost: new Set(),
   };
 }
 
@@ -135,7 +139,7 @@ export async function discardLists(
       tenant: each.tenant.id,
       outcomes: outcomes.filter(({ outcome }) => outcome !== 'nothing'),
       unknownDigests: [],
-      waiting: await stillWaiting(assembly, here),
+      ...(await stillWaiting(assembly, here)),
     });
   }
   return decisions;
@@ -153,9 +157,12 @@ function ask(
 async function stillWaiting(
   assembly: Assembly,
   options: DecideOptions,
-): Promise<ReadonlyMap<CollectionName, number>> {
+): Promise<Pick<Decisions, 'waiting' | 'lost'>> {
   const lists = (await readLists(assembly, options))[0]?.collections ?? [];
-  return new Map(lists.map(({ collection, count }) => [collection, count]));
+  return {
+    waiting: new Map(lists.map(({ collection, count }) => [collection, count])),
+    lost: new Set(lists.flatMap(({ collection, keys }) => (keys.length === 0 ? [collection] : []))),
+  };
 }
 
 /** 1 where the hub failed or proved nothing, 3 while something waits or a named list is not there, else 0. */
@@ -174,7 +181,7 @@ export function showDecisions(
   decisions: readonly Decisions[],
 ): void {
   for (const decided of decisions) {
-    const { tenant, outcomes, unknownDigests, waiting } = decided;
+    const { tenant, outcomes, unknownDigests, waiting, lost } = decided;
     output.line(output.colors.bold(tenant));
     if (outcomes.length > 0) showOutcomes(output, action, decided);
     else if (unknownDigests.length === 0 && waiting.size === 0) output.line('  no deletion waits');
@@ -190,8 +197,11 @@ export function showDecisions(
       if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
     }
     for (const [collection, count] of waiting) {
+      const waits = `${countOf(count, 'deletion')} ${count === 1 ? 'waits' : 'wait'} for a person`;
       output.note(
-        `! ${collection}: ${countOf(count, 'deletion')} ${count === 1 ? 'waits' : 'wait'} for a person (rollcall deletes list)`,
+        lost.has(collection)
+          ? `! ${collection}: ${waits}; the list of them was lost with the index\n→ rollcall pull --full --collection ${collection}`
+          : `! ${collection}: ${waits} (rollcall deletes list)`,
       );
     }
   }

@@ -79,4 +79,14 @@ describe('nextPass', () => {
     // A hub whose clock is ahead is no such clock.
     expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
   });
+
+  it('a full pass that is due and has failed is not looked at without end until it may be tried again', () => {
+    const told = next({
+      hasDelta: false,
+      fullEveryMs: MINUTE_MS,
+      lastPassAtMs: NOW_MS - HOUR_MS,
+      fullNotBeforeMs: NOW_MS + 30_000,
+    });
+    expect(told).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
+  });
 });
