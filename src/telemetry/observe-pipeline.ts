@@ -23,7 +23,7 @@ export function observePipeline(parts: {
 }
 
 function measure(parts: { metrics: Metrics; now: () => number }, tenant: string, event: PipelineEvent): void {
-  const { metrics, now } = parts;
+  const { metrics } = parts;
   switch (event.type) {
     case 'owned':
       metrics.setOwner(tenant, true);
@@ -56,22 +56,9 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
         { ...event.tally, skipped: event.tally.overtaken + event.tally.repeated },
       );
       return;
-    case 'pass-ended': {
-      const scope = { tenant, collection: event.collection };
-      const { stats, progress } = event;
-      metrics.countDeleted(scope, stats.rowsRemoved);
-      metrics.setRejects(scope, event.rejects);
-      if (stats.mode === 'FULL' || event.outcome === 'complete')
-        metrics.setWithheld(scope, stats.rowsWithheld);
-      metrics.passEnded(scope, {
-        mode: stats.mode,
-        seconds: event.durationMs / 1000,
-        completedAtMs: event.outcome === 'complete' ? now() : null,
-      });
-      const watermarkMs = progress?.watermarkMs ?? null;
-      if (watermarkMs !== null) metrics.setWatermarkLag(scope, Math.max(0, (now() - watermarkMs) / 1000));
+    case 'pass-ended':
+      measurePass(parts, tenant, event);
       return;
-    }
     case 'pass-failed':
     case 'pass-stopped':
     case 'not-offered':
@@ -102,6 +89,25 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       return;
     default:
   }
+}
+
+function measurePass(
+  { metrics, now }: { metrics: Metrics; now: () => number },
+  tenant: string,
+  event: Extract<PipelineEvent, { type: 'pass-ended' }>,
+): void {
+  const scope = { tenant, collection: event.collection };
+  const { stats, progress } = event;
+  metrics.countDeleted(scope, stats.rowsRemoved);
+  metrics.setRejects(scope, event.rejects);
+  if (stats.mode === 'FULL' || event.outcome === 'complete') metrics.setWithheld(scope, stats.rowsWithheld);
+  metrics.passEnded(scope, {
+    mode: stats.mode,
+    seconds: event.durationMs / 1000,
+    completedAtMs: event.outcome === 'complete' ? now() : null,
+  });
+  const watermarkMs = progress?.watermarkMs ?? null;
+  if (watermarkMs !== null) metrics.setWatermarkLag(scope, Math.max(0, (now() - watermarkMs) / 1000));
 }
 
 const HUB_OUTCOMES: Partial<Record<ErrorCode, HubOutcome>> = {

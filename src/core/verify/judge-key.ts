@@ -2,7 +2,14 @@ import type { DifferenceState } from './difference.ts';
 import { hashIn, isSound, type TopicEntry } from './topic-entry.ts';
 
 /** What the hub has under a key: content, or a row that cannot be read and that leaves its record as it is. */
-export type HubSide = { readonly hash: string; readonly modifiedAtMs: number | null } | 'unreadable';
+export type HubSide =
+  | {
+      readonly hash: string;
+      readonly modifiedAtMs: number | null;
+      /** It is there, without any content. */
+      readonly isEmptied?: boolean | undefined;
+    }
+  | 'unreadable';
 
 export interface KeySides {
   /** Null: the hub does not have it. */

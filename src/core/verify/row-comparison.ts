@@ -16,6 +16,9 @@ export class RowComparison {
   readonly candidates: Candidates = { rows: new Map(), rejects: new Map() };
   hubRows = 0;
   hubRejects = 0;
+  /** Different keys of the hub, those of rows that cannot be read included; and those of them that the topic has. */
+  keysMet = 0;
+  keysKnown = 0;
   readonly #view: TopicView;
   readonly #met: Readonly<Record<RowArea, SeenKeys>>;
   readonly #skipsEmpty: boolean;
@@ -27,18 +30,23 @@ export class RowComparison {
     this.#skipsEmpty = options.skipsEmpty;
   }
 
-  /** Of what the hub lists twice, the first place counts, as in a pass. */
-  take(reading: KeyedReading): void {
+  /** Of what the hub lists twice, the first place counts, as in a pass. False where it was met before. */
+  take(reading: KeyedReading): boolean {
     const { key, rejectKey } = reading;
     const isReject = reading.reading.kind === 'reject';
-    if (isReject && this.#met.rejects.add(rejectKey)) {
+    const isNewReject = isReject && this.#met.rejects.add(rejectKey);
+    if (isNewReject) {
       this.hubRejects += 1;
       this.#hold('rejects', rejectKey, hubSideOf('rejects', reading));
     }
-    if (key === null || !this.#met.rows.add(key)) return;
+    if (key === null) return isNewReject;
+    if (!this.#met.rows.add(key)) return false;
+    this.keysMet += 1;
+    if (this.#view.rows.has(key)) this.keysKnown += 1;
     if (!isReject) this.hubRows += 1;
     const isSkipped = this.#skipsEmpty && reading.isEmptied === true && !this.#view.rows.has(key);
     if (!isSkipped) this.#hold('rows', key, hubSideOf('rows', reading));
+    return true;
   }
 
   /** To be called when the hub has given all: what it did not give is a candidate, too. */
@@ -57,7 +65,8 @@ export class RowComparison {
 }
 
 /** What a reading is to the topic of its rows, or to `rejects`. */
-export function hubSideOf(area: RowArea, { reading }: KeyedReading): HubSide {
+export function hubSideOf(area: RowArea, { reading, isEmptied }: KeyedReading): HubSide {
   if (area === 'rows' && reading.kind === 'reject') return 'unreadable';
-  return { hash: reading.hash.toString('latin1'), modifiedAtMs: reading.modifiedAtMs };
+  const { hash, modifiedAtMs } = reading;
+  return { hash: hash.toString('latin1'), modifiedAtMs, isEmptied };
 }

@@ -1,7 +1,9 @@
+import type { FullWalk } from '../../core/completeness.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
-import type { WalkEnd } from '../../hub/hub.ts';
-import { collectionNamed } from '../../model/collections.ts';
+import type { Hub } from '../../hub/hub.ts';
+import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
+import type { SourceEnd } from '../pass.ts';
 import type { TenantCollection, TenantParts } from '../tenant.ts';
 
 /** More keys than this are looked for by reading the whole list once more. */
@@ -13,10 +15,19 @@ export interface Asked {
   readonly gone: readonly string[];
 }
 
+/** How a collection was read, as far as it tells whether all was seen; a row without an id counts as one more. */
+export interface HubWalk extends Omit<FullWalk, 'knownRows'> {
+  /** By the hub's clock, ms since the epoch; null where it does not tell. */
+  readonly startedAtMs: number | null;
+}
+
 /** A collection's rows as the hub gives them to somebody who only looks. Throws what the hub throws. */
 export interface HubRows {
-  /** All rows; returns why nothing is proven by them, null when they are all there are. */
-  read(onReadings: (readings: readonly KeyedReading[]) => void, signal: AbortSignal): Promise<string | null>;
+  /** All rows that the hub lists; null where there is no such list. */
+  read(
+    onReadings: (readings: readonly KeyedReading[]) => void,
+    signal: AbortSignal,
+  ): Promise<HubWalk | null>;
   /** Single rows, where the hub can be asked for them by id. */
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
@@ -61,15 +72,11 @@ function classRows({ hub }: HubParts): HubRows {
     });
   return {
     async read(onReadings, signal) {
-      const ids: string[] = [];
-      const pages = hub.readPages({ collection: classes, stamp: NO_STAMP, signal });
-      for (let step = await pages.next(); step.done !== true; step = await pages.next()) {
-        for (const row of step.value.rows) {
-          const id = (row as { sourcedId?: unknown } | null)?.sourcedId;
-          if (typeof id === 'string') ids.push(id);
-        }
-      }
-      return readWalks(sourceFor(ids), onReadings, signal);
+      const ids = new Set<string>();
+      const listed = await readIds(hub, classes, { onId: (id) => ids.add(id), signal });
+      const read = await readWalks(sourceFor([...ids]), onReadings, signal);
+      // One record a class: they are all there where all classes were. A class that went meanwhile was looked at.
+      return listed.ending === 'hub-sign' ? { ...listed, ending: read.ending } : listed;
     },
     async ask(keys, signal) {
       if (keys.length > ASK_AT_MOST) return NOTHING;
@@ -81,12 +88,42 @@ function classRows({ hub }: HubParts): HubRows {
   };
 }
 
+/** Reads a collection for its ids alone. */
+export async function readIds(
+  hub: Hub,
+  collection: Collection,
+  { onId, signal }: { onId: (id: string) => void; signal: AbortSignal },
+): Promise<HubWalk> {
+  const met = new Set<string>();
+  let rowsWithoutId = 0;
+  let startedAtMs: number | null = null;
+  const pages = hub.readPages({ collection, stamp: NO_STAMP, signal });
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) {
+      return walkOf([step.value], { distinctRows: met.size + rowsWithoutId, startedAtMs });
+    }
+    startedAtMs ??= step.value.hubTimeMs;
+    for (const row of step.value.rows) {
+      const id = (row as { sourcedId?: unknown } | null)?.sourcedId;
+      if (typeof id !== 'string') rowsWithoutId += 1;
+      else if (!met.has(id)) {
+        met.add(id);
+        onId(id);
+      }
+    }
+  }
+}
+
 async function readWalks(
   source: Source,
   onReadings: (readings: readonly KeyedReading[]) => void,
   signal: AbortSignal,
-): Promise<string | null> {
-  const ends: WalkEnd[] = [];
+): Promise<HubWalk> {
+  const ends: SourceEnd[] = [];
+  const met = new Set<string>();
+  let rowsWithoutId = 0;
+  let startedAtMs: number | null = null;
   for (const walk of await source.walks()) {
     const pages = walk.open({ modifiedAfterMs: undefined, stamp: NO_STAMP, signal });
     for (;;) {
@@ -95,18 +132,44 @@ async function readWalks(
         ends.push(step.value);
         break;
       }
-      onReadings(step.value.readings);
+      const { readings, hubTimeMs } = step.value;
+      startedAtMs ??= hubTimeMs;
+      for (const { key } of readings) {
+        if (key === null) rowsWithoutId += 1;
+        else met.add(key);
+      }
+      onReadings(readings);
     }
   }
-  return whyUnproven(ends);
+  return walkOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });
 }
 
-function whyUnproven(ends: readonly WalkEnd[]): string | null {
-  if (ends.some(({ sign }) => sign === 'missing-list')) return 'a response of the hub had no list';
-  if (ends.some(({ sign }) => sign === 'repeated-page')) return 'the hub gives the same page for ever';
-  const isEmpty = ends.length > 0 && ends.every(({ sign }) => sign === 'no-rows');
-  return isEmpty ? EMPTY_LIST : null;
+function walkOf(
+  ends: readonly SourceEnd[],
+  counted: Pick<HubWalk, 'distinctRows' | 'startedAtMs'>,
+): HubWalk {
+  return {
+    ...counted,
+    ending: endingOf(ends),
+    byOffset: ends.some(({ paging }) => paging === 'offset'),
+    rowsWithoutId: 0,
+    totalAtStart: sumOrNull(ends.map(({ totalAtStart }) => totalAtStart)),
+    totalAtEnd: sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd)),
+  };
 }
 
-/** Which may be true, or all that a token without rights is shown. */
-export const EMPTY_LIST = 'the hub gives an empty list';
+function endingOf(ends: readonly SourceEnd[]): HubWalk['ending'] {
+  if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
+  if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
+  if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';
+  return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
+}
+
+function sumOrNull(totals: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const total of totals) {
+    if (total === null) return null;
+    sum += total;
+  }
+  return sum;
+}

@@ -93,6 +93,7 @@ const TROUBLES = [0, 0.1, 0.3, 0.7];
 const TROUBLED_MS = 1_000;
 /** How long a cure may take once the trouble is over (invariant 10): several times what it does. */
 const CURED_WITHIN_MS = 3_000;
+const LAST_ANSWER_WITHIN_MS = 200;
 const NOTICED_WITHIN_MS = 3_000;
 /** As in core/foreign-data.ts. */
 const KNOWN_ROWS_AT_LEAST = 5;
@@ -227,6 +228,8 @@ class TenantHistory implements TenantWorld {
     checks.afterQuiet(this, records);
     process.stop();
     await process.ended;
+    // A request that nobody waits for any more may still be on its way.
+    await time.sleep(LAST_ANSWER_WITHIN_MS);
     if (time.waiting > 0) this.misbehaviour.push(`something still waits although all processes have ended`);
     for (const { fate } of this.processes) this.#count(fate);
     checks.atEnd(this);
