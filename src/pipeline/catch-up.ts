@@ -70,7 +70,7 @@ export async function catchUp(
       progress: logged,
       derived: derivedLogged,
       ends,
-      knownFirstOffsets: position?.firstOffsets,
+      position,
       toldAtMs: ownership.toldAtMs.get(collection) ?? null,
       signal,
     });
@@ -110,12 +110,10 @@ export async function catchUp(
   const readUpTo = await replayLog(parts, behind, signal);
   for (const { collection, progress, derived, replay, how, why, chains } of behind) {
     await chains?.finish();
-    // A log whose progress was lost still tells how far its data goes.
+    // A log that lost its progress, or was told to have lost records, still shows how far its data goes.
     const topics = [collection, ...derived.keys()];
-    const offsets =
-      progress === null
-        ? allOffsets(topics.map((topic) => ({ offsets: readUpTo.get(topic) ?? {} })))
-        : allOffsets([progress, ...derived.values()]);
+    const read = topics.map((topic) => ({ offsets: readUpTo.get(topic) ?? {} }));
+    const offsets = allOffsets([...read, progress, ...derived.values()]);
     const position = positionOf(parts, progress, { offsets, firstOffsets: startsOf(parts, topics, ends) });
     await replay.finish(position);
     const start = await writerStart(parts, collection, { progress, derived, position });
@@ -168,15 +166,18 @@ async function tellLosses(
     progress: Progress | null;
     derived: DerivedProgress;
     ends: TopicEnds;
-    knownFirstOffsets: Offsets | undefined;
+    position: IndexPosition | null;
     toldAtMs: number | null;
     signal: AbortSignal;
   },
 ): Promise<{ progress: Progress | null; derived: DerivedProgress; hasLost: boolean }> {
   const { progress, derived } = options;
   if (progress === null) return { progress, derived, hasLost: false };
-  const offsets = allOffsets([progress, ...derived.values()]);
-  const { ends, knownFirstOffsets, toldAtMs } = options;
+  const { ends, position, toldAtMs } = options;
+  const knownFirstOffsets = position?.firstOffsets;
+  // Of a topic whose loss was told, only the index made from what was left knows how far that went.
+  const indexed = position?.transactionId === progress.transactionId ? position : null;
+  const offsets = allOffsets([indexed, progress, ...derived.values()]);
   const lost: TopicSuffix[] = [];
   for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys()]) {
     const known = offsetsOf(offsets, suffix);

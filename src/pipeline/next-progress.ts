@@ -27,7 +27,7 @@ export function nextProgress(options: {
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
-  const offsets = before?.offsets ?? offsetsWithout(options.offsetsAtStart, CHAIN_COLLECTIONS);
+  const offsets = { ...offsetsWithout(options.offsetsAtStart, CHAIN_COLLECTIONS), ...before?.offsets };
   return {
     collection: options.collection,
     sequence: (before?.sequence ?? options.lastSequence) + 1,
@@ -76,7 +76,7 @@ export function derivedProgress(options: {
   };
   const isWhole = next.complete && next.lastCompleteFull?.passId === next.passId;
   return [...before].map(([collection, last]): Progress => {
-    const offsets = last?.offsets ?? offsetsOf(options.offsetsAtStart, collection);
+    const offsets = { ...offsetsOf(options.offsetsAtStart, collection), ...last?.offsets };
     const whole =
       isWhole && next.lastCompleteFull !== null
         ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }

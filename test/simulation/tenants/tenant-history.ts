@@ -93,7 +93,7 @@ const TROUBLES = [0, 0.1, 0.3, 0.7];
 const TROUBLED_MS = 1_000;
 /** How long a cure may take once the trouble is over (invariant 10): several times what it does. */
 const CURED_WITHIN_MS = 3_000;
-const LAST_ANSWER_WITHIN_MS = 200;
+const LAST_ANSWER_WITHIN_MS = 2_000;
 const NOTICED_WITHIN_MS = 3_000;
 /** As in core/foreign-data.ts. */
 const KNOWN_ROWS_AT_LEAST = 5;
