@@ -23,8 +23,10 @@ export function showVerification(
   showTable(output, collections);
   const differences = collections.flatMap((each) => each.differences);
   showDifferences(output, differences, options.all);
-  for (const { collection, why, remedy } of collections) {
+  for (const { collection, why, remedy, foreseen } of collections) {
     if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
+    if (foreseen !== null)
+      output.note(`! ${collection}: the next full pass will withhold what left the hub: ${foreseen}`);
   }
   if (indexTrouble !== null) output.note(`! The index was not compared: ${indexTrouble}`);
   const settled = sum(collections, (each) => each.settled);
@@ -98,8 +100,8 @@ function showDifferences(output: Output, differences: readonly Difference[], all
 /** In one sentence. */
 export function verdictOf(collections: readonly CollectionReport[]): string {
   const compared = collections.filter(({ outcome }) => outcome !== 'not-offered');
-  const equal = compared.filter((each) => each.outcome === 'compared' && isEqual(each)).length;
-  const pending = countIn(collections, 'pending');
+  const equal = compared.filter((each) => isCompared(each) && isEqual(each)).length;
+  const pending = countIn(compared.filter(isCompared), 'pending');
   const ofThem =
     equal === compared.length
       ? `All ${compared.length} collections are equal`
@@ -113,8 +115,11 @@ function adviceOf(
   collections: readonly CollectionReport[],
   { isRepaired }: { isRepaired: boolean },
 ): string[] {
-  const wrong = countIn(collections, 'wrong');
+  // Of the others it is told above why they were not compared.
+  const wrong = countIn(collections.filter(isCompared), 'wrong');
   const withheld = countIn(collections, 'withheld');
+  const isListed = collections.every(({ foreseen }) => foreseen === null);
+  const wait = isListed ? 'wait for you' : 'wait for you, or will after the next full pass';
   return [
     ...(wrong === 0
       ? []
@@ -123,8 +128,12 @@ function adviceOf(
             ? `→ ${countOf(wrong, 'difference')} could not be repaired: see what the pass said above.`
             : '→ "rollcall verify --repair" publishes exactly what is missing.',
         ]),
-    ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} wait for you: "rollcall deletes list".`]),
+    ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} ${wait}: "rollcall deletes list".`]),
   ];
+}
+
+function isCompared({ outcome }: CollectionReport): boolean {
+  return outcome === 'compared';
 }
 
 function isEqual({ differences }: CollectionReport): boolean {

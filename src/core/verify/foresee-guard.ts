@@ -9,26 +9,24 @@ export interface Foreseen {
 
 /**
  * What the next full pass will do with the removals that it is to find: where the guard will hold them, they do not go
- * by themselves. `topicKeys`: keys of the topic. `emptied`: keys whose content the hub gives as none any more, which
- * counts as a removal. `whyHeld`: why any removal of this collection waits, whatever its numbers.
+ * by themselves. `isLoss`: what counts as a removal. `topicKeys`: keys of the topic. `whyHeld`: why any removal of
+ * this collection waits, whatever its numbers.
  */
 export function foreseeGuard(
   differences: readonly Difference[],
   known: {
+    readonly isLoss: (difference: Difference) => boolean;
     readonly topicKeys: number;
-    readonly emptied: ReadonlySet<string>;
     readonly deletedEarlierToday: number;
     readonly limits: GuardLimits;
     readonly whyHeld: string | null;
   },
 ): Foreseen {
-  const isLoss = ({ kind, key }: Difference): boolean =>
-    kind === 'left-over' || (kind === 'different' && known.emptied.has(key));
+  const { isLoss, deletedEarlierToday, limits } = known;
   const losses = differences.filter(isLoss);
   if (!losses.some(({ state }) => state === 'pending')) return { differences, why: null };
   // The index, by which a pass goes, knows nothing of what somebody else wrote.
   const invented = losses.filter(({ state }) => state === 'wrong').length;
-  const { deletedEarlierToday, limits } = known;
   const knownRows = known.topicKeys - invented;
   const why =
     whyWithhold({ deletions: losses.length - invented, deletedEarlierToday, knownRows }, limits) ??

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import type { FullWalk } from '../../core/completeness.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
+import { SeenKeys } from '../../core/seen-keys.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
@@ -24,10 +26,7 @@ export interface HubWalk extends Omit<FullWalk, 'knownRows'> {
 /** A collection's rows as the hub gives them to somebody who only looks. Throws what the hub throws. */
 export interface HubRows {
   /** All rows that the hub lists; null where there is no such list. */
-  read(
-    onReadings: (readings: readonly KeyedReading[]) => void,
-    signal: AbortSignal,
-  ): Promise<HubWalk | null>;
+  read(onReadings: (readings: readonly KeyedReading[]) => void, signal: AbortSignal): Promise<HubWalk | null>;
   /** Single rows, where the hub can be asked for them by id. */
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
@@ -50,6 +49,7 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
 
 const NOTHING: Asked = { readings: [], gone: [] };
 const NO_STAMP = (): number => 0;
+const SEEDS = 2 ** 31;
 
 function sourceOf({ hub, afterschoolIds }: HubParts, { name, reader }: TenantCollection): Source {
   const collection = collectionNamed(name);
@@ -121,7 +121,7 @@ async function readWalks(
   signal: AbortSignal,
 ): Promise<HubWalk> {
   const ends: SourceEnd[] = [];
-  const met = new Set<string>();
+  const met = new SeenKeys(randomInt(SEEDS));
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
   for (const walk of await source.walks()) {
@@ -144,10 +144,7 @@ async function readWalks(
   return walkOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });
 }
 
-function walkOf(
-  ends: readonly SourceEnd[],
-  counted: Pick<HubWalk, 'distinctRows' | 'startedAtMs'>,
-): HubWalk {
+function walkOf(ends: readonly SourceEnd[], counted: Pick<HubWalk, 'distinctRows' | 'startedAtMs'>): HubWalk {
   return {
     ...counted,
     ending: endingOf(ends),

@@ -6,6 +6,7 @@ import {
   type RowArea,
   type TopicView,
 } from '../../core/verify/row-comparison.ts';
+import { tellsGone } from '../../core/verify/judge-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
@@ -31,6 +32,8 @@ export interface SettleRowsOptions {
 export interface SettledRows {
   readonly differences: readonly Difference[];
   readonly settled: number;
+  /** Keys that the hub still has, without any content. */
+  readonly emptied: ReadonlySet<string>;
   /** False where something differs and the collection was never read whole: its first load may be under way. */
   readonly wasWhole: boolean;
 }
@@ -51,13 +54,16 @@ export async function settleRows(tools: VerifyTools, options: SettleRowsOptions)
     ({ differences, wasWhole } = await judge(tools, options));
     if (differences.every(({ state }) => state !== 'wrong')) break;
   }
-  return { differences, settled: before - count(), wasWhole };
+  const emptied = [...candidates.rows].flatMap(([key, hub]) =>
+    hub !== null && hub !== 'unreadable' && hub.isEmptied === true ? [key] : [],
+  );
+  return { differences, settled: before - count(), emptied: new Set(emptied), wasWhole };
 }
 
 /** Replaces what the hub had under the candidates' keys by what it has now. */
 async function askAgain(
   tools: VerifyTools,
-  { collection, candidates, hub, signal }: SettleRowsOptions,
+  { collection, candidates, view, hub, signal }: SettleRowsOptions,
 ): Promise<void> {
   const untold = new Set([...candidates.rows.keys(), ...candidates.rejects.keys()]);
   tools.onProgress({ collection, what: 'asking the hub again for', count: untold.size });
@@ -82,15 +88,15 @@ async function askAgain(
   if (untold.size === 0) return;
   // Each key's first place counts, and what is not met is not there.
   const met = new Map<string, KeyedReading>();
-  const why = await hub.read((page) => {
+  const walk = await hub.read((page) => {
     for (const reading of page) {
       const keys = [reading.key, reading.rejectKey].filter((key) => key !== null && untold.has(key));
       for (const key of keys) if (key !== null && !met.has(key)) met.set(key, reading);
     }
   }, signal);
-  if (why !== null) return;
   const missing = [...untold].filter((key) => !met.has(key));
   take([...new Set(met.values())]);
+  if (walk === null || !tellsGone({ ...walk, knownRows: view.rows.size })) return;
   for (const key of missing) {
     for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
   }

@@ -2,6 +2,7 @@ import type { KeyedReading } from '../../core/page-decision.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
+import { tellsGone } from '../../core/verify/judge-walk.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceState } from '../../core/verify/difference.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
@@ -60,6 +61,8 @@ export interface VerifyChainsOptions {
   readonly collection: TenantCollection;
   readonly hub: VersionsOfHub;
   readonly forgetAfterMs: number;
+  /** Versions whose removal the next full pass will withhold, though none lists them yet. */
+  readonly withheld: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +88,7 @@ export async function verifyChains(
   for (let look = 1; look <= LOOKS && found.length > 0; look += 1) {
     if (look > 1) await tools.parts.sleep(BETWEEN_LOOKS_MS, signal);
     const touched = await askAgain(tools, options, found);
-    const circumstances = await circumstancesOf(tools, touched, signal);
+    const circumstances = await circumstancesOf(tools, touched, options);
     await readOn();
     found = compareSome({ hub, topics, forgottenBeforeMs, touched, found }).filter(isTold);
     told = found.map((each) => ({
@@ -105,6 +108,7 @@ export async function verifyChains(
       outcome: 'compared',
       why: null,
       remedy: null,
+      foreseen: null,
       hubRows: live,
       topicKeys: name === 'absences' ? topics.absences.size : topics.changes.size,
       equal: live - own.filter(({ kind }) => kind !== 'left-over' && kind !== 'gap').length,
@@ -145,8 +149,8 @@ async function askAgain(
     touched = linkedWith(versions, touched);
   }
   const again = new VersionsOfHub();
-  const why = await source.read((readings) => readings.forEach(again.take), signal);
-  if (why !== null) return touched;
+  const walk = await source.read((readings) => readings.forEach(again.take), signal);
+  if (walk === null || !tellsGone({ ...walk, knownRows: versions.size })) return touched;
   versions.clear();
   for (const [id, version] of again.versions) versions.set(id, version);
   return 'all';
@@ -194,14 +198,17 @@ interface ChainCircumstances {
 async function circumstancesOf(
   tools: VerifyTools,
   touched: ReadonlySet<string> | 'all',
-  signal: AbortSignal,
+  options: VerifyChainsOptions,
 ): Promise<ChainCircumstances> {
   const keys = touched === 'all' ? [] : [...touched];
   const name = 'absence-versions';
+  const rows = await lookUpIndex(tools, name, { area: 'rows', keys });
+  const open = await lookUpIndex(tools, name, { area: 'open', keys });
+  const known = await readKnown(tools, name, options.signal);
   return {
-    rows: await lookUpIndex(tools, name, { area: 'rows', keys }),
-    open: await lookUpIndex(tools, name, { area: 'open', keys }),
-    known: await readKnown(tools, name, signal),
+    rows,
+    open,
+    known: { ...known, withheld: new Set([...known.withheld, ...options.withheld]) },
   };
 }
 

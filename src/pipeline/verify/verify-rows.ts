@@ -1,12 +1,16 @@
 import { randomInt } from 'node:crypto';
+import { canTellForeign, judgeOverlap } from '../../core/foreign-data.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
 import type { Difference, DifferenceKind } from '../../core/verify/difference.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { FOREIGN_REMEDY } from '../foreign-watch.ts';
 import type { TenantCollection } from '../tenant.ts';
-import { EMPTY_LIST, hubRows } from './hub-rows.ts';
+import { foreseeWithholding } from './foresee-withholding.ts';
+import { hubRows, type HubRows } from './hub-rows.ts';
+import { readUntilWhole, type Doubt } from './read-until-whole.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
 import { verifyIndex } from './verify-index.ts';
@@ -36,29 +40,21 @@ export async function verifyRows(
   await readOn();
   const hub = hubRows(tools.parts, collection);
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
-  let rows = 0;
-  const take = (readings: readonly KeyedReading[]): void => {
-    for (const reading of readings) {
-      comparison.take(reading);
-      onReading?.(reading);
-    }
-    rows += readings.length;
-    tools.onProgress({ collection: name, what: 'rows of the hub', count: rows });
-  };
-  const why = await hub.read(take, signal).catch((error: unknown) => {
-    throw withKeys(error, name, view.rows.size);
-  });
-  comparison.finish();
-  const isEmptyBoth = why === EMPTY_LIST && view.rows.size === 0 && view.rejects.size === 0;
+  const known = view.rows.size;
+  const doubt = await readHub(tools, { name, hub, comparison, view, onReading, signal });
+  const isForeign = canTellForeign(known) && whoseRows(comparison, known) === 'foreign';
   const { candidates } = comparison;
-  const { differences, settled, wasWhole } = await settleRows(tools, {
-    collection: name,
-    candidates,
-    view,
-    hub,
-    readOn,
-    signal,
-  });
+  const settled = await settleRows(tools, { collection: name, candidates, view, hub, readOn, signal });
+  const isExplained = settled.differences.every(
+    ({ kind, state }) => kind !== 'left-over' || state === 'withheld',
+  );
+  const { differences, why: foreseen } = isForeign
+    ? { differences: settled.differences.map(notByItself), why: null }
+    : await foreseeWithholding(tools, collection, {
+        differences: settled.differences,
+        isLoss: ({ kind, key }) => kind === 'left-over' || (kind === 'different' && settled.emptied.has(key)),
+        topicKeys: view.rows.size,
+      });
   const index = await verifyIndex(tools, {
     collection: name,
     areas: (['rows', 'rejects'] as const).map((area) => ({
@@ -69,20 +65,90 @@ export async function verifyRows(
     readOn,
     signal,
   });
-  const unproven = isEmptyBoth ? null : (why ?? (wasWhole ? null : NEVER_WHOLE));
-  const isExplained = differences.every(({ kind, state }) => kind !== 'left-over' || state === 'withheld');
+  const counts = { met: comparison.keysMet, known, ofThem: comparison.keysKnown };
+  const isGone = doubt?.isEmpty === true && isExplained;
   return {
     collection: name,
-    outcome: unproven === null || (unproven === EMPTY_LIST && isExplained) ? 'compared' : 'unproven',
-    why: unproven,
-    remedy: unproven === null ? null : unproven === NEVER_WHOLE ? NEVER_WHOLE_REMEDY : UNPROVEN_REMEDY,
+    ...verdictOf({ doubt, isGone, foreign: isForeign ? counts : null, wasWhole: settled.wasWhole }),
+    foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - differences.filter(({ kind }) => OF_THE_HUB.has(kind)).length,
-    settled,
+    settled: settled.settled,
     indexSkipped: index.skipped,
     differences: [...differences, ...indexDifferences(name, index.keys, differences)],
   };
+}
+
+/** Reads the hub into the comparison until it is certain that all was seen; returns why that is not. */
+async function readHub(
+  tools: VerifyTools,
+  options: {
+    readonly name: CollectionName;
+    readonly hub: HubRows;
+    readonly comparison: RowComparison;
+    readonly view: TopicView;
+    readonly onReading: ((reading: KeyedReading) => void) | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Doubt | null> {
+  const { name, hub, comparison, view, onReading, signal } = options;
+  const startedAtMs = tools.parts.now();
+  const doubt = await readUntilWhole(view.rows.size + view.rejects.size, async (firstStartedAtMs) => {
+    const sinceMs = firstStartedAtMs ?? startedAtMs;
+    let rows = 0;
+    let news = 0;
+    let oldNews = 0;
+    const walk = await hub.read((readings) => {
+      for (const each of readings) {
+        const isNew = comparison.take(each);
+        onReading?.(each);
+        if (!isNew) continue;
+        news += 1;
+        const { modifiedAtMs } = each.reading;
+        if (modifiedAtMs === null || modifiedAtMs < sinceMs) oldNews += 1;
+      }
+      rows += readings.length;
+      tools.onProgress({ collection: name, what: 'rows of the hub', count: rows });
+    }, signal);
+    if (walk === null) throw new TypeError(`${name} is no list`);
+    return { walk, news, oldNews };
+  }).catch((error: unknown) => {
+    throw withKeys(error, name, view.rows.size);
+  });
+  comparison.finish();
+  return doubt;
+}
+
+/** By all the rows that there are. `knownRows`: keys of the topic before the hub was read. */
+function whoseRows({ keysMet, keysKnown }: RowComparison, knownRows: number): 'own' | 'foreign' | 'unsure' {
+  return judgeOverlap({ rows: keysMet, knownAmongThem: keysKnown, knownRows, pages: 1, isAll: true });
+}
+
+/** No pass publishes what comes from a hub that gives quite other rows. */
+function notByItself(difference: Difference): Difference {
+  return difference.state === 'pending' ? { ...difference, state: 'wrong' } : difference;
+}
+
+function verdictOf(found: {
+  readonly doubt: Doubt | null;
+  /** The hub says that it has no rows, and that has been said to a person. */
+  readonly isGone: boolean;
+  readonly foreign: { readonly met: number; readonly known: number; readonly ofThem: number } | null;
+  readonly wasWhole: boolean;
+}): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
+  const { doubt, isGone, foreign, wasWhole } = found;
+  if (doubt !== null) {
+    const why = doubt.isEmpty ? EMPTY_LIST : `what the hub has was not seen whole: ${doubt.why}`;
+    return { outcome: isGone ? 'compared' : 'unproven', why, remedy: UNPROVEN_REMEDY };
+  }
+  if (foreign !== null) {
+    const { met, known, ofThem } = foreign;
+    const why = `the hub gives quite other rows than were published: of its ${met}, ${ofThem} are among the topic's ${known}`;
+    return { outcome: 'unproven', why, remedy: FOREIGN_REMEDY };
+  }
+  if (!wasWhole) return { outcome: 'unproven', why: NEVER_WHOLE, remedy: NEVER_WHOLE_REMEDY };
+  return { outcome: 'compared', why: null, remedy: null };
 }
 
 /** What the hub does not offer, and never did, is no difference. */
@@ -97,8 +163,10 @@ function withKeys(error: unknown, collection: CollectionName, keys: number): unk
 
 export const NEVER_WHOLE = 'it has never been read whole';
 export const NEVER_WHOLE_REMEDY = 'Wait for the first full pass, or make one: "rollcall pull --full".';
+/** Which may be true, or all that a token without rights is shown. */
+const EMPTY_LIST = 'the hub gives an empty list';
 const UNPROVEN_REMEDY =
-  "Nothing is known of what the hub has. Look at what it answers, and at the token's rights.";
+  "What the topic lacks may be among what was not seen. Look at what the hub answers, and at the token's rights.";
 
 const OF_THE_HUB: ReadonlySet<DifferenceKind> = new Set(['missing', 'different', 'undecodable']);
 

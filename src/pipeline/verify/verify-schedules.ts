@@ -11,7 +11,9 @@ import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { ScheduleSettings } from '../create-schedule-runner.ts';
 import type { TenantCollection } from '../tenant.ts';
-import type { HubRows } from './hub-rows.ts';
+import { foreseeWithholding } from './foresee-withholding.ts';
+import { readIds, type HubRows } from './hub-rows.ts';
+import { readUntilWhole, type Doubt } from './read-until-whole.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
 import { verifyIndex } from './verify-index.ts';
@@ -41,7 +43,13 @@ export async function verifySchedules(
   await readOn();
   const { timeZone } = collection.fullPull;
   const window = windowAround(localDate(tools.parts.now(), timeZone), settings);
-  const students = await wantedOf(tools, { settings, window, timeZone, signal });
+  const { students, doubt } = await wantedOf(tools, {
+    settings,
+    window,
+    timeZone,
+    knownDays: view.rows.size,
+    signal,
+  });
   const asking = new Asking(tools, { settings, window, wanted: students, signal });
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: true });
   const failed = await asking.readAll([...students], (readings) =>
@@ -49,13 +57,19 @@ export async function verifySchedules(
   );
   const unknown = new Set([...failed, ...asking.unreadable]);
   comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
-  const { differences, settled, wasWhole } = await settleRows(tools, {
+  const settled = await settleRows(tools, {
     collection: NAME,
     candidates: comparison.candidates,
     view,
     hub: asking.hubRows(view),
     readOn,
     signal,
+  });
+  // Days that leave the window, and students who are not wanted any more, go unasked.
+  const { differences, why: foreseen } = await foreseeWithholding(tools, collection, {
+    differences: settled.differences,
+    isLoss: ({ kind, key }) => kind === 'different' && settled.emptied.has(key),
+    topicKeys: view.rows.size,
   });
   const index = await verifyIndex(tools, {
     collection: NAME,
@@ -70,22 +84,28 @@ export async function verifySchedules(
   const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
   return {
     collection: NAME,
-    ...verdictOf({ failed: failed.length, of: students.size, wasWhole }),
+    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasWhole: settled.wasWhole }),
+    foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - ofTheHub.length,
-    settled,
+    settled: settled.settled,
     indexSkipped: index.skipped,
     differences: [...differences, ...indexDifferences(NAME, index.keys, differences)],
   };
 }
 
 function verdictOf(asked: {
+  doubt: Doubt | null;
   failed: number;
   of: number;
   wasWhole: boolean;
 }): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
-  const { failed, of, wasWhole } = asked;
+  const { doubt, failed, of, wasWhole } = asked;
+  if (doubt !== null) {
+    const why = `not all students were seen: ${doubt.why}`;
+    return { outcome: 'unproven', why, remedy: "Look at what the hub answers, and at the token's rights." };
+  }
   if (failed > 0) {
     const why = `${failed} of ${of} students could not be asked for`;
     return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
@@ -94,15 +114,27 @@ function verdictOf(asked: {
   return { outcome: 'compared', why: null, remedy: null };
 }
 
+interface Wanted {
+  readonly students: ReadonlySet<string>;
+  /** Why others may be wanted, too. */
+  readonly doubt: Doubt | null;
+}
+
 /** The students whose schedules are wanted, by the topics and the hub, not by the index. */
 async function wantedOf(
   tools: VerifyTools,
-  options: { settings: ScheduleSettings; window: DayWindow; timeZone: string; signal: AbortSignal },
-): Promise<ReadonlySet<string>> {
+  options: {
+    settings: ScheduleSettings;
+    window: DayWindow;
+    timeZone: string;
+    knownDays: number;
+    signal: AbortSignal;
+  },
+): Promise<Wanted> {
   const { settings, window, timeZone, signal } = options;
   const { students: which } = settings;
-  if (Array.isArray(which)) return new Set(which as readonly string[]);
-  if (which === 'all') return studentsOfHub(tools, signal);
+  if (Array.isArray(which)) return { students: new Set(which as readonly string[]), doubt: null };
+  if (which === 'all') return studentsOfHub(tools, options);
   const clock = createZoneClock(timeZone);
   const absent = new Map<string, string>();
   const reading = new TopicReading(tools, ['absences'], async (record) => {
@@ -115,23 +147,22 @@ async function wantedOf(
     if (isNow) absent.set(record.key, entry.studentId);
   });
   await reading.readOn(signal);
-  return new Set(absent.values());
+  return { students: new Set(absent.values()), doubt: null };
 }
 
-async function studentsOfHub(tools: VerifyTools, signal: AbortSignal): Promise<ReadonlySet<string>> {
+async function studentsOfHub(
+  { parts }: VerifyTools,
+  { knownDays, signal }: { knownDays: number; signal: AbortSignal },
+): Promise<Wanted> {
   const students = new Set<string>();
-  const pages = tools.parts.hub.readPages({
-    collection: collectionNamed('students'),
-    stamp: () => 0,
-    signal,
+  const doubt = await readUntilWhole(knownDays, async () => {
+    const before = students.size;
+    const onId = (id: string): void => void students.add(id);
+    const walk = await readIds(parts.hub, collectionNamed('students'), { onId, signal });
+    const news = students.size - before;
+    return { walk, news, oldNews: news };
   });
-  for (let step = await pages.next(); step.done !== true; step = await pages.next()) {
-    for (const row of step.value.rows) {
-      const id = (row as { sourcedId?: unknown } | null)?.sourcedId;
-      if (typeof id === 'string') students.add(id);
-    }
-  }
-  return students;
+  return { students, doubt };
 }
 
 function throwIfAny(error: RollcallError | null): void {
@@ -205,7 +236,8 @@ class Asking {
   hubRows(view: TopicView): HubRows {
     const { window, wanted } = this.#options;
     return {
-      read: () => Promise.resolve('every day has been asked for'),
+      // Every day has been asked for.
+      read: () => Promise.resolve(null),
       ask: async (keys) => {
         const days = keys.map((key) => ({ key, parts: splitCompositeKey(key) }));
         const isAsked = ({ parts }: (typeof days)[number]): boolean =>

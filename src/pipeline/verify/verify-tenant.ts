@@ -102,7 +102,10 @@ async function verifySource(
     const rows = await verifyRows(tools, collection, { onReading: hub?.take, signal });
     if (chains === undefined || hub === null || rows.outcome !== 'compared') return [rows];
     const { forgetAfterMs } = chains;
-    const derived = await verifyChains(tools, { collection, hub, forgetAfterMs, signal });
+    const withheld = new Set(
+      rows.differences.flatMap(({ key, state }) => (state === 'withheld' ? [key] : [])),
+    );
+    const derived = await verifyChains(tools, { collection, hub, forgetAfterMs, withheld, signal });
     return [rows, ...derived].filter((report) => own.includes(report.collection));
   } catch (error) {
     if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
@@ -116,6 +119,7 @@ function notCompared(collection: CollectionName, error: RollcallError): Collecti
     outcome: error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed',
     why: error.message,
     remedy: error.remedy,
+    foreseen: null,
     hubRows: 0,
     topicKeys: 0,
     equal: 0,

@@ -25,6 +25,8 @@ export interface CollectionReport {
   /** Why nothing, or not everything, could be compared. */
   readonly why: string | null;
   readonly remedy: string | null;
+  /** Why the next full pass will withhold removals that nobody lists yet. */
+  readonly foreseen: string | null;
   readonly hubRows: number;
   readonly topicKeys: number;
   readonly equal: number;
