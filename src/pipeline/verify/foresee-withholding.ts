@@ -1,0 +1,32 @@
+import { localDate } from '../../core/full-pull-time.ts';
+import type { Difference } from '../../core/verify/difference.ts';
+import { foreseeGuard, type Foreseen } from '../../core/verify/foresee-guard.ts';
+import type { TenantCollection } from '../tenant.ts';
+import { whyOthersHold } from '../withholding.ts';
+import type { VerifyTools } from './verify-tools.ts';
+
+/** Tells removals that the next full pass will withhold from those that it brings. */
+export async function foreseeWithholding(
+  { state, parts }: VerifyTools,
+  { name, fullPull }: Pick<TenantCollection, 'name' | 'fullPull'>,
+  found: {
+    readonly differences: readonly Difference[];
+    readonly isLoss: (difference: Difference) => boolean;
+    readonly topicKeys: number;
+  },
+): Promise<Foreseen> {
+  const { differences, isLoss, topicKeys } = found;
+  const memory = state?.deletions;
+  const today = localDate(parts.now(), fullPull.timeZone);
+  const isStanding = differences.some((each) => each.state === 'withheld');
+  const isTripped = isStanding && (await memory?.tripped())?.has(name) === true;
+  const ownList = isTripped ? 'earlier deletions wait for a person' : null;
+  const others = memory === undefined ? null : await whyOthersHold({ collection: name, memory });
+  return foreseeGuard(differences, {
+    isLoss,
+    topicKeys,
+    deletedEarlierToday: (await memory?.removedOn(today))?.get(name) ?? 0,
+    limits: parts.guard,
+    whyHeld: ownList ?? others,
+  });
+}

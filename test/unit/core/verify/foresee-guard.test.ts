@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import type { Difference, DifferenceState } from '../../../../src/core/verify/difference.ts';
+import { foreseeGuard } from '../../../../src/core/verify/foresee-guard.ts';
+
+const leftOver = (count: number, state: DifferenceState = 'pending'): Difference[] =>
+  Array.from({ length: count }, (_, at) => ({
+    collection: 'users',
+    key: `${state}-${at}`,
+    kind: 'left-over',
+    state,
+  }));
+const NEWS: Difference = { collection: 'users', key: 'new', kind: 'missing', state: 'pending' };
+
+const foreseen = (
+  differences: readonly Difference[],
+  more: Partial<Parameters<typeof foreseeGuard>[1]> = {},
+) =>
+  foreseeGuard(differences, {
+    isLoss: ({ kind }) => kind === 'left-over',
+    topicKeys: 100,
+    deletedEarlierToday: 0,
+    limits: { rows: 5, ratio: 0.05, perDay: true },
+    whyHeld: null,
+    ...more,
+  });
+const states = (differences: readonly Difference[]) => new Set(differences.map(({ state }) => state));
+
+describe('removals that a full pass is to find', () => {
+  it('are told as withheld where the guard lets them go', () => {
+    const differences = [...leftOver(5), NEWS];
+    expect(foreseen(differences)).toEqual({ differences, why: null });
+  });
+
+  it('are told as going by themselves where the guard will hold them', () => {
+    const { differences, why } = foreseen([...leftOver(6), NEWS]);
+    expect(why).toContain('6 of 100 rows');
+    expect(states(differences.slice(0, 6))).toEqual(new Set(['withheld']));
+    expect(differences[6]).toEqual(NEWS);
+  });
+
+  it('are judged without those that wait already, or that went today', () => {
+    const listed = leftOver(4, 'withheld');
+    expect(states(foreseen([...listed, ...leftOver(2)]).differences)).toEqual(new Set(['withheld']));
+    expect(states(foreseen(leftOver(2), { deletedEarlierToday: 4 }).differences)).toEqual(
+      new Set(['withheld']),
+    );
+  });
+
+  it('are counted with what somebody else wrote, which no pass knows of', () => {
+    const invented = leftOver(20, 'wrong');
+    expect(foreseen([...invented, ...leftOver(3)], { topicKeys: 120 }).why).toBe(null);
+    expect(foreseen([...invented, ...leftOver(3)], { topicKeys: 26 }).why).toContain('half or more');
+  });
+
+  it('go out while the deletions of another collection wait', () => {
+    const { differences, why } = foreseen(leftOver(1), { whyHeld: 'deletions of orgs wait for a person' });
+    expect([...states(differences), why]).toEqual(['withheld', 'deletions of orgs wait for a person']);
+  });
+});
