@@ -112,7 +112,7 @@ export async function catchUp(
     await chains?.finish();
     // A log that lost its progress, or was told to have lost records, still shows how far its data goes.
     const topics = [collection, ...derived.keys()];
-    const read = topics.map((topic) => ({ offsets: readUpTo.get(topic) ?? {} }));
+    const read = [...topics, 'rejects' as const].map((topic) => ({ offsets: readUpTo.get(topic) ?? {} }));
     const offsets = allOffsets([...read, progress, ...derived.values()]);
     const position = positionOf(parts, progress, { offsets, firstOffsets: startsOf(parts, topics, ends) });
     await replay.finish(position);
@@ -180,10 +180,11 @@ async function tellLosses(
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
   const lost: TopicSuffix[] = [];
   for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys()]) {
-    const known = offsetsOf(offsets, suffix);
+    // What other collections rejected may be newer than this one's progress, and yet is as it should be.
+    const told = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
     const isLost =
-      hasLostRecords({ ...ends, offsets: known, knownFirstOffsets }) ||
-      (await isAnotherTopic(parts, suffix, { offsets: known, toldAtMs, signal: options.signal }));
+      hasLostRecords({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets }) ||
+      (await isAnotherTopic(parts, suffix, { offsets: told, toldAtMs, signal: options.signal }));
     if (isLost) lost.push(suffix);
   }
   if (lost.length === 0) return { progress, derived, hasLost: false };
@@ -319,8 +320,8 @@ async function replayLog(
   parts: CatchUpParts,
   behind: readonly Behind[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<CollectionName, Offsets>> {
-  const readUpTo = new Map<CollectionName, Record<string, number>>();
+): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
+  const readUpTo = new Map<TopicSuffix, Record<string, number>>();
   if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map((each) => [each.collection, each]));
@@ -351,13 +352,13 @@ async function replayLog(
 function noteOffsets(
   parts: CatchUpParts,
   records: readonly LoggedRecord[],
-  readUpTo: Map<CollectionName, Record<string, number>>,
+  readUpTo: Map<TopicSuffix, Record<string, number>>,
 ): void {
   const last = records.at(-1);
-  if (last === undefined || last.topic === 'rejects') return;
-  const offsets = readUpTo.get(last.topic as CollectionName) ?? {};
+  if (last === undefined) return;
+  const offsets = readUpTo.get(last.topic) ?? {};
   offsets[partitionName(topicName(parts, last.topic), last.partition)] = last.offset;
-  readUpTo.set(last.topic as CollectionName, offsets);
+  readUpTo.set(last.topic, offsets);
 }
 
 async function writeToReplays(

@@ -1,6 +1,12 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
 import type { ChainCollection } from '../model/collections.ts';
-import { allOffsets, type LastCompleteFull, type Offsets, type Progress } from '../model/progress.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  type LastCompleteFull,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
@@ -108,7 +114,7 @@ export class CollectionWriter {
 
   /** Last offsets that were committed, in every topic that this writer writes to. */
   get offsets(): Offsets {
-    return allOffsets([this.#progress, ...this.#derived.values()]);
+    return this.#allOffsets([this.#progress, ...this.#derived.values()]);
   }
 
   get firstOffsets(): Offsets | undefined {
@@ -303,6 +309,11 @@ export class CollectionWriter {
     });
   }
 
+  /** The index was made from all rejects up to some point, its own and others'. */
+  #allOffsets(progress: readonly (Progress | null)[]): Offsets {
+    return allOffsets([{ offsets: offsetsOf(this.#offsetsAtStart, 'rejects') }, ...progress]);
+  }
+
   #newPending(): PendingTransaction {
     return new PendingTransaction({ ...this.#parts, hasChains: this.#parts.chains !== undefined });
   }
@@ -329,7 +340,7 @@ export class CollectionWriter {
         sequence: progress.sequence,
         transactionId: progress.transactionId,
         committedAtMs,
-        offsets: allOffsets([progress, ...derived]),
+        offsets: this.#allOffsets([progress, ...derived]),
         firstOffsets: this.#firstOffsets,
       },
       changes,

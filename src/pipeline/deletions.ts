@@ -15,6 +15,8 @@ import {
   type Held,
 } from './withholding.ts';
 
+/** Before the pass that was told a value without content: that it was not there at all is another answer. */
+const EMPTY = 'empty ';
 const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 const NONE_ASKED: Asked = { gone: [], unanswered: [] };
@@ -34,7 +36,9 @@ export async function settleDeletions(
   const waited = withoutKeys(await memory.missing(collection), approved);
   const emptiedKeys = new Set(judged.emptied.flatMap(({ key }) => key ?? []));
   // What this pass met was not missed by two passes in a row.
-  const missedBefore = new Map([...waited].filter(([key]) => !hasMet(pass, 'rows', key)));
+  const missedBefore = new Map(
+    [...waited].filter(([key, by]) => !hasMet(pass, 'rows', key) && !by.startsWith(EMPTY)),
+  );
   const stillWaiting = new Map(
     [...waited].filter(([key]) => !hasMet(pass, 'rows', key) || emptiedKeys.has(key)),
   );
@@ -56,8 +60,9 @@ export async function settleDeletions(
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const late = judged.emptied.filter(({ key }) => key !== null && !approved.has(key));
-  const emptied = late.filter(({ key }) => key !== null && waited.has(key));
-  const emptiedOnce = late.flatMap(({ key }) => (key !== null && !waited.has(key) ? [key] : []));
+  const isSaidTwice = (key: string): boolean => waited.get(key)?.startsWith(EMPTY) === true;
+  const emptied = late.filter(({ key }) => key !== null && isSaidTwice(key));
+  const emptiedOnce = late.flatMap(({ key }) => (key !== null && !isSaidTwice(key) ? [key] : []));
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
@@ -100,7 +105,10 @@ export async function settleDeletions(
     approvedGone,
     remember: async () => {
       await settleList(parts, null);
-      await memory.setMissing(collection, new Map(waiting.map((key) => [key, pass.stats.passId])));
+      const { passId } = pass.stats;
+      const missed = asked.unanswered.map((key) => [key, passId] as const);
+      const empty = emptiedOnce.map((key) => [key, `${EMPTY}${passId}`] as const);
+      await memory.setMissing(collection, new Map([...missed, ...empty]));
     },
   };
 }

@@ -27,7 +27,9 @@ export function nextProgress(options: {
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
-  const offsets = { ...offsetsWithout(options.offsetsAtStart, CHAIN_COLLECTIONS), ...before?.offsets };
+  // Of the rejects, only its own: what other collections rejected is theirs to tell.
+  const own = offsetsWithout(options.offsetsAtStart, [...CHAIN_COLLECTIONS, 'rejects']);
+  const offsets = { ...own, ...before?.offsets };
   return {
     collection: options.collection,
     sequence: (before?.sequence ?? options.lastSequence) + 1,
