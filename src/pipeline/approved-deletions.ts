@@ -31,7 +31,9 @@ export async function findApproved(
   const { approved } = judged;
   if (approved === undefined || approved.size === 0) return { gone: [], emptied: [], keys: [] };
   const emptied = judged.emptied.filter(({ key }) => key !== null && approved.has(key));
-  const missed = [...approved].filter((key) => !hasMet(pass, 'rows', key));
+  // Not those that an earlier pass of the same approval has removed: they are no longer among the rows known.
+  const left = await knownOf(parts, [...approved]);
+  const missed = left.filter((key) => !hasMet(pass, 'rows', key));
   const gone = missed.length <= CONFIRM_AT_MOST ? await stillGone(parts, missed) : missed;
   return { gone, emptied, keys: [...gone, ...emptied.flatMap(({ key }) => key ?? [])] };
 }
@@ -54,12 +56,18 @@ export async function releaseApproved(
   if (approved.size === 0) return null;
   await writer.publish(pass, release.emptied);
   await writer.remove(pass, 'rows', release.gone);
-  const keys = [...approved];
-  let left = 0;
+  const left = await knownOf({ writer }, [...approved]);
+  if (release.keys.length > 0) say({ kind: 'approved', collection, rows: release.keys.length });
+  return approved.size - left.length + release.emptied.length;
+}
+
+async function knownOf(
+  { writer }: Pick<DeletionParts, 'writer'>,
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const known: string[] = [];
   for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-    left += (await writer.known(keys.slice(from, from + KEYS_AT_ONCE))).length;
+    for (const key of await writer.known(keys.slice(from, from + KEYS_AT_ONCE))) known.push(key);
   }
-  const gone = keys.length - left + release.emptied.length;
-  say({ kind: 'approved', collection, rows: gone });
-  return gone;
+  return known;
 }
