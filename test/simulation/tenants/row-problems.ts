@@ -59,7 +59,8 @@ function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
 /** Invariant 3: the hub said that the row was gone; and what nobody approved keeps within the limits of the day. */
 function problemsOfRemovals(world: TenantWorld, collection: CollectionName): string[] {
   const problems: string[] = [];
-  const present = new Set<string>();
+  /** With when each came. */
+  const present = new Map<string, number>();
   const removed = new Map<string, number>();
   let today = new Set<string>();
   let day = 0;
@@ -67,14 +68,16 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     const dayNow = Math.floor((group[0]?.committedAtMs ?? 0) / DAY_MS);
     if (dayNow !== day) today = new Set();
     day = dayNow;
-    // Whether rows of the same transaction were known before the pass, or are its own, cannot be told from here.
-    const knownAtLeast = present.size;
-    const created = group.filter(({ key, body }) => body !== null && !present.has(key)).length;
+    // Rows that came since the pass began may be its own or not: both numbers must be too high.
+    const atMs = group[0]?.committedAtMs ?? 0;
+    const beganMs = (world.fullStarts.get(collection) ?? []).findLast((each) => each <= atMs) ?? atMs;
+    const knownAtLeast = [...present.values()].filter((sinceMs) => sinceMs < beganMs).length;
+    const known = present.size + group.filter(({ key, body }) => body !== null && !present.has(key)).length;
     const earlier = today.size;
     let count = 0;
     for (const { key, body, committedAtMs } of group) {
       if (body !== null) {
-        present.add(key);
+        if (!present.has(key)) present.set(key, committedAtMs);
         today.delete(key);
         continue;
       }
@@ -90,7 +93,7 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     }
     const whyOf = (knownRows: number): string | null =>
       whyWithhold({ deletions: count, deletedEarlierToday: earlier, knownRows }, GUARD);
-    const why = whyOf(knownAtLeast) === null ? null : whyOf(knownAtLeast + created);
+    const why = whyOf(knownAtLeast) === null ? null : whyOf(known);
     if (why !== null && world.losses.length === 0)
       problems.push(`let out although nobody approved it: ${collection}: ${why}`);
   }

@@ -68,6 +68,8 @@ export interface TenantWorld {
   readonly misbehaviour: readonly string[];
   /** Whether clocks and hub could be believed all the time. */
   readonly canTrustDeltas: boolean;
+  /** When full passes began, by the history's clock. */
+  readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
   readonly happened: ReadonlyMap<string, number>;
 }
 
@@ -124,6 +126,7 @@ class TenantHistory implements TenantWorld {
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
   readonly misbehaviour: string[] = [];
   readonly happened = new Map<string, number>();
+  readonly fullStarts = new Map<CollectionName, number[]>();
   readonly manner: HubManner;
   canTrustDeltas = true;
   unnoticed: readonly number[] = [];
@@ -376,6 +379,8 @@ class TenantHistory implements TenantWorld {
       at.trouble > 0 &&
       this.#canTellForeign() &&
       at.random.chance(0.08);
+    // That hub has no changes to tell while the tenant's own goes on: the next full pass brings them.
+    if (isMisled) this.canTrustDeltas = false;
     if (isMisled) this.#count("another tenant's hub");
     const hub: Hub = isMisled ? new HubClient(at, this.#foreign, this.manner, () => undefined) : this.client;
     const { reusesProducer } = mistake;
@@ -410,6 +415,11 @@ class TenantHistory implements TenantWorld {
   }
 
   #note(event: PipelineEvent): void {
+    if (event.type === 'pass-started' && event.mode === 'FULL') {
+      const starts = this.fullStarts.get(event.collection) ?? [];
+      starts.push(this.at.time.now());
+      this.fullStarts.set(event.collection, starts);
+    }
     this.misbehaviour.push(...leakedMarkers(event), ...unboundedWaits(event));
     if (event.type === 'caught-up') this.#count(event.how);
     else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
