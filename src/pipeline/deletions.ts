@@ -94,10 +94,7 @@ export async function settleDeletions(
   const isShort = completeness.kind === 'needs-second-pass' && completeness.isShort;
   if (isShort) parts.say({ kind: 'short', collection, why: completeness.why });
   const waiting = [...asked.unanswered, ...emptiedOnce];
-  if (waiting.length > 0) {
-    const reason = needsSecondPass ? completeness.why : 'they are too many to be believed at once';
-    parts.say({ kind: 'second-pass', collection, rows: waiting.length, why: reason });
-  }
+  sayWaiting(parts, waiting.length, completeness);
   return {
     withheld: 0,
     wantsSecondPass: waiting.length > 0 || isShort,
@@ -105,12 +102,28 @@ export async function settleDeletions(
     approvedGone,
     remember: async () => {
       await settleList(parts, null);
-      const { passId } = pass.stats;
-      const missed = asked.unanswered.map((key) => [key, passId] as const);
-      const empty = emptiedOnce.map((key) => [key, `${EMPTY}${passId}`] as const);
-      await memory.setMissing(collection, new Map([...missed, ...empty]));
+      await memory.setMissing(
+        collection,
+        doubted(pass.stats, { missed: asked.unanswered, emptied: emptiedOnce }),
+      );
     },
   };
+}
+
+function sayWaiting({ say, collection }: DeletionParts, rows: number, completeness: Completeness): void {
+  if (rows === 0) return;
+  const isUnproven = completeness.kind === 'needs-second-pass';
+  const why = isUnproven ? completeness.why : 'they are too many to be believed at once';
+  say({ kind: 'second-pass', collection, rows, why });
+}
+
+/** What a pass has not met, or met without content, for the next one to compare with. */
+function doubted(
+  { passId }: ActivePass['stats'],
+  by: { readonly missed: readonly string[]; readonly emptied: readonly string[] },
+): ReadonlyMap<string, string> {
+  const missed = by.missed.map((key) => [key, passId] as const);
+  return new Map([...missed, ...by.emptied.map((key) => [key, `${EMPTY}${passId}`] as const)]);
 }
 
 /** What waits for a person; of it, only what a person has approved goes out. */

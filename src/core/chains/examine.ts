@@ -51,6 +51,16 @@ export function examine(input: ChainInput): Examination {
   return { untold, untoldOver, untoldNews, contradictions };
 }
 
+/**
+ * Versions of chains of which the hub still has some version. Of others nothing needs to be remembered.
+ *
+ * @throws Error if something was not looked up that `missing` asks for
+ */
+export function ofChainsAtHub(input: ChainInput): ReadonlySet<string> {
+  const chains = graphOf(input).components.filter((nodes) => nodes.some(({ state }) => state === 'present'));
+  return new Set(chains.flatMap((nodes) => nodes.map(({ id }) => id)));
+}
+
 /** It says that another one replaced it, which the hub does not have. */
 function isReplaced({ id, replacedBy }: ChainNode, graph: ChainGraph): boolean {
   return replacedBy !== null && replacedBy !== id && graph.known.get(replacedBy)?.state !== 'present';

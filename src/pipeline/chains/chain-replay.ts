@@ -1,7 +1,7 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import { examine } from '../../core/chains/examine.ts';
+import { examine, ofChainsAtHub } from '../../core/chains/examine.ts';
 import type { VersionEntry } from '../../core/chains/knowledge.ts';
 import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
 import { resolve } from '../../core/chains/resolve.ts';
@@ -181,11 +181,18 @@ export class ChainReplay {
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
     if (this.#parts.isResumed) {
+      const told = [...this.#lastTold.keys()];
+      for (let at = 0; at < told.length; at += EXAMINE_AT_ONCE) {
+        await this.#nameTold(await this.#told(told.slice(at, at + EXAMINE_AT_ONCE)));
+      }
       await this.#settleForgotten();
       await this.#examineOpen();
       return;
     }
-    for await (const entries of this.#parts.replay.entries('absences')) await this.#presume(entries);
+    for await (const entries of this.#parts.replay.entries('absences')) {
+      await this.#nameTold(new Map(entries.map(([id, value]) => [id, decodeToldAbsence(id, value)])));
+      await this.#presume(entries);
+    }
     for await (const entries of this.#parts.replay.entries('versions')) await this.#examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences')) await this.#examineAbsences(entries);
   }
@@ -222,6 +229,25 @@ export class ChainReplay {
   }
 
   /**
+   * A version belongs to the absence that lives and was last told to be it: an older event of another absence may have
+   * been read after that, from another partition.
+   */
+  async #nameTold(told: ReadonlyMap<string, ToldAbsence>): Promise<void> {
+    const absenceOf = new Map<string, string>();
+    for (const [id, { entry }] of told) {
+      if (entry !== null && !entry.isToldDeleted) absenceOf.set(entry.toldVersionId, id);
+    }
+    const changes: IndexChange[] = [];
+    for (const [key, entry] of await this.#entriesOf([...absenceOf.keys()])) {
+      const absenceId = absenceOf.get(key);
+      if (entry === null || absenceId === undefined || entry.absenceId === absenceId) continue;
+      if (entry.state !== 'present' && entry.state !== 'vanished') continue;
+      changes.push({ area: 'versions', key, value: encodeVersionEntry(key, { ...entry, absenceId }) });
+    }
+    if (changes.length > 0) await this.#parts.replay.write(changes);
+  }
+
+  /**
    * A version that an absence was last told to be, and that the log does not hold, is taken to be at the hub, with a
    * content that nobody knows: the log may have lost it. A full pass finds it, or misses it like any row (invariant 3).
    */
@@ -246,10 +272,11 @@ export class ChainReplay {
   async #examineVersions(entries: readonly IndexEntry[]): Promise<void> {
     const ids: string[] = [];
     const changes: IndexChange[] = [];
-    for (const [id, value] of entries) {
-      const entry = decodeVersionEntry(id, value);
-      const { absenceId, isSettled, linkedFrom, state } = entry;
-      const isForgotten = state !== 'present' && absenceId === null && linkedFrom.length === 0;
+    const versions = entries.map(([id, value]) => ({ id, entry: decodeVersionEntry(id, value) }));
+    const forgotten = await this.#forgottenOf(versions);
+    for (const { id, entry } of versions) {
+      const { isSettled, state } = entry;
+      const isForgotten = forgotten.has(id);
       if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
       else if (state === 'gone' && !isSettled)
         changes.push({
@@ -264,6 +291,17 @@ export class ChainReplay {
     for (let at = 0; at < ids.length; at += EXAMINE_AT_ONCE) {
       await this.#examine(ids.slice(at, at + EXAMINE_AT_ONCE));
     }
+  }
+
+  /** What has left, and neither an absence nor a chain at the hub needs any more: it may be what holds one together. */
+  async #forgottenOf(versions: readonly { id: string; entry: VersionEntry }[]): Promise<ReadonlySet<string>> {
+    const { replay } = this.#parts;
+    const revisit = versions.flatMap(({ id, entry: { state, absenceId, linkedFrom } }) =>
+      state !== 'present' && absenceId === null && linkedFrom.length === 0 ? [id] : [],
+    );
+    const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+    await known.complete({ rows: [], revisit });
+    return new Set(revisit).difference(ofChainsAtHub({ rows: [], revisit, knowledge: known }));
   }
 
   /** What a resume has touched, or was open before: where nothing is left to tell, it is settled. */

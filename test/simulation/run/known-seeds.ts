@@ -26,4 +26,14 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 80_322,
     why: 'a resume did not look at former neighbours',
   },
+  {
+    kind: 'contradictory-chains-take-overs',
+    seed: 240_502_859,
+    why: 'a rebuild forgot a version that had left and that held a chain together',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 241_258_650,
+    why: 'a rebuild gave a version to an absence that had lost it to another one',
+  },
 ];

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { ofChainsAtHub } from '../../../../src/core/chains/examine.ts';
+import type { VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+
+function entry(fields: Partial<VersionEntry>): VersionEntry {
+  return {
+    state: 'vanished',
+    replaces: null,
+    replacedBy: null,
+    linkedFrom: [],
+    isDeleted: false,
+    student: 1,
+    absenceId: null,
+    isSettled: false,
+    ...fields,
+  };
+}
+
+/** a ↔ b ↔ c, seen from b. */
+function seenFromTheMiddle(ends: VersionEntry['state']): ReadonlySet<string> {
+  const versions = new Map([
+    ['a', entry({ state: ends, replacedBy: 'b' })],
+    ['b', entry({ replaces: 'a', replacedBy: 'c' })],
+    ['c', entry({ state: ends, replaces: 'b', isDeleted: true })],
+  ]);
+  const absences = new Map([...versions.keys()].map((id) => [id, null] as const));
+  return ofChainsAtHub({ rows: [], revisit: ['b'], knowledge: { versions, absences } });
+}
+
+describe('what an index made again remembers', () => {
+  it('lacks a version that has left and that held a chain together', () => {
+    expect([...seenFromTheMiddle('present')].sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('holds a chain that has left whole', () => {
+    expect([...seenFromTheMiddle('vanished')]).toEqual([]);
+  });
+});
