@@ -1,3 +1,4 @@
+import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { UnseenKeys } from './collection-writer.ts';
 import { hasMet, type ActivePass } from './active-pass.ts';
@@ -6,7 +7,6 @@ import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
 import { forgetEmpty, settleEmpty } from './empty-collection.ts';
 import type { DeletionResult, JudgedPass } from './judged-pass.ts';
 import {
-  countUnlisted,
   countWithheld,
   holdBack,
   settleList,
@@ -51,7 +51,6 @@ export async function settleDeletions(
       await memory.setMissing(collection, stillWaiting);
     });
   }
-  const unlisted = await countUnlisted(parts);
   const listed = withoutKeys(await memory.withheld(collection), approved);
   const release = await findApproved(parts, pass, judged);
   const unseen = writer.hasMetAll(pass)
@@ -75,7 +74,6 @@ export async function settleDeletions(
       losses,
       emptiedKeys: new Set(late.flatMap(({ key }) => key ?? [])),
       listed,
-      unlisted,
       knownRowsBefore: knownRows,
     });
   const first = await isHeld();

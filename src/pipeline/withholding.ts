@@ -70,7 +70,7 @@ export function countWaiting(known: {
  * How many waited by the log's word where the list holds fewer: it was lost, or restored from before. 0 where the list
  * is whole.
  */
-export async function countUnlisted(
+async function countUnlisted(
   parts: Pick<DeletionParts, 'collection' | 'writer' | 'memory'>,
 ): Promise<number> {
   const { collection, memory, writer } = parts;
@@ -100,11 +100,9 @@ export async function holdBack(options: {
   losses: readonly string[];
   emptiedKeys: ReadonlySet<string>;
   listed: ReadonlyMap<string, number>;
-  /** See {@link countUnlisted}. */
-  unlisted: number;
   knownRowsBefore: number;
 }): Promise<Held | null> {
-  const { parts, unseen, losses, emptiedKeys, listed, unlisted, knownRowsBefore } = options;
+  const { parts, unseen, losses, emptiedKeys, listed, knownRowsBefore } = options;
   if (unseen.count > unseen.keys.length) {
     return {
       keys: unseen.keys,
@@ -115,6 +113,7 @@ export async function holdBack(options: {
   }
   const { collection, memory } = parts;
   const tripped = await memory.tripped();
+  const unlisted = await countUnlisted(parts);
   if (unlisted > 0) {
     // Which ones they were is no longer known: all that is gone may be among them.
     const keys = [...new Set([...unseen.keys, ...emptiedKeys])];
