@@ -6,7 +6,8 @@ import { churnedTenant, endsSoon, expectHealsBy } from '../support/survive.ts';
 
 const TURNS = IS_FULL ? 10 : 3;
 
-describe.each(ROUNDS)('several workers on one tenant, round %i', (round) => {
+// Many processes at a time: too slow beside other tests.
+describe.runIf(IS_FULL).each(ROUNDS)('several workers on one tenant, round %i', (round) => {
   it('each takes it over from the one before, which ends with 1; nothing is lost or told twice', async () => {
     await using tenant = await churnedTenant(round);
     await using workers = new AsyncDisposableStack();
