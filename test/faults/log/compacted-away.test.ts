@@ -33,7 +33,11 @@ function tenantOfOrgs(seed: number): Promise<ChurnedTenant> {
   return churnedTenant(seed, {
     rows: ['orgs', 'users'],
     servers: { ...inject('stack'), kafkaBrokers: brokers },
-    settings: { ...CHURN_SETTINGS, kafka: { brokers, partitions: { default: 3, orgs: PARTITIONS } } },
+    settings: {
+      ...CHURN_SETTINGS,
+      http: { port: 0 },
+      kafka: { brokers, partitions: { default: 3, orgs: PARTITIONS } },
+    },
   });
 }
 
