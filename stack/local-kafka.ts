@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startArchive } from './java-archive.ts';
 import type { Java } from './java-tools.ts';
-import { StackError } from './errors.ts';
+import { formatKafka } from './format-kafka.ts';
 import { freePort } from './free-port.ts';
 import { startLocalService, type LocalService } from './local-service.ts';
 import { isKafkaReady } from './readiness.ts';
-import { runCommand } from './run-command.ts';
 
 export interface LocalJavaOptions {
   java: Java;
@@ -34,18 +32,7 @@ export async function startLocalKafka({
   const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
   // formatting is a small program: recording its classes would only get in the way of the broker's
   const formatFlags = common.filter((flag) => !flag.startsWith('-XX:ArchiveClassesAtExit'));
-  const format = [
-    'kafka.tools.StorageTool',
-    'format',
-    '--standalone',
-    '-t',
-    randomBytes(16).toString('base64url'),
-    '-c',
-    properties,
-  ];
-  const { code, output } = await runCommand(java.path, [...formatFlags, ...format], { signal });
-  if (code !== 0)
-    throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
+  await formatKafka({ javaPath: java.path, javaFlags: formatFlags, properties, signal });
 
   const broker = `127.0.0.1:${port}`;
   const service = await startLocalService(

@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StackError } from '../../../stack/errors.ts';
+import { formatKafka } from '../../../stack/format-kafka.ts';
 import { freePort } from '../../../stack/free-port.ts';
 import { startArchive } from '../../../stack/java-archive.ts';
 import { findJava } from '../../../stack/java-tools.ts';
 import { fetchParts } from '../../../stack/local-parts.ts';
 import { startLocalService, type LocalService } from '../../../stack/local-service.ts';
 import { isKafkaReady } from '../../../stack/readiness.ts';
-import { runCommand } from '../../../stack/run-command.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 import { startKafkaProxy, type KafkaProxy } from './proxy-kafka.ts';
 
@@ -51,11 +49,7 @@ export async function startOwnKafka(
     '-cp',
     join(parts.kafka, '*'),
   ];
-  const clusterId = randomBytes(16).toString('base64url');
-  const format = ['kafka.tools.StorageTool', 'format', '--standalone', '-t', clusterId, '-c', properties];
-  const { code, output } = await runCommand(java.path, [...flags, ...format]);
-  if (code !== 0)
-    throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output}`);
+  await formatKafka({ javaPath: java.path, javaFlags: flags, properties });
   const brokers = [`127.0.0.1:${port}`];
   const service = await startLocalService(
     {

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import { StackError } from './errors.ts';
+import { runCommand } from './run-command.ts';
+
+/** How a broker of ours is prepared for its first start. */
+export interface FormatKafkaOptions {
+  /** The `java` program. */
+  readonly javaPath: string;
+  /** Flags of the JVM, the class path among them. */
+  readonly javaFlags: readonly string[];
+  /** Path of the broker's `server.properties`. */
+  readonly properties: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Formats a broker's log folder under a cluster id of its own, as KRaft wants it before the first start (KIP-785).
+ *
+ * @throws StackError with what the tool said when it does not exit with 0
+ */
+export async function formatKafka(options: FormatKafkaOptions): Promise<void> {
+  // with "=": one id in 64 begins with a hyphen, and would be taken for a flag
+  const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
+  const format = ['kafka.tools.StorageTool', 'format', '--standalone', clusterId, '-c', options.properties];
+  const { code, output } = await runCommand(options.javaPath, [...options.javaFlags, ...format], {
+    signal: options.signal,
+  });
+  if (code !== 0)
+    throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
+}
