@@ -49,6 +49,9 @@ export interface KafkaLogOptions {
 
 const SEAL_KEY = '@seal';
 
+/** Where the aborted records of each topic lie. */
+type SealedEnds = ReadonlyMap<string, readonly { partition: number; offset: number }[]>;
+
 /** A tenant's topics in Kafka, written through one transactional producer (KIP-98; `transactional.id` = `<p>.<t>`). */
 export function createKafkaLog(options: KafkaLogOptions): TenantLog {
   return new KafkaLog(options);
@@ -67,6 +70,7 @@ class KafkaLog implements TenantLog {
   #producer: Producer | null = null;
   /** Where `progress` ended before this process first tried to own: who stands beyond came later. */
   #progressEndAtFirst: number | null = null;
+  #hasOwned = false;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(options: KafkaLogOptions) {
@@ -77,26 +81,29 @@ class KafkaLog implements TenantLog {
   async own(signal: AbortSignal): Promise<Ownership> {
     await this.#discardProducer();
     await this.#connectAdmin();
+    const hasOwned = this.#hasOwned;
     await this.#giveUpIfSuperseded(signal);
     signal.throwIfAborted();
     const ownedSinceMs = this.#options.now();
-    const ownerOffset = await this.#fence(ownedSinceMs);
-    const { newest, owner, transactionIds, toldAtMs } = await this.#readProgress({
-      to: ownerOffset + 1,
-      signal,
-    });
-    if (owner !== this.#options.owner) throw this.#superseded();
-    this.#lastTold = ownerOffset;
-    // From now on whoever else is named has superseded this process, wherever `progress` may begin anew.
-    this.#progressEndAtFirst = 0;
-    return { owner, progress: newest, transactionIds, toldAtMs };
+    const fencedAt = await this.#fence();
+    const { owner, ...told } = await this.#readProgress({ to: fencedAt + 1, signal });
+    // Whoever was fenced has to look again once nobody else can commit: a newer one may have come in between.
+    if (hasOwned && owner !== null && owner !== this.#options.owner) throw this.#superseded();
+    this.#lastTold = owner === this.#options.owner ? fencedAt : await this.#claim(ownedSinceMs);
+    this.#hasOwned = true;
+    const { newest: progress, transactionIds, toldAtMs } = told;
+    return { owner: this.#options.owner, progress, transactionIds, toldAtMs };
   }
 
-  /** Init of the producer fences older ones and settles what they left open; the record tells them who came. */
-  async #fence(ownedSinceMs: number): Promise<number> {
-    const { kafka, progressCodec, owner, randomId } = this.#options;
-    const producer = kafka.producer({
-      transactionalId: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
+  /**
+   * Init of the producer fences older ones and settles what they left open. Returns the offset of a record in `progress`
+   * before which nothing is undecided any more. It is aborted: one who turns out to be superseded leaves no trace that the
+   * newer process could take for somebody who came after it.
+   */
+  async #fence(): Promise<number> {
+    const { kafka, topicPrefix, tenantId } = this.#options;
+    this.#producer = kafka.producer({
+      transactionalId: `${topicPrefix}.${tenantId}`,
       idempotent: true,
       maxInFlightRequests: 1,
       // A topic that was deleted is made again as the contract has it, not by the brokers' defaults.
@@ -108,24 +115,35 @@ class KafkaLog implements TenantLog {
         ({ message }) =>
           message.partition ?? 0,
     });
-    this.#producer = producer;
-    try {
+    return this.#takingOver(async (producer) => {
       await producer.connect();
+      const sealed = await this.#seal(producer, ['progress']);
+      return sealed.get(this.#topic('progress'))?.[0]?.offset ?? Number.NaN;
+    });
+  }
+
+  /** Tells whoever is fenced who came; returns the record's offset. */
+  #claim(ownedSinceMs: number): Promise<number> {
+    const { progressCodec, owner, randomId, tenantId } = this.#options;
+    const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
+    const message = {
+      key: OWNER_KEY,
+      value: frame(this.#schemaId('progress'), body),
+      partition: 0,
+      headers: ownerHeaders({ tenantId, id: randomId(), body }),
+    };
+    return this.#takingOver(async (producer) => {
       const transaction = await producer.transaction();
-      const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
-      const [written] = await transaction.send({
-        topic: this.#topic('progress'),
-        messages: [
-          {
-            key: OWNER_KEY,
-            value: frame(this.#schemaId('progress'), body),
-            partition: 0,
-            headers: ownerHeaders({ tenantId: this.#options.tenantId, id: randomId(), body }),
-          },
-        ],
-      });
+      const [written] = await transaction.send({ topic: this.#topic('progress'), messages: [message] });
       await transaction.commit();
       return Number(written?.baseOffset ?? Number.NaN);
+    });
+  }
+
+  async #takingOver(task: (producer: Producer) => Promise<number>): Promise<number> {
+    try {
+      if (this.#producer === null) throw new Error('no producer');
+      return await task(this.#producer);
     } catch (error) {
       await this.#discardProducer();
       throw kafkaError(error, `taking over tenant ${this.#options.tenantId}`);
@@ -144,9 +162,9 @@ class KafkaLog implements TenantLog {
       return;
     }
     const { owner, ownerOffset } = await this.#readProgress({ to: end, signal });
-    if (owner !== null && owner !== this.#options.owner && ownerOffset >= this.#progressEndAtFirst) {
-      throw this.#superseded();
-    }
+    if (owner === null || owner === this.#options.owner) return;
+    // Who has owned was there before whoever else is named, wherever `progress` may begin anew.
+    if (this.#hasOwned || ownerOffset >= this.#progressEndAtFirst) throw this.#superseded();
   }
 
   #superseded(): RollcallError {
@@ -338,38 +356,40 @@ class KafkaLog implements TenantLog {
    * ends in a control batch, so that its end can be reached by position whatever was compacted before it.
    * Returns where those records lie.
    */
-  async #sealEnds(
-    suffixes: readonly TopicSuffix[],
-  ): Promise<ReadonlyMap<string, { partition: number; offset: number }[]>> {
+  async #sealEnds(suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
     const producer = this.#producer;
     if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
     try {
-      const topicMessages = await Promise.all(
-        suffixes.map(async (suffix) => {
-          const topic = this.#topic(suffix);
-          const partitions = await this.#countPartitions(topic);
-          const messages = Array.from({ length: partitions }, (_, partition) => ({
-            key: SEAL_KEY,
-            value: null,
-            partition,
-          }));
-          return { topic, messages };
-        }),
-      );
-      const transaction = await producer.transaction();
-      const written = await transaction.sendBatch({ acks: -1, topicMessages });
-      await transaction.abort();
-      const sealed = new Map<string, { partition: number; offset: number }[]>();
-      for (const { topicName: topic, partition, baseOffset } of written) {
-        const offsets = sealed.get(topic) ?? [];
-        offsets.push({ partition, offset: Number(baseOffset) });
-        sealed.set(topic, offsets);
-      }
-      return sealed;
+      return await this.#seal(producer, suffixes);
     } catch (error) {
       await this.#discardProducer();
       throw outcomeUnknown(error, 'marking the ends of the topics');
     }
+  }
+
+  async #seal(producer: Producer, suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
+    const topicMessages = await Promise.all(
+      suffixes.map(async (suffix) => {
+        const topic = this.#topic(suffix);
+        const partitions = await this.#countPartitions(topic);
+        const messages = Array.from({ length: partitions }, (_, partition) => ({
+          key: SEAL_KEY,
+          value: null,
+          partition,
+        }));
+        return { topic, messages };
+      }),
+    );
+    const transaction = await producer.transaction();
+    const written = await transaction.sendBatch({ acks: -1, topicMessages });
+    await transaction.abort();
+    const sealed = new Map<string, { partition: number; offset: number }[]>();
+    for (const { topicName: topic, partition, baseOffset } of written) {
+      const offsets = sealed.get(topic) ?? [];
+      offsets.push({ partition, offset: Number(baseOffset) });
+      sealed.set(topic, offsets);
+    }
+    return sealed;
   }
 
   async close(): Promise<void> {

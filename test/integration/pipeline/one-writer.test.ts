@@ -52,6 +52,22 @@ function onCommit(kafka: Kafka, act: (nth: number, commit: () => Promise<void>) 
   };
 }
 
+/** Lets `act` come once before the nth transaction that a process begins from now on. */
+function beforeTransaction(kafka: Kafka, nth: number, act: () => Promise<void>): void {
+  let begun = 0;
+  const createProducer = kafka.producer.bind(kafka);
+  kafka.producer = (options) => {
+    const producer = createProducer(options);
+    const begin = producer.transaction.bind(producer);
+    producer.transaction = async () => {
+      begun += 1;
+      if (begun === nth) await act();
+      return begin();
+    };
+    return producer;
+  };
+}
+
 /** Runs a tenant in this process until its first full passes are complete; what happened, and what is there then. */
 async function loadThrough(
   act: (options: { nth: number; commit: () => Promise<void>; topicPrefix: string }) => Promise<void>,
@@ -172,6 +188,45 @@ describe('one writer per tenant', () => {
     const told = (await newer.records('users')).filter(({ key }) => key === id);
     expect(told).toHaveLength(2);
     expect(await newer.differences()).toEqual({});
+  });
+
+  it('a newer process that comes just when the older one has looked who owns is not ousted by it', async () => {
+    await using older = await openMirror(OPTIONS);
+    await older.full();
+    await using both = new AsyncDisposableStack();
+    const second = { ...OPTIONS, hub: older.hub, topicPrefix: older.topicPrefix };
+    let newer = null as Mirror | null;
+    beforeTransaction(older.assembly.kafka, 1, async () => {
+      newer = both.use(await openMirror(second));
+    });
+    const { signal } = new AbortController();
+    const { log: olderLog } = older.assembly.tenant('north').parts;
+    await fence(older.topicPrefix);
+    await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+    if (newer === null) throw new Error('nobody came');
+    const { owner } = newer.assembly;
+    expect(await newer.assembly.tenant('north').parts.log.own(signal)).toMatchObject({ owner });
+    await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+  });
+
+  it('a newer process whose claim the older one broke off comes again, and the older one ends', async () => {
+    await using older = await openMirror(OPTIONS);
+    await older.full();
+    const { signal } = new AbortController();
+    const { log: olderLog } = older.assembly.tenant('north').parts;
+    const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => older.configText });
+    await using assembly = assemble(config, {
+      logger: createLogger({ level: 'debug', destination: { write: () => undefined } }),
+      emit: () => undefined,
+    });
+    const { prepare, log: newerLog } = assembly.tenant('north').parts;
+    await prepare();
+    beforeTransaction(assembly.kafka, 2, async () => {
+      await olderLog.own(signal);
+    });
+    await expect(newerLog.own(signal)).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
+    await newerLog.own(signal);
+    await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
   it('a second process takes the tenant over: the first ends with 1 and says why, the second goes on', async () => {
