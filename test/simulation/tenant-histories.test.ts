@@ -18,6 +18,7 @@ const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
 const MISTAKE_SEEDS = 60;
 const QUICKLY_CAUGHT = new Set([
   'an index that fell back is read and written all the same',
+  'an error quotes an id',
   'what failed is tried again at once',
   'a new stamp passes for a change of a row',
 ]);

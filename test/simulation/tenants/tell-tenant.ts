@@ -21,6 +21,7 @@ export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
         note([...(await problemsOfEnd(world)), ...problemsOfRows(world)], world.happened),
       afterQuiet: (world, records) => note(problemsOfQuiet(world, records), world.happened),
       atEnd: (world) => note(problemsOfWorld(world), world.happened),
+      whatever: (world) => note(world.misbehaviour, world.happened),
     }),
   );
 }

@@ -84,6 +84,8 @@ export interface TenantChecks {
   readonly afterQuiet: (world: TenantWorld, records: number) => void;
   /** Every process has ended. */
   readonly atEnd: (world: TenantWorld) => void;
+  /** Always the last, also of a history that broke off. */
+  readonly whatever: (world: TenantWorld) => void;
 }
 
 /** 09:00 UTC; days end far from wherever a history leaps to. */
@@ -108,10 +110,14 @@ export async function tellTenantHistory(options: TenantHistoryOptions, checks: T
   const trouble = random.pick(TROUBLES);
   const at = { time, random, trouble: options.mistake?.trouble ?? trouble };
   const history = new TenantHistory(at, options);
-  await time.run(async () => {
-    await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
-    await history.settle(checks);
-  });
+  try {
+    await time.run(async () => {
+      await (options.troubles === 'take-overs' ? history.takeOver() : history.restart());
+      await history.settle(checks);
+    });
+  } finally {
+    checks.whatever(history);
+  }
 }
 
 class TenantHistory implements TenantWorld {

@@ -3,7 +3,7 @@ import type { Progress } from '../../../src/model/progress.ts';
 import { problemsOfOwnership } from '../sessions/history-problems.ts';
 import type { TenantWorld } from './tenant-history.ts';
 
-/* Of a whole history: invariants 1 (what progress says), 7, 8 in rest, 9 and 10. */
+/* Of a whole history: invariants 1 (what progress says), 7, 8 in rest and 10. */
 
 /** Far more than all rows of the simulated hub, and their rejects. */
 const MOST_RECORDS = 150;
@@ -14,7 +14,6 @@ export function problemsOfWorld(world: TenantWorld): string[] {
   return [
     ...problemsOfProgress(world),
     ...problemsOfOwnership({ topics: world.broker, processes: world.processes, unnoticed: world.unnoticed }),
-    ...world.misbehaviour,
     ...problemsOfBounds(world),
   ];
 }
