@@ -16,7 +16,7 @@ import {
 } from './withholding.ts';
 
 /** Before the pass that was told a value without content: that it was not there at all is another answer. */
-const EMPTY = 'empty ';
+export const EMPTY = 'empty ';
 const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 const NONE_ASKED: Asked = { gone: [], unanswered: [] };

@@ -2,6 +2,7 @@ import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { RowReader } from '../../../src/core/reading.ts';
+import { EMPTY } from '../../../src/pipeline/deletions.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { CollectionIndex, DeletionMemory, TenantState } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
@@ -132,7 +133,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'a class is emptied by a single answer',
     troubles: 'restarts',
     finds: 'emptied after a single answer',
-    mistake: { state: (state) => withDeletions(state, { missing: async () => new Everything() }) },
+    mistake: { state: (state) => withDeletions(state, { missing: async () => new AllEmptyBefore() }) },
   },
   {
     name: 'an index older than the removals that the log keeps is resumed',
@@ -217,9 +218,10 @@ function askingInVain(hub: Hub): Hub {
 }
 
 /** As if everything had been waiting for a second pass. */
-class Everything extends Map<string, string> {
-  override has(): boolean {
-    return true;
+/** As if a pass before this one had been answered without content for whatever it is asked. */
+class AllEmptyBefore extends Map<string, string> {
+  override get(): string {
+    return `${EMPTY}some-pass`;
   }
 }
 
