@@ -1,7 +1,6 @@
 import { describeError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { catchUp } from '../../../src/pipeline/catch-up.ts';
-import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';
@@ -11,6 +10,7 @@ import { seededRandom } from '../parts/seeded-random.ts';
 import { SimulatedIndex } from '../parts/simulated-index.ts';
 import { SimulatedLog } from '../parts/simulated-log.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
+import { takeOvers } from '../parts/take-overs.ts';
 import { SimulatedTopics } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
@@ -60,9 +60,10 @@ export interface ChainHistoryOptions {
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 24 * 3_600_000;
 const TROUBLES = [0, 0.05, 0.2, 0.5];
+const MIRRORED = 'absence-versions';
+const NOTICED_WITHIN_MS = 10_000;
 const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
-const NOTICED_WITHIN_MS = 10_000;
 const ABSENT_DAYS = 3;
 
 /** A history of absence chains by chance, told by its seed; see tellHistory. `check` is called in the end. */
@@ -128,17 +129,17 @@ class ChainHistory implements ChainWorld {
     this.hub.freeze();
     await this.#hubLives;
     const process = await this.#open();
-    await runnerOf(process).demand('DELTA');
-    await runnerOf(process).demand('FULL');
-    await runnerOf(process).demand('FULL');
+    await process.runner(MIRRORED).demand('DELTA');
+    await process.runner(MIRRORED).demand('FULL');
+    await process.runner(MIRRORED).demand('FULL');
     this.quietSince = this.topics.transactions.length;
     this.hub.restampAll();
-    await runnerOf(process).demand('DELTA');
+    await process.runner(MIRRORED).demand('DELTA');
     await this.#stop(process);
     if (random.chance(0.4)) this.index.flush();
     const again = await this.#open();
     this.hub.restampAll();
-    await runnerOf(again).demand('FULL');
+    await again.runner(MIRRORED).demand('FULL');
     await this.#stop(again);
     await this.#rebuild();
   }
@@ -149,7 +150,7 @@ class ChainHistory implements ChainWorld {
     while (leftMs > 0) {
       const process = this.#start();
       const watchedMs = Math.min(leftMs, 150 + random.below(800));
-      await this.#watch(process, time.now() + watchedMs);
+      await this.#watch(process, watchedMs);
       await this.#stop(process);
       leftMs -= watchedMs;
       this.#disturbIndex({ flush: 0.2, restore: 0.25 });
@@ -158,35 +159,31 @@ class ChainHistory implements ChainWorld {
   }
 
   async #takeOver(): Promise<void> {
-    const { random, time } = this.at;
-    const untilMs = time.now() + TROUBLED_MS;
-    while (time.now() < untilMs) {
-      const process = this.#start();
-      await this.#watch(process, Math.min(untilMs, time.now() + 60 + random.below(300)));
-      if (random.chance(0.3)) {
-        process.stop();
-        if (random.chance(0.5)) await process.ended;
-      }
-      this.#disturbIndex({ flush: 0.15, restore: 0.2 });
-    }
-    this.at.trouble = 0;
-    const unnoticed = (): number[] =>
-      this.processes
-        .filter(({ number, fate }) => fate === 'running' && this.topics.isSuperseded(number))
-        .map(({ number }) => number);
-    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
-    this.unnoticed = unnoticed();
-    for (const process of this.processes) process.stop();
-    await Promise.all(this.processes.map(({ ended }) => ended));
+    this.unnoticed = await takeOvers(
+      {
+        at: this.at,
+        processes: this.processes,
+        noticedWithinMs: NOTICED_WITHIN_MS,
+        start: () => this.#start(),
+        watch: (process, forMs) => this.#watch(process, forMs),
+        disturb: () => this.#disturbIndex({ flush: 0.15, restore: 0.2 }),
+        isSuperseded: (number) => this.topics.isSuperseded(number),
+      },
+      TROUBLED_MS,
+    );
   }
 
   /** Meanwhile people demand passes. */
-  async #watch(process: SimulatedProcess, untilMs: number): Promise<void> {
+  async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
+    const untilMs = time.now() + forMs;
     while (time.now() < untilMs) {
       await time.sleep(20);
       if (!random.chance(0.3)) continue;
-      process.runner?.demand(random.chance(0.6) ? 'FULL' : 'DELTA').catch(() => undefined);
+      process.session?.runners
+        .get(MIRRORED)
+        ?.demand(random.chance(0.6) ? 'FULL' : 'DELTA')
+        .catch(() => undefined);
     }
   }
 
@@ -203,22 +200,19 @@ class ChainHistory implements ChainWorld {
     }
   }
 
-  async #until(withinMs: number, isSo: () => boolean): Promise<void> {
-    const { time } = this.at;
-    const untilMs = time.now() + withinMs;
-    while (!isSo() && time.now() < untilMs) await time.sleep(5);
-  }
-
   #start(): SimulatedProcess {
     const number = this.processes.length + 1;
-    const process = new SimulatedProcess(number, this.#partsFor(number), 'absence-versions');
+    const process = new SimulatedProcess(number, this.#partsFor(number));
     this.processes.push(process);
     return process;
   }
 
   async #open(): Promise<SimulatedProcess> {
     const process = this.#start();
-    await this.#until(CATCH_UP_WITHIN_MS, () => process.runner !== null || process.fate !== 'running');
+    await this.at.time.until(
+      CATCH_UP_WITHIN_MS,
+      () => process.session !== null || process.fate !== 'running',
+    );
     return process;
   }
 
@@ -288,9 +282,4 @@ class ChainHistory implements ChainWorld {
   #count(what: string, times = 1): void {
     this.happened.set(what, (this.happened.get(what) ?? 0) + times);
   }
-}
-
-function runnerOf(process: SimulatedProcess): PassRunner {
-  if (process.runner === null) throw new Error(`the last process does not own the tenant: ${process.fate}`);
-  return process.runner;
 }

@@ -1,4 +1,5 @@
 import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { ChainLife, type ChainLifeOptions } from './chain-life.ts';
 import { jsonOf, type HubVersion } from './hub-version.ts';
@@ -20,37 +21,18 @@ export class ChainHub extends ChainLife implements Hub {
     this.#at = at;
   }
 
-  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
-    const totalAtStart = this.rows.size;
-    let after = '';
-    let rowsSoFar = 0;
-    const end = (sign: WalkEnd['sign']): WalkEnd => ({
-      sign,
-      paging: 'keyset',
-      rows: rowsSoFar,
-      totalAtStart,
-      totalAtEnd: this.rows.size,
-    });
-    for (;;) {
-      const stamp = options.stamp();
-      const sentAtMs = this.#at.time.now();
-      await dawdle(this.#at, 8);
-      options.signal.throwIfAborted();
-      if (strikes(this.#at, 0.02)) throw simulatedError('HUB_UNAVAILABLE');
-      const hubTimeMs = this.#at.time.now();
-      const total = this.rows.size;
-      const rest = this.#select(after, options.modifiedAfterMs);
-      const rows = rest.slice(0, PAGE_ROWS);
-      const json = rows.map((row) => this.#handOut(row));
-      await dawdle(this.#at, this.#at.random.chance(0.15) ? 60 : 10);
-      const last = rows.at(-1);
-      if (last === undefined && rowsSoFar > 0) return end('empty-page');
-      yield { rows: json, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 };
-      rowsSoFar += rows.length;
-      if (last === undefined) return end('no-rows');
-      if (rest.length === rows.length) return end('no-next-link');
-      after = last.id;
-    }
+  readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+    const listing = {
+      at: this.#at,
+      pageRows: PAGE_ROWS,
+      failure: 0.02,
+      longestMs: 60,
+      count: () => this.rows.size,
+      select: (after: string, modifiedAfterMs: number | undefined) => this.#select(after, modifiedAfterMs),
+      idOf: ({ id }: HubVersion) => id,
+      handOut: (row: HubVersion) => this.#handOut(row),
+    };
+    return keysetPages(listing, options);
   }
 
   async findExisting({ ids }: { ids: readonly string[] }): Promise<ReadonlySet<string>> {

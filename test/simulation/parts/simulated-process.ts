@@ -8,15 +8,12 @@ export class SimulatedProcess {
   readonly number: number;
   /** Resolves however it ends. */
   readonly ended: Promise<void>;
-  readonly #collection: CollectionName;
   readonly #stopping = new AbortController();
   #session: TenantSession | null = null;
   #fate: 'running' | 'stopped' | ErrorCode = 'running';
 
-  /** `collection`: the one that passes are demanded of. */
-  constructor(number: number, parts: TenantParts, collection: CollectionName) {
+  constructor(number: number, parts: TenantParts) {
     this.number = number;
-    this.#collection = collection;
     this.ended = this.#run(parts);
   }
 
@@ -26,8 +23,15 @@ export class SimulatedProcess {
   }
 
   /** Null while it does not own the tenant. */
-  get runner(): PassRunner | null {
-    return this.#session?.runners.get(this.#collection) ?? null;
+  get session(): TenantSession | null {
+    return this.#session;
+  }
+
+  /** Throws where it does not own the tenant. */
+  runner(collection: CollectionName): PassRunner {
+    const runner = this.#session?.runners.get(collection);
+    if (runner === undefined) throw new Error(`the last process does not own the tenant: ${this.#fate}`);
+    return runner;
   }
 
   stop(): void {

@@ -47,6 +47,12 @@ export class VirtualTime {
       signal?.addEventListener('abort', onAbort, { once: true });
     });
 
+  /** Waits for a condition, but no longer than so. */
+  async until(withinMs: number, isSo: () => boolean): Promise<void> {
+    const untilMs = this.#nowMs + withinMs;
+    while (!isSo() && this.#nowMs < untilMs) await this.sleep(5);
+  }
+
   /** How many wait for the clock. */
   get waiting(): number {
     return this.#sleepers.length;

@@ -1,5 +1,4 @@
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';
@@ -10,6 +9,7 @@ import { seededRandom } from '../parts/seeded-random.ts';
 import { SimulatedIndex } from '../parts/simulated-index.ts';
 import { SimulatedLog } from '../parts/simulated-log.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
+import { takeOvers } from '../parts/take-overs.ts';
 import { simulatedReader } from './simulated-row.ts';
 import { SCOPE, SimulatedTopics } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
@@ -40,8 +40,9 @@ export interface World {
 /** 09:00 UTC, far from the daily full pass. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const TROUBLES = [0.05, 0.3, 1];
-const TROUBLED_MS = 3_000;
+const MIRRORED = 'users';
 const NOTICED_WITHIN_MS = 10_000;
+const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
 /** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
 const OVERLAP_MS = 1;
@@ -98,7 +99,7 @@ class History implements World {
     const untilMs = time.now() + TROUBLED_MS;
     while (time.now() < untilMs) {
       const process = this.#start();
-      await this.#watch(process, Math.min(untilMs, time.now() + 150 + random.below(800)));
+      await this.#watch(process, Math.min(untilMs - time.now(), 150 + random.below(800)));
       process.stop();
       await process.ended;
       this.#disturbIndex({ flush: 0.2, restore: 0.25 });
@@ -106,26 +107,18 @@ class History implements World {
   }
 
   async takeOver(): Promise<void> {
-    const { random, time } = this.at;
-    const untilMs = time.now() + TROUBLED_MS;
-    while (time.now() < untilMs) {
-      const process = this.#start();
-      await this.#watch(process, Math.min(untilMs, time.now() + 60 + random.below(300)));
-      if (random.chance(0.3)) {
-        process.stop();
-        if (random.chance(0.5)) await process.ended;
-      }
-      this.#disturbIndex({ flush: 0.15, restore: 0.2 });
-    }
-    this.at.trouble = 0;
-    const unnoticed = (): number[] =>
-      this.processes
-        .filter(({ number, fate }) => fate === 'running' && this.topics.isSuperseded(number))
-        .map(({ number }) => number);
-    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
-    this.unnoticed = unnoticed();
-    for (const process of this.processes) process.stop();
-    await Promise.all(this.processes.map(({ ended }) => ended));
+    this.unnoticed = await takeOvers(
+      {
+        at: this.at,
+        processes: this.processes,
+        noticedWithinMs: NOTICED_WITHIN_MS,
+        start: () => this.#start(),
+        watch: (process, forMs) => this.#watch(process, forMs),
+        disturb: () => this.#disturbIndex({ flush: 0.15, restore: 0.2 }),
+        isSuperseded: (number) => this.topics.isSuperseded(number),
+      },
+      TROUBLED_MS,
+    );
   }
 
   async settle(check: {
@@ -136,11 +129,14 @@ class History implements World {
     this.hub.freeze();
     await this.#hubLives;
     const process = this.#start();
-    await this.#until(CATCH_UP_WITHIN_MS, () => process.runner !== null || process.fate !== 'running');
-    await runnerOf(process).demand('DELTA');
+    await this.at.time.until(
+      CATCH_UP_WITHIN_MS,
+      () => process.session !== null || process.fate !== 'running',
+    );
+    await process.runner(MIRRORED).demand('DELTA');
     check.afterDelta(this);
-    await runnerOf(process).demand('FULL');
-    await runnerOf(process).demand('FULL');
+    await process.runner(MIRRORED).demand('FULL');
+    await process.runner(MIRRORED).demand('FULL');
     process.stop();
     await process.ended;
     for (const { fate } of this.processes) this.#count(fate);
@@ -149,18 +145,22 @@ class History implements World {
 
   #start(): SimulatedProcess {
     const number = this.processes.length + 1;
-    const process = new SimulatedProcess(number, this.#partsFor(number), 'users');
+    const process = new SimulatedProcess(number, this.#partsFor(number));
     this.processes.push(process);
     return process;
   }
 
   /** Meanwhile people demand passes. */
-  async #watch(process: SimulatedProcess, untilMs: number): Promise<void> {
+  async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
+    const untilMs = time.now() + forMs;
     while (time.now() < untilMs) {
       await time.sleep(20);
       if (!random.chance(0.4)) continue;
-      process.runner?.demand(random.chance(0.7) ? 'FULL' : 'DELTA').catch(() => undefined);
+      process.session?.runners
+        .get(MIRRORED)
+        ?.demand(random.chance(0.7) ? 'FULL' : 'DELTA')
+        .catch(() => undefined);
     }
   }
 
@@ -173,12 +173,6 @@ class History implements World {
       this.index.restore();
       this.#count('index restored');
     }
-  }
-
-  async #until(withinMs: number, isSo: () => boolean): Promise<void> {
-    const { time } = this.at;
-    const untilMs = time.now() + withinMs;
-    while (!isSo() && time.now() < untilMs) await time.sleep(5);
   }
 
   #partsFor(process: number): TenantParts {
@@ -221,9 +215,4 @@ class History implements World {
   #count(what: string, times = 1): void {
     this.happened.set(what, (this.happened.get(what) ?? 0) + times);
   }
-}
-
-function runnerOf(process: SimulatedProcess): PassRunner {
-  if (process.runner === null) throw new Error(`the last process does not own the tenant: ${process.fate}`);
-  return process.runner;
 }

@@ -16,7 +16,8 @@ import { HubClient, LIES, type HubManner } from './hub-client.ts';
 import { leakedMarkers, unboundedWaits } from './told-events.ts';
 import { TenantHub } from './tenant-hub.ts';
 import { tenantParts } from './tenant-parts.ts';
-import { TenantProcess } from './tenant-process.ts';
+import { SimulatedProcess } from '../parts/simulated-process.ts';
+import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
 
 /** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
@@ -57,7 +58,7 @@ export interface TenantWorld {
   readonly redis: TenantRedis;
   readonly manner: HubManner;
   readonly collections: readonly CollectionName[];
-  readonly processes: readonly TenantProcess[];
+  readonly processes: readonly SimulatedProcess[];
   /** Numbers of processes that were superseded and went on all the same. */
   readonly unnoticed: readonly number[];
   /** What people have let go. */
@@ -127,7 +128,7 @@ class TenantHistory implements TenantWorld {
   readonly broker: Broker;
   readonly redis: TenantRedis;
   readonly collections: readonly CollectionName[];
-  readonly processes: TenantProcess[] = [];
+  readonly processes: SimulatedProcess[] = [];
   readonly approvals: Approval[] = [];
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
   readonly misbehaviour: string[] = [];
@@ -185,32 +186,20 @@ class TenantHistory implements TenantWorld {
   }
 
   async takeOver(): Promise<void> {
-    const { random, time } = this.at;
-    const untilMs = time.now() + TROUBLED_MS;
-    while (time.now() < untilMs) {
-      const process = this.#start();
-      await this.#watch(process, Math.min(untilMs - time.now(), 60 + random.below(300)));
-      if (random.chance(0.3)) {
-        process.stop();
-        if (random.chance(0.5)) await process.ended;
-      }
-      this.#disturb();
-    }
-    this.at.trouble = 0;
-    const unnoticed = (): number[] =>
-      this.processes
+    this.unnoticed = await takeOvers(
+      {
+        at: this.at,
+        processes: this.processes,
+        noticedWithinMs: NOTICED_WITHIN_MS,
+        start: () => this.#start(),
+        watch: (process, forMs) => this.#watch(process, forMs),
+        disturb: () => this.#disturb(),
         // While another tenant's data is suspected nothing is committed, and nothing shows who owns the tenant.
-        .filter(
-          ({ number, fate }) =>
-            fate === 'running' &&
-            this.broker.isSuperseded(number) &&
-            !this.happened.has('foreign data refused'),
-        )
-        .map(({ number }) => number);
-    await this.#until(NOTICED_WITHIN_MS, () => unnoticed().length === 0);
-    this.unnoticed = unnoticed();
-    for (const process of this.processes) process.stop();
-    await Promise.all(this.processes.map(({ ended }) => ended));
+        isSuperseded: (number) =>
+          this.broker.isSuperseded(number) && !this.happened.has('foreign data refused'),
+      },
+      TROUBLED_MS,
+    );
   }
 
   async settle(checks: TenantChecks): Promise<void> {
@@ -222,7 +211,7 @@ class TenantHistory implements TenantWorld {
     this.#skewMs = 0;
     await Promise.all(this.#lives);
     const process = this.#start('own');
-    await this.#until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
+    await this.at.time.until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
     await this.#pullAll(process, 'DELTA');
     checks.afterDelta(this);
     await this.#pullAll(process);
@@ -244,7 +233,7 @@ class TenantHistory implements TenantWorld {
     checks.atEnd(this);
   }
 
-  async #pullAll(process: TenantProcess, mode: PassMode = 'FULL'): Promise<void> {
+  async #pullAll(process: SimulatedProcess, mode: PassMode = 'FULL'): Promise<void> {
     for (const collection of this.collections) await this.#pull(process, { collection, mode });
   }
 
@@ -253,7 +242,7 @@ class TenantHistory implements TenantWorld {
    * where a session has to end because a topic lost records, it is done in the next one.
    */
   async #pull(
-    process: TenantProcess,
+    process: SimulatedProcess,
     pull: { collection: CollectionName; mode?: PassMode; options?: PassOptions },
   ): Promise<void> {
     const { collection, mode = 'FULL', options = {} } = pull;
@@ -268,13 +257,16 @@ class TenantHistory implements TenantWorld {
         return;
       }
       if (this.losses.length === 0) throw error;
-      await this.#until(CURED_WITHIN_MS, () => process.session !== null && process.session !== session);
+      await this.at.time.until(
+        CURED_WITHIN_MS,
+        () => process.session !== null && process.session !== session,
+      );
       await process.runner(collection).demand('FULL', options);
     }
   }
 
   /** What is listed is let go, until nothing waits. */
-  async #approveAll(process: TenantProcess): Promise<void> {
+  async #approveAll(process: SimulatedProcess): Promise<void> {
     // Some is listed only once it was missed twice since the last of the others was let go.
     for (let round = 0, idle = 0; round < ROUNDS_OF_APPROVAL && idle < 2; round += 1) {
       idle += 1;
@@ -284,7 +276,7 @@ class TenantHistory implements TenantWorld {
   }
 
   /** False: nothing of the collection waits. */
-  async #approve(process: TenantProcess, collection: CollectionName): Promise<boolean> {
+  async #approve(process: SimulatedProcess, collection: CollectionName): Promise<boolean> {
     const listed = new Set((await this.redis.memory.withheld(collection)).keys());
     if (listed.size === 0) return false;
     this.#count('people: approved');
@@ -294,15 +286,15 @@ class TenantHistory implements TenantWorld {
     return true;
   }
 
-  #start(whose: 'own' | 'any' = 'any'): TenantProcess {
+  #start(whose: 'own' | 'any' = 'any'): SimulatedProcess {
     const number = this.processes.length + 1;
-    const process = new TenantProcess(number, this.#partsFor(number, whose));
+    const process = new SimulatedProcess(number, this.#partsFor(number, whose));
     this.processes.push(process);
     return process;
   }
 
   /** Meanwhile people demand passes, and decide on what is listed. */
-  async #watch(process: TenantProcess, forMs: number): Promise<void> {
+  async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
     const untilMs = time.now() + forMs;
     while (time.now() < untilMs) {
@@ -412,12 +404,6 @@ class TenantHistory implements TenantWorld {
 
   #records(): number {
     return [...this.broker.history.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
-  async #until(withinMs: number, isSo: () => boolean): Promise<void> {
-    const { time } = this.at;
-    const untilMs = time.now() + withinMs;
-    while (!isSo() && time.now() < untilMs) await time.sleep(5);
   }
 
   #note(event: PipelineEvent): void {

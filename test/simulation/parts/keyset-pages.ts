@@ -1,0 +1,56 @@
+import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
+
+/** How a simulated hub lists one collection by keyset. */
+export interface KeysetListing<Row> {
+  readonly at: Surroundings;
+  readonly pageRows: number;
+  /** Probability that a page is not to be had. */
+  readonly failure: number;
+  /** The longest that a page is under way, ms; rarely, so that another pass may go by meanwhile. */
+  readonly longestMs: number;
+  count(): number;
+  /** Rows after an id, by id; changed after an instant where one is given. */
+  select(afterId: string, modifiedAfterMs: number | undefined): readonly Row[];
+  idOf(row: Row): string;
+  /** A row as it is given away. */
+  handOut(row: Row): unknown;
+}
+
+/** A page is looked up some time after its request was sent, and arrives some time later still. */
+export async function* keysetPages<Row>(
+  hub: KeysetListing<Row>,
+  options: ReadOptions,
+): AsyncGenerator<HubPage, WalkEnd> {
+  const { at } = hub;
+  const totalAtStart = hub.count();
+  let after = '';
+  let rowsSoFar = 0;
+  const end = (sign: WalkEnd['sign']): WalkEnd => ({
+    sign,
+    paging: 'keyset',
+    rows: rowsSoFar,
+    totalAtStart,
+    totalAtEnd: hub.count(),
+  });
+  for (;;) {
+    const stamp = options.stamp();
+    const sentAtMs = at.time.now();
+    await dawdle(at, 8);
+    options.signal.throwIfAborted();
+    if (strikes(at, hub.failure)) throw simulatedError('HUB_UNAVAILABLE');
+    const hubTimeMs = at.time.now();
+    const total = hub.count();
+    const rest = hub.select(after, options.modifiedAfterMs);
+    const page = rest.slice(0, hub.pageRows);
+    const rows = page.map((row) => hub.handOut(row));
+    await dawdle(at, at.random.chance(0.15) ? hub.longestMs : 10);
+    const last = page.at(-1);
+    if (last === undefined && rowsSoFar > 0) return end('empty-page');
+    yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 };
+    rowsSoFar += page.length;
+    if (last === undefined) return end('no-rows');
+    if (rest.length === page.length) return end('no-next-link');
+    after = hub.idOf(last);
+  }
+}
