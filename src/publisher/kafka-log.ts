@@ -1,11 +1,10 @@
 import type { Admin, Kafka, KafkaMessage, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
-import { isCollectionName, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import type { TopicSuffix } from '../model/collections.ts';
 import {
   allOffsets,
   offsetsOf,
   offsetsWithout,
-  tellsOfLoss,
   withOffsets,
   type Offsets,
   type Progress,
@@ -15,6 +14,7 @@ import { FIRST_SEQUENCE_HEADER } from '../core/cloud-events.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
+import { readToldProgress, type ToldProgress } from './told-progress.ts';
 import { LostRecords, withLastOffsets } from './written-offsets.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type {
@@ -81,18 +81,17 @@ class KafkaLog implements TenantLog {
   async own(signal: AbortSignal): Promise<Ownership> {
     await this.#discardProducer();
     await this.#connectAdmin();
-    const hasOwned = this.#hasOwned;
     await this.#giveUpIfSuperseded(signal);
     signal.throwIfAborted();
     const ownedSinceMs = this.#options.now();
     const fencedAt = await this.#fence();
-    const { owner, ...told } = await this.#readProgress({ to: fencedAt + 1, signal });
+    const told = await this.#readProgress({ to: fencedAt + 1, signal });
+    const { owner } = this.#options;
     // Whoever was fenced has to look again once nobody else can commit: a newer one may have come in between.
-    if (hasOwned && owner !== null && owner !== this.#options.owner) throw this.#superseded();
-    this.#lastTold = owner === this.#options.owner ? fencedAt : await this.#claim(ownedSinceMs);
+    if (this.#hasOwned && told.owner !== null && told.owner !== owner) throw this.#superseded();
+    this.#lastTold = told.owner === owner ? fencedAt : await this.#claim(ownedSinceMs);
     this.#hasOwned = true;
-    const { newest: progress, transactionIds, toldAtMs } = told;
-    return { owner: this.#options.owner, progress, transactionIds, toldAtMs };
+    return { ...told, owner };
   }
 
   /**
@@ -178,45 +177,16 @@ class KafkaLog implements TenantLog {
     );
   }
 
-  async #readProgress(options: { to: number; signal: AbortSignal }): Promise<{
-    newest: Map<CollectionName, Progress>;
-    owner: string | null;
-    ownerOffset: number;
-    transactionIds: Map<CollectionName, Set<string>>;
-    toldAtMs: Map<CollectionName, number>;
-  }> {
-    const topic = this.#topic('progress');
-    const newest = new Map<CollectionName, Progress>();
-    const transactionIds = new Map<CollectionName, Set<string>>();
-    const toldAtMs = new Map<CollectionName, number>();
-    let owner: string | null = null;
-    let ownerOffset = -1;
-    const onMessage = async (message: KafkaMessage): Promise<void> => {
-      const key = message.key?.toString('utf8');
-      if (message.value === null) return;
-      const record = await this.#options.progressCodec.decode(message.value);
-      if (key === OWNER_KEY) {
-        owner = record.owner;
-        ownerOffset = Number(message.offset);
-      }
-      if (record.progress === null || key === undefined || !isCollectionName(key)) return;
-      const before = newest.get(key);
-      const isAnew = before === undefined || tellsOfLoss(before, record.progress);
-      newest.set(key, record.progress);
-      const ids = isAnew ? new Set<string>() : (transactionIds.get(key) ?? new Set());
-      transactionIds.set(key, ids.add(record.progress.transactionId));
-      toldAtMs.set(key, Math.max(toldAtMs.get(key) ?? 0, Number(message.timestamp)));
-    };
-    await readStretches({
-      kafka: this.#options.kafka,
-      groupIdPrefix: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
-      stretches: [{ topic, partition: 0, from: 0, to: options.to }],
-      onMessages: async ({ messages }) => {
-        for (const message of messages) await onMessage(message);
-      },
-      signal: options.signal,
+  #readProgress({ to, signal }: { to: number; signal: AbortSignal }): Promise<ToldProgress> {
+    const { kafka, progressCodec } = this.#options;
+    return readToldProgress({
+      kafka,
+      groupIdPrefix: this.#groupIdPrefix,
+      topic: this.#topic('progress'),
+      codec: progressCodec,
+      to,
+      signal,
     });
-    return { newest, owner, ownerOffset, transactionIds, toldAtMs };
   }
 
   commit(transaction: Transaction): Promise<Committed> {
@@ -340,7 +310,7 @@ class KafkaLog implements TenantLog {
     }
     await readStretches({
       kafka: this.#options.kafka,
-      groupIdPrefix: `${this.#options.topicPrefix}.${this.#options.tenantId}`,
+      groupIdPrefix: this.#groupIdPrefix,
       stretches,
       onMessages: ({ topic, partition, messages }) => {
         const suffix = suffixes.get(topic);
@@ -423,6 +393,10 @@ class KafkaLog implements TenantLog {
     const count = topics[0]?.partitions.length ?? 0;
     this.#partitionCounts.set(topic, count);
     return count;
+  }
+
+  get #groupIdPrefix(): string {
+    return `${this.#options.topicPrefix}.${this.#options.tenantId}`;
   }
 
   #topic(suffix: TopicSuffix): string {
