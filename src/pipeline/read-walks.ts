@@ -1,5 +1,6 @@
 import { canTellForeign, judgeOverlap } from '../core/foreign-data.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
+import { sumOrNull } from '../core/sum-or-null.ts';
 import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
 import type { ActivePass } from './active-pass.ts';
@@ -263,13 +264,4 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
     () => true,
   );
   return Promise.race([settled, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
-}
-
-function sumOrNull(totals: readonly (number | null)[]): number | null {
-  let sum = 0;
-  for (const total of totals) {
-    if (total === null) return null;
-    sum += total;
-  }
-  return sum;
 }

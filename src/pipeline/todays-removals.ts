@@ -1,9 +1,15 @@
 import { isChainCollection, isCollectionName, type CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import type { LoggedRecord } from '../publisher/log.ts';
-import type { CatchUpParts } from './catch-up.ts';
+import type { LoggedRecord, TenantLog } from '../publisher/log.ts';
+import type { TenantState } from '../state/index-store.ts';
 
-type TodaysRemovalsParts = Pick<CatchUpParts, 'log' | 'state' | 'dayOf' | 'now'>;
+export interface TodaysRemovalsParts {
+  readonly log: Pick<TenantLog, 'offsetsSince'>;
+  readonly state: Pick<TenantState, 'deletions'>;
+  /** `YYYY-MM-DD` of an instant, as the collection counts its days. */
+  readonly dayOf: (collection: CollectionName, atMs: number) => string;
+  readonly now: () => number;
+}
 
 const A_DAY_AT_MOST_MS = 25 * 3_600_000;
 

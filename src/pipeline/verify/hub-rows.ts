@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { FullWalk } from '../../core/completeness.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
 import { SeenKeys } from '../../core/seen-keys.ts';
+import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
@@ -160,13 +161,4 @@ function endingOf(ends: readonly SourceEnd[]): HubWalk['ending'] {
   if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
   if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';
   return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
-}
-
-function sumOrNull(totals: readonly (number | null)[]): number | null {
-  let sum = 0;
-  for (const total of totals) {
-    if (total === null) return null;
-    sum += total;
-  }
-  return sum;
 }

@@ -1,3 +1,4 @@
+import type { TopicView } from '../../core/verify/row-comparison.ts';
 import { hashIn, topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { lookUpIndex } from './circumstances.ts';
@@ -10,6 +11,15 @@ export interface IndexedArea {
   readonly entries: Pick<ReadonlyMap<string, TopicEntry>, 'get' | 'has' | 'keys' | 'size'>;
   /** The hash that a value of the index tells, as 16 Latin-1 characters; null: none. */
   readonly hashIn: (key: string, value: Buffer) => string | null;
+}
+
+/** Rows and rejects, of which the index holds the hashes alone. */
+export function hashedAreas(view: TopicView): readonly IndexedArea[] {
+  return (['rows', 'rejects'] as const).map((area) => ({
+    area,
+    entries: view[area],
+    hashIn: (_key, value) => value.toString('latin1'),
+  }));
 }
 
 /** As it stands in the index for what the log lost, or somebody else wrote. */

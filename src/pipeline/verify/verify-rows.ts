@@ -13,7 +13,7 @@ import { hubRows, type HubRows } from './hub-rows.ts';
 import { readUntilWhole, type Doubt } from './read-until-whole.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
-import { verifyIndex } from './verify-index.ts';
+import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
 /** Between two reports of how far it is. */
@@ -57,11 +57,7 @@ export async function verifyRows(
       });
   const index = await verifyIndex(tools, {
     collection: name,
-    areas: (['rows', 'rejects'] as const).map((area) => ({
-      area,
-      entries: view[area],
-      hashIn: (_key, value) => value.toString('latin1'),
-    })),
+    areas: hashedAreas(view),
     readOn,
     signal,
   });

@@ -16,7 +16,7 @@ import { readIds, type HubRows } from './hub-rows.ts';
 import { readUntilWhole, type Doubt } from './read-until-whole.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
-import { verifyIndex } from './verify-index.ts';
+import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { indexDifferences, NEVER_WHOLE, NEVER_WHOLE_REMEDY } from './verify-rows.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
@@ -73,11 +73,7 @@ export async function verifySchedules(
   });
   const index = await verifyIndex(tools, {
     collection: NAME,
-    areas: (['rows', 'rejects'] as const).map((area) => ({
-      area,
-      entries: view[area],
-      hashIn: (_key, value) => value.toString('latin1'),
-    })),
+    areas: hashedAreas(view),
     readOn,
     signal,
   });

@@ -1,0 +1,129 @@
+import { CHAIN_COLLECTIONS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { Offsets } from '../model/progress.ts';
+import { partitionName, topicName } from '../model/topics.ts';
+import type { LoggedRecord, TenantLog } from '../publisher/log.ts';
+import type { IndexReplay } from '../state/index-store.ts';
+import type { ChainReplay } from './chains/chain-replay.ts';
+import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
+
+interface Topics {
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+}
+
+export interface ReplayLogParts extends Topics, TodaysRemovalsParts {
+  readonly log: TenantLog;
+}
+
+/** A collection whose index the log has left behind. */
+export interface Behind {
+  readonly collection: CollectionName;
+  /** Beside the rows: what follows from them. */
+  readonly chains: ChainReplay | null;
+  /** Up to where its index is right. */
+  readonly after: Offsets;
+  readonly replay: IndexReplay;
+}
+
+/**
+ * Writes to indexes what the log tells beyond them; returns how far each topic was read.
+ * One reading for all: joining a consumer group costs more than the records of most collections.
+ */
+export async function replayLog(
+  parts: ReplayLogParts,
+  behind: readonly Behind[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<TopicSuffix, Offsets>> {
+  const readUpTo = new Map<TopicSuffix, Record<string, number>>();
+  if (behind.length === 0) return readUpTo;
+  const removals = new TodaysRemovals(parts);
+  const replays = new Map(behind.map((each) => [each.collection, each]));
+  const own = behind.map(async ({ collection, after }) => ({
+    topic: collection,
+    after: await removals.since(collection, after),
+  }));
+  await parts.log.read({
+    from: [
+      ...(await Promise.all(own)),
+      ...behind.flatMap(({ after, chains }) =>
+        (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
+      ),
+      // Shared by all collections, and small: read whole; replaying it again changes nothing.
+      { topic: 'rejects' as const, after: {} },
+    ],
+    onBatch: (records) => {
+      noteOffsets(parts, records, readUpTo);
+      removals.note(records);
+      return writeToReplays(parts, records, replays);
+    },
+    signal,
+  });
+  await removals.remember();
+  return readUpTo;
+}
+
+function noteOffsets(
+  parts: Topics,
+  records: readonly LoggedRecord[],
+  readUpTo: Map<TopicSuffix, Record<string, number>>,
+): void {
+  const last = records.at(-1);
+  if (last === undefined) return;
+  const offsets = readUpTo.get(last.topic) ?? {};
+  offsets[partitionName(topicName(parts, last.topic), last.partition)] = last.offset;
+  readUpTo.set(last.topic, offsets);
+}
+
+async function writeToReplays(
+  parts: Topics,
+  all: readonly LoggedRecord[],
+  replays: ReadonlyMap<CollectionName, Behind>,
+): Promise<void> {
+  const records = notYetIndexed(parts, all, replays);
+  const first = records[0];
+  if (first === undefined) return;
+  if (first.topic === 'absences' || first.topic === 'absence-changes') {
+    const chains = replays.get('absence-versions')?.chains;
+    await (first.topic === 'absences' ? chains?.currents(records) : chains?.steps(records));
+    return;
+  }
+  if (first.topic !== 'rejects') {
+    const collection = first.topic as CollectionName;
+    const behind = replays.get(collection);
+    await behind?.replay.write(
+      records.map(({ key, value, hash }) => ({ area: 'rows', key, value: hashOf(value, hash) })),
+    );
+    await behind?.chains?.versions(records);
+    return;
+  }
+  for (const [collection, { replay }] of replays) {
+    const changes = records.flatMap(({ key, value, hash }) => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || parts[0] !== collection) return [];
+      return [{ area: 'rejects' as const, key: parts[1], value: hashOf(value, hash) }];
+    });
+    if (changes.length > 0) await replay.write(changes);
+  }
+}
+
+/** A batch is of one partition. Of a collection that is read on, records before its index were only to be counted. */
+function notYetIndexed(
+  parts: Topics,
+  records: readonly LoggedRecord[],
+  replays: ReadonlyMap<CollectionName, Behind>,
+): readonly LoggedRecord[] {
+  const [first] = records;
+  if (first === undefined) return records;
+  const { after = {} } = replays.get(first.topic as CollectionName) ?? {};
+  const indexed = after[partitionName(topicName(parts, first.topic), first.partition)] ?? -1;
+  return first.offset > indexed ? records : records.filter(({ offset }) => offset > indexed);
+}
+
+/** A record without a hash was not written by Rollcall: a hash that no row has lets it be published again. */
+function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
+  if (value === null) return null;
+  return hash?.length === HASH_BYTES ? hash : Buffer.alloc(HASH_BYTES);
+}
+
+const HASH_BYTES = 16;
