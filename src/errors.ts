@@ -37,6 +37,7 @@ const REACTIONS = {
   KAFKA_TOPIC_MISSING: 'restart',
   KAFKA_RECORDS_LOST: 'restart',
   OWNERSHIP_LOST: 'person',
+  OWNER_BUSY: 'person',
   REGISTRY_UNREACHABLE: 'retry',
   REGISTRY_REFUSED: 'person',
   SCHEMA_INCOMPATIBLE: 'person',

@@ -49,13 +49,19 @@ async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
   const { tenantId, progress } = options;
-  const living = await awaitSign(assembly, options);
-  if (living === null) return ownAndDo(assembly, options);
-  progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
-  const answered = await askLivingOwner(assembly, options);
-  if (answered !== null) return answered.result;
-  progress.print(`${tenantId}: it is gone; this command owns the tenant meanwhile`);
-  return ownAndDo(assembly, options);
+  for (let asked = 1; ; asked += 1) {
+    const living = await awaitSign(assembly, options);
+    if (living === null) return ownAndDo(assembly, options);
+    progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
+    try {
+      return await askLivingOwner(assembly, options);
+    } catch (error) {
+      const hasEnded = error instanceof RollcallError && error.code === 'OWNERSHIP_LOST';
+      if (!hasEnded || asked >= ATTEMPTS) throw error;
+      // Killed, or followed by another, which must be asked: owning would end that one.
+      progress.print(`${tenantId}: it is gone; looking who owns the tenant now`);
+    }
+  }
 }
 
 /** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
@@ -107,12 +113,11 @@ async function lastOwnerProcess(
   });
 }
 
-/** Null when the owner turns out to live no more: a process that was killed leaves its sign for some seconds. */
+/** Throws `OWNERSHIP_LOST` when it turns out to live no more: one that was killed leaves its sign for some seconds. */
 async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
-  options: AsOwnerOptions<P, R>,
-): Promise<{ readonly result: R } | null> {
-  const { tenantId, request, parameters, onReport, signal } = options;
+  { tenantId, request, parameters, onReport, signal }: AsOwnerOptions<P, R>,
+): Promise<R> {
   const outcome = await askOwner({
     coordination: assembly.store.coordination,
     tenantId,
@@ -121,12 +126,8 @@ async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
     sleep,
     now: () => performance.now(),
     onProgress: onReport,
-  }).catch((error: unknown) => {
-    if (error instanceof RollcallError && error.code === 'OWNERSHIP_LOST') return null;
-    throw error;
   });
-  if (outcome === null) return null;
-  if (outcome.state === 'done') return { result: outcome.result as R };
+  if (outcome.state === 'done') return outcome.result as R;
   throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
 }
 

@@ -79,7 +79,7 @@ export async function settleDeletions(
   const first = await isHeld();
   const asked =
     first === null
-      ? await askAgain(parts, { candidates, missedBefore, needsSecondPass: needsSecondPass || isMany })
+      ? await askAgain(parts, pass, { candidates, missedBefore, needsSecondPass: needsSecondPass || isMany })
       : NONE_ASKED;
   // While the hub was asked, another collection may have tripped the guard.
   const held = first ?? (losses.length > 0 ? await isHeld() : null);
@@ -167,6 +167,7 @@ interface Asked {
 /** What is gone for certain, and what must be missed by another pass: one too many to ask for, or not answered. */
 async function askAgain(
   parts: DeletionParts,
+  pass: ActivePass,
   losses: {
     readonly candidates: readonly string[];
     readonly missedBefore: ReadonlyMap<string, string>;
@@ -175,7 +176,9 @@ async function askAgain(
 ): Promise<Asked> {
   const { missedBefore } = losses;
   const triage = triageCandidates({ ...losses, confirmAtMost: CONFIRM_AT_MOST });
-  const asked = await confirmGone(parts, triage.confirm);
+  const [witness] =
+    triage.confirm.length === 0 ? [] : await parts.writer.someKeys(1, (key) => hasMet(pass, 'rows', key));
+  const asked = await confirmGone(parts, triage.confirm, witness);
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unansweredOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
   return {

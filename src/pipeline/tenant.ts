@@ -25,7 +25,7 @@ import { Mutex } from './mutex.ts';
 import type { PassParts, PassResult } from './pass.ts';
 import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
-import { countWithheld, type DeletionParts } from './withholding.ts';
+import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
 
 export interface TenantCollection {
@@ -127,6 +127,7 @@ async function tellWaiting(
   starts: ReadonlyMap<CollectionName, WriterStart>,
 ): Promise<void> {
   for (const [collection, { progress }] of starts) {
+    await restoreTrip(state.deletions, collection, progress);
     const rows = await countWithheld(state.deletions, collection, progress);
     emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
   }
@@ -342,6 +343,8 @@ export async function runTenant(
       try {
         await Promise.all(loops);
       } finally {
+        // From now on requests wait for the next session.
+        options.onSession?.(null);
         ending.abort(
           new RollcallError('INTERNAL', 'the session is ending', { remedy: 'It is started anew.' }),
         );
@@ -356,8 +359,6 @@ export async function runTenant(
       const retryInMs = Math.round(longestMs * (0.5 + parts.random() / 2));
       parts.emit({ type: 'session-failed', error, retryInMs });
       await parts.sleep(retryInMs, signal).catch(() => undefined);
-    } finally {
-      options.onSession?.(null);
     }
   }
 }

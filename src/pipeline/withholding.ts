@@ -79,6 +79,20 @@ async function countUnlisted(
   return (await memory.withheld(collection)).size < logged ? logged : 0;
 }
 
+/**
+ * At the beginning: a list that was lost holds the other collections' removals back as it did before, though the memory
+ * no longer says so. Schedules hold nobody (see {@link whoseTripHolds}).
+ */
+export async function restoreTrip(
+  memory: DeletionMemory,
+  collection: CollectionName,
+  progress: Progress | null,
+): Promise<void> {
+  if (collection === 'schedules') return;
+  const logged = countWaiting({ listed: 0, note: await memory.note(collection), progress });
+  if ((await memory.withheld(collection)).size < logged) await memory.setTripped(collection, true);
+}
+
 /** What a pass's losses must wait with. */
 export interface Held {
   readonly keys: readonly string[];

@@ -40,15 +40,20 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
     sign,
     signal: AbortSignal.any([signal, ending.signal]),
   });
-  let serving: { stop: AbortController; done: Promise<void> } | null = null;
+  let stopServing = new AbortController();
+  let served = Promise.resolve();
   try {
     await runTenant(assembly.tenant(tenantId).parts, {
       signal,
       onSession: (opened) => {
         session = opened;
-        serving?.stop.abort();
-        serving = opened === null ? null : serve(assembly, tenantId, opened);
-        if (opened !== null) ownedSinceMs = Date.now();
+        stopServing.abort();
+        if (opened === null) return;
+        ownedSinceMs = Date.now();
+        stopServing = new AbortController();
+        const { signal: ends } = stopServing;
+        // What a request of the session before still does must not mix with this one's.
+        served = served.then(() => serve(assembly, { tenantId, session: opened, signal: ends }));
       },
     });
   } finally {
@@ -61,11 +66,9 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
 /** Requests are taken only while there is a session that can meet them; until then they wait. */
 function serve(
   assembly: Assembly,
-  tenantId: string,
-  session: TenantSession,
-): { stop: AbortController; done: Promise<void> } {
-  const stop = new AbortController();
-  const done = serveRequests({
+  { tenantId, session, signal }: { tenantId: string; session: TenantSession; signal: AbortSignal },
+): Promise<void> {
+  return serveRequests({
     coordination: assembly.store.coordination,
     tenantId,
     owner: assembly.owner,
@@ -79,12 +82,11 @@ function serve(
           return runner.demand(mode, options);
         },
         report,
-        signal: stop.signal,
+        signal,
       }),
-    signal: stop.signal,
+    signal,
     sleep,
   });
-  return { stop, done };
 }
 
 interface Sign {

@@ -86,10 +86,10 @@ class KafkaLog implements TenantLog {
     const ownedSinceMs = this.#options.now();
     const fencedAt = await this.#fence();
     const told = await this.#readProgress({ to: fencedAt + 1, signal });
+    // Whoever was fenced, or slow, has to look again once nobody else can commit: a newer one may have come in between.
+    if (this.#isSupersededBy(told)) throw this.#superseded();
     const { owner } = this.#options;
-    // Whoever was fenced has to look again once nobody else can commit: a newer one may have come in between.
-    if (this.#hasOwned && told.owner !== null && told.owner !== owner) throw this.#superseded();
-    this.#lastTold = told.owner === owner ? fencedAt : await this.#claim(ownedSinceMs);
+    this.#lastTold = told.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     return { ...told, owner };
   }
@@ -117,12 +117,12 @@ class KafkaLog implements TenantLog {
     return this.#takingOver(async (producer) => {
       await producer.connect();
       const sealed = await this.#seal(producer, ['progress']);
-      return sealed.get(this.#topic('progress'))?.[0]?.offset ?? Number.NaN;
+      return offsetAfter(-1, sealed.get(this.#topic('progress'))?.[0]?.offset);
     });
   }
 
   /** Tells whoever is fenced who came; returns the record's offset. */
-  #claim(ownedSinceMs: number): Promise<number> {
+  #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
     const { progressCodec, owner, randomId, tenantId } = this.#options;
     const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
     const message = {
@@ -135,7 +135,7 @@ class KafkaLog implements TenantLog {
       const transaction = await producer.transaction();
       const [written] = await transaction.send({ topic: this.#topic('progress'), messages: [message] });
       await transaction.commit();
-      return Number(written?.baseOffset ?? Number.NaN);
+      return offsetAfter(fencedAt, Number(written?.baseOffset));
     });
   }
 
@@ -160,10 +160,13 @@ class KafkaLog implements TenantLog {
       this.#progressEndAtFirst = end;
       return;
     }
-    const { owner, ownerOffset } = await this.#readProgress({ to: end, signal });
-    if (owner === null || owner === this.#options.owner) return;
-    // Who has owned was there before whoever else is named, wherever `progress` may begin anew.
-    if (this.#hasOwned || ownerOffset >= this.#progressEndAtFirst) throw this.#superseded();
+    if (this.#isSupersededBy(await this.#readProgress({ to: end, signal }))) throw this.#superseded();
+  }
+
+  /** Who has owned was there before whoever else is named, wherever `progress` may begin anew. */
+  #isSupersededBy({ owner, ownerOffset }: ToldProgress): boolean {
+    if (owner === null || owner === this.#options.owner) return false;
+    return this.#hasOwned || ownerOffset >= (this.#progressEndAtFirst ?? 0);
   }
 
   #superseded(): RollcallError {
@@ -408,6 +411,12 @@ class KafkaLog implements TenantLog {
     if (id === undefined) throw new Error(`no schema was registered for ${suffix}`);
     return id;
   }
+}
+
+/** What was written must lie behind what was there: an offset that says nothing would pass for an empty log. */
+function offsetAfter(before: number, offset: number | undefined): number {
+  if (offset !== undefined && offset > before) return offset;
+  throw new Error(`the brokers answered a write with offset ${offset}`);
 }
 
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {

@@ -22,7 +22,8 @@ const ASKER_ALIVE_MS = 15_000;
 
 /**
  * Has the tenant's owner do something and waits for it. Throws `OWNERSHIP_LOST` when there is no owner, or it ends
- * before it has answered; then nothing is known of how far it came. Aborting the signal withdraws the request,
+ * before it has answered; then nothing is known of how far it came. Throws `OWNER_BUSY` when one lives that does not
+ * begin. Aborting the signal withdraws the request,
  * unless the owner has already begun.
  */
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
@@ -82,7 +83,7 @@ function ownerEnded(tenantId: string): RollcallError {
 function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
   const seconds = Math.round(takeWithinMs / 1000);
   return new RollcallError(
-    'OWNERSHIP_LOST',
+    'OWNER_BUSY',
     `the process that owns ${tenantId} did not begin within ${seconds} s`,
     { remedy: 'See its status for what it is doing, and give the command again.' },
   );

@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors.ts';
-import type { Coordination, OwnerRequest, RequestOutcome } from './coordination.ts';
+import { ANSWER_KEPT_MS, type Coordination, type OwnerRequest, type RequestOutcome } from './coordination.ts';
 
 export interface ServeRequestsOptions {
   readonly coordination: Coordination;
@@ -13,6 +13,9 @@ export interface ServeRequestsOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly pollIntervalMs?: number | undefined;
 }
+
+/** Well within what an answer is kept for, so that long work is not taken for a request that nobody began. */
+const RENEW_EVERY_MS = ANSWER_KEPT_MS / 6;
 
 /** Some half a minute with the poll interval's default: longer than a failover of Redis takes. */
 const ANSWER_ATTEMPTS = 30;
@@ -33,13 +36,19 @@ export async function serveRequests(options: ServeRequestsOptions): Promise<void
 }
 
 async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): Promise<RequestOutcome> {
-  const { coordination, tenantId, owner } = options;
+  const { coordination, tenantId, owner, sleep } = options;
+  let latest: unknown = null;
+  const done = new AbortController();
+  // Progress that is lost is told again by the next; it must not fail the work.
+  const tellTaken = (): Promise<void> =>
+    coordination
+      .answer(tenantId, request.id, { state: 'taken', owner, progress: latest ?? null })
+      .catch(() => undefined);
+  const renewal = repeat(() => sleep(RENEW_EVERY_MS, done.signal), tellTaken);
   try {
-    const result = await options.handle(request, async (progress) => {
-      // Progress that is lost is told again by the next; it must not fail the work.
-      await coordination
-        .answer(tenantId, request.id, { state: 'taken', owner, progress: progress ?? null })
-        .catch(() => undefined);
+    const result = await options.handle(request, (progress) => {
+      latest = progress;
+      return tellTaken();
     });
     return { state: 'done', result: result ?? null };
   } catch (error) {
@@ -52,6 +61,22 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
       message: `the request ${request.kind} failed`,
       remedy: 'See the log of the process that owns the tenant.',
     };
+  } finally {
+    done.abort();
+    // None may come after how it ended.
+    await renewal;
+  }
+}
+
+/** Acts after each pause, until a pause rejects. */
+async function repeat(pause: () => Promise<void>, act: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const isOver = await pause().then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return;
+    await act();
   }
 }
 

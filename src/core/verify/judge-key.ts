@@ -48,7 +48,8 @@ export function stateOf(
   { index, isWithheld, watermarkMs }: Circumstances,
 ): DifferenceState {
   if (kind === 'undecodable') return 'wrong';
-  if (kind !== 'missing' && isWithheld) return 'withheld';
+  const isLoss = hub === null || (hub !== 'unreadable' && hub.isEmptied === true);
+  if (kind !== 'missing' && isLoss && isWithheld) return 'withheld';
   // A removal is found by the next full pass, and only of what the index knows.
   if (hub === null || hub === 'unreadable') return index === null ? 'wrong' : 'pending';
   if (index === hub.hash) return 'wrong';

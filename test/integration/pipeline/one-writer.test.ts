@@ -128,6 +128,14 @@ async function expectNothingLostOrDoubled(mirror: Mirror): Promise<void> {
   expect(await mirror.since(ends)).toEqual([]);
 }
 
+/** A process of its own that has not taken the tenant over yet. */
+function startedBeside({ configText }: Mirror): Assembly {
+  return assemble(loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => configText }), {
+    logger: createLogger({ level: 'debug', destination: { write: () => undefined } }),
+    emit: () => undefined,
+  });
+}
+
 const sessionFailures = (events: readonly PipelineEvent[]) =>
   events.filter(({ type }) => type === 'session-failed');
 
@@ -209,16 +217,25 @@ describe('one writer per tenant', () => {
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
+  it('a process that is slow to take over does not oust one that has done so meanwhile', async () => {
+    await using first = await openMirror(OPTIONS);
+    await using slow = startedBeside(first);
+    await using later = new AsyncDisposableStack();
+    const parts = slow.tenant('north').parts;
+    await parts.prepare();
+    beforeTransaction(slow.kafka, 1, async () => {
+      later.use(await openMirror({ ...OPTIONS, hub: first.hub, topicPrefix: first.topicPrefix }));
+    });
+    const { signal } = new AbortController();
+    await expect(parts.log.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+  });
+
   it('a newer process whose claim the older one broke off comes again, and the older one ends', async () => {
     await using older = await openMirror(OPTIONS);
     await older.full();
     const { signal } = new AbortController();
     const { log: olderLog } = older.assembly.tenant('north').parts;
-    const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => older.configText });
-    await using assembly = assemble(config, {
-      logger: createLogger({ level: 'debug', destination: { write: () => undefined } }),
-      emit: () => undefined,
-    });
+    await using assembly = startedBeside(older);
     const { prepare, log: newerLog } = assembly.tenant('north').parts;
     await prepare();
     beforeTransaction(assembly.kafka, 2, async () => {

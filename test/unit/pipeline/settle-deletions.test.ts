@@ -8,7 +8,13 @@ import type { ActivePass } from '../../../src/pipeline/active-pass.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import { settleDeletions } from '../../../src/pipeline/deletions.ts';
 import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
-import { countWithheld, discardList, type DeletionParts } from '../../../src/pipeline/withholding.ts';
+import {
+  countWithheld,
+  discardList,
+  restoreTrip,
+  whyOthersHold,
+  type DeletionParts,
+} from '../../../src/pipeline/withholding.ts';
 import type { Transaction } from '../../../src/publisher/log.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
@@ -27,8 +33,10 @@ function reading(key: string): KeyedReading {
 interface Bench {
   readonly parts: DeletionParts;
   readonly removed: () => string[];
-  /** Called when the hub is asked for single rows; keys that it then finds. */
+  /** Called when the hub is asked for single rows; keys that it then finds, beside those that it gave last. */
   onAsked: (keys: readonly string[]) => Promise<readonly string[]>;
+  /** What the hub gave last is not found by id. */
+  isBlind: boolean;
   failCommit: boolean;
   /** A full pass that meets these keys, settled and committed; returns what was settled. */
   pass: (
@@ -49,6 +57,7 @@ async function bench(
   await replay.write(keysOf(count).map((key) => ({ area: 'rows', key, value: HASH })));
   await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
   const transactions: Transaction[] = [];
+  let given: ReadonlySet<string> = new Set();
   let ids = 0;
   const writer = new CollectionWriter(
     {
@@ -73,7 +82,10 @@ async function bench(
     writer,
     memory: state.deletions,
     limits: LIMITS,
-    findExisting: async (keys) => new Set(await made.onAsked(keys)),
+    findExisting: async (keys) => {
+      const found = await made.onAsked(keys);
+      return new Set(made.isBlind ? found : [...found, ...keys.filter((key) => given.has(key))]);
+    },
     today: () => '2026-11-18',
     now: () => 1_000,
     say: () => undefined,
@@ -86,6 +98,7 @@ async function bench(
         records.filter(({ body }) => body === null).map(({ key }) => key),
       ),
     onAsked: () => Promise.resolve([]),
+    isBlind: false,
     failCommit: false,
     listed: async () => [...(await state.deletions.withheld('users')).keys()].sort(),
     pass: async (met, options = {}) => {
@@ -97,6 +110,7 @@ async function bench(
         seenRejects: new SeenKeys(seed),
         stamp: writer.stamp(),
       };
+      given = new Set(met);
       const knownRowsBefore = writer.knownRows;
       writer.begin(pass);
       await writer.accept(pass, { readings: met.map(reading), stamp: writer.stamp() });
@@ -234,6 +248,42 @@ describe('one collection that trips', () => {
     await made.pass(keysOf(20).slice(1));
     expect(await made.parts.memory.tripped()).toEqual(new Set(['orgs']));
     expect(await made.listed()).toEqual(['k0']);
+  });
+});
+
+describe('a list that was lost', () => {
+  it('still holds the removals of other collections, after a restart without a memory, too', async () => {
+    const made = await bench(20);
+    await made.pass(keysOf(5));
+    const { memory, writer } = made.parts;
+    await memory.setWithheld('users', new Map());
+    await memory.setNote('users', null);
+    await memory.setTripped('users', false);
+    await restoreTrip(memory, 'users', writer.progress);
+    expect(await whyOthersHold({ collection: 'orgs', memory })).toBe('deletions of users wait for a person');
+  });
+
+  it('holds nobody where nothing waits, or all that waits is listed', async () => {
+    const made = await bench(20);
+    const { memory, writer } = made.parts;
+    await restoreTrip(memory, 'users', writer.progress);
+    await memory.setTripped('orgs', true);
+    await made.pass(keysOf(20).slice(1));
+    await memory.setTripped('orgs', false);
+    await restoreTrip(memory, 'users', writer.progress);
+    expect(await memory.tripped()).toEqual(new Set());
+  });
+});
+
+describe('a hub that is asked once more', () => {
+  it('confirms no removal when it has lost sight of what it has just given, too', async () => {
+    const made = await bench(100);
+    made.isBlind = true;
+    expect(await made.pass(keysOf(98))).toMatchObject({ withheld: 0, wantsSecondPass: true });
+    expect(made.removed()).toEqual([]);
+    made.isBlind = false;
+    await made.pass(keysOf(98));
+    expect(made.removed()).toEqual(['k98', 'k99']);
   });
 });
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
-import { MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
+import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from '../../../src/state/coordination.ts';
 import type { Coordination } from '../../../src/state/coordination.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { serveRequests } from '../../../src/state/serve-requests.ts';
@@ -185,8 +185,49 @@ export function describeCoordination({
       expect(await silent).toEqual(lost);
 
       await coordination.announce(tenantId, sign('busy'), 60_000);
-      await expect(askOwner({ ...options, request: request(), takeWithinMs: 20 })).rejects.toEqual(lost);
+      await expect(askOwner({ ...options, request: request(), takeWithinMs: 20 })).rejects.toMatchObject({
+        code: 'OWNER_BUSY',
+      });
       expect(await coordination.take(tenantId, 'busy')).toBeNull();
+    });
+
+    it('work that takes longer than an answer is kept is not taken for work that nobody began', async () => {
+      const { coordination, tenantId } = await setUp();
+      const stop = new AbortController();
+      const pauses: number[] = [];
+      const answered: unknown[] = [];
+      const noted = {
+        take: coordination.take.bind(coordination),
+        answer: async (...told: Parameters<typeof coordination.answer>) => {
+          answered.push(told[2]);
+          await coordination.answer(...told);
+        },
+      } as typeof coordination;
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      await coordination.leave(tenantId, request(), 60_000);
+      const serving = serveRequests({
+        coordination: noted,
+        tenantId,
+        owner: 'me',
+        signal: stop.signal,
+        pollIntervalMs: 5,
+        // An hour of the clock in no time.
+        sleep: async (ms, signal) => {
+          pauses.push(ms);
+          await sleep(5, signal);
+        },
+        handle: async (_request, report) => {
+          await report({ rowsSeen: 7 });
+          await vi.waitFor(() => expect(answered.length).toBeGreaterThan(3));
+          return 'done';
+        },
+      });
+      await vi.waitFor(() => expect(answered.at(-1)).toMatchObject({ state: 'done' }));
+      stop.abort();
+      await serving;
+      const taken = answered.slice(0, -1);
+      for (const each of taken) expect(each).toMatchObject({ state: 'taken', progress: { rowsSeen: 7 } });
+      expect(Math.max(...pauses)).toBeLessThan(ANSWER_KEPT_MS / 2);
     });
 
     it('an asker that is interrupted leaves no request behind', async () => {

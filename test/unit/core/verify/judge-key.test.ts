@@ -7,7 +7,7 @@ import type { KeyedReading } from '../../../../src/core/page-decision.ts';
 const A = Buffer.alloc(16, 0xaa);
 const B = Buffer.alloc(16, 0xbb);
 const entry = (hash: Buffer | null, sound = true): string => topicEntry(hash, sound);
-const hub = (hash: Buffer, modifiedAtMs: number | null = 1_000): HubSide => ({
+const hub = (hash: Buffer, modifiedAtMs: number | null = 1_000): Exclude<HubSide, 'unreadable'> => ({
   hash: hash.toString('latin1'),
   modifiedAtMs,
 });
@@ -63,7 +63,20 @@ describe('whether the next pass cures it', () => {
     ['a removal that the index knows', 'left-over', null, {}, 'pending'],
     ['a key that the index does not know', 'left-over', null, { index: null }, 'wrong'],
     ['a removal that waits for a person', 'left-over', null, { isWithheld: true }, 'withheld'],
-    ['a loss of content that waits for a person', 'different', hub(A), { isWithheld: true }, 'withheld'],
+    [
+      'a loss of content that waits for a person',
+      'different',
+      { ...hub(A), isEmptied: true },
+      { isWithheld: true },
+      'withheld',
+    ],
+    [
+      'a wrong record of a row that is back, though it is still listed',
+      'different',
+      hub(A),
+      { isWithheld: true, index: text },
+      'wrong',
+    ],
     ['a record that cannot be read', 'undecodable', hub(A), { isWithheld: true }, 'wrong'],
   ] as const)('%s is misjudged', (_name, kind, side, more, state) => {
     expect(stateOf(kind, side, { ...known, ...more })).toBe(state);
