@@ -100,7 +100,7 @@ function withTail(versions: readonly ChainNode[], tail: ChainNode): readonly Cha
 }
 
 /** Its chain was published before, with this version in account. */
-function isSettled({ before }: ChainNode): boolean {
+export function isSettled({ before }: ChainNode): boolean {
   if (before === null || (before.state !== 'present' && before.state !== 'vanished')) return false;
   return before.isSettled || before.absenceId !== null;
 }

@@ -4,6 +4,11 @@ import { claimsOf, isAlive } from './claims.ts';
 import type { ChainInput } from './cluster.ts';
 import { contradictionsIn, type Contradiction } from './contradictions.ts';
 
+export interface ExaminationInput extends ChainInput {
+  /** Ids of versions that the hub has, but that could not be read. */
+  readonly unreadable?: ReadonlySet<string> | undefined;
+}
+
 export interface Examination {
   /** Versions of chains that no published absence belongs to, and that have a tail not deleted. */
   readonly untold: readonly string[];
@@ -23,7 +28,7 @@ export interface Examination {
  *
  * @throws Error if something was not looked up that `missing` asks for
  */
-export function examine(input: ChainInput): Examination {
+export function examine(input: ExaminationInput): Examination {
   const graph = graphOf(input);
   const claims = claimsOf(graph, input.knowledge);
   const untold: string[] = [];
@@ -39,7 +44,7 @@ export function examine(input: ChainInput): Examination {
       contradictions.push({ ...found, absenceId });
     }
     if (owned.length > 0 || shape.tail === null) continue;
-    const isOver = shape.tail.isDeleted || isReplaced(shape.tail, graph);
+    const isOver = shape.tail.isDeleted || isReplaced(shape.tail, { graph, unreadable: input.unreadable });
     // Where all came after all was told that was there, nothing can have been told and forgotten. One that came before
     // was told then: what came since may be no more than another content of what was forgotten.
     const present = nodes.filter(({ state }) => state === 'present');
@@ -61,7 +66,11 @@ export function ofChainsAtHub(input: ChainInput): ReadonlySet<string> {
   return new Set(chains.flatMap((nodes) => nodes.map(({ id }) => id)));
 }
 
-/** It says that another one replaced it, which the hub does not have. */
-function isReplaced({ id, replacedBy }: ChainNode, graph: ChainGraph): boolean {
-  return replacedBy !== null && replacedBy !== id && graph.known.get(replacedBy)?.state !== 'present';
+/** It says that another one replaced it, which the hub does not have. One that cannot be read keeps its chain waiting. */
+function isReplaced(
+  { id, replacedBy }: ChainNode,
+  known: { graph: ChainGraph; unreadable: ReadonlySet<string> | undefined },
+): boolean {
+  if (replacedBy === null || replacedBy === id) return false;
+  return known.graph.known.get(replacedBy)?.state !== 'present' && known.unreadable?.has(replacedBy) !== true;
 }

@@ -7,7 +7,7 @@ import type { ChainInput } from './cluster.ts';
 import { contradictionsIn, type Contradiction } from './contradictions.ts';
 import type { AbsenceEntry, VersionEntry } from './knowledge.ts';
 import { awaitedBy, isToRevisit, whyHeld, type Held } from './open-chain.ts';
-import { changedVersions } from './version-entries.ts';
+import { changedVersions, isForgotten } from './version-entries.ts';
 
 /**
  * # How versions become absences and their changes
@@ -114,6 +114,8 @@ interface Draft {
   readonly left: string[];
   /** By component; null while unpublished. */
   readonly names: (string | null)[];
+  /** By component that has to wait, and that was told and forgotten: an id that keeps that in mind. */
+  readonly forgottenNames: Map<number, string>;
   /** Components that must be resolved again, beginning from the versions that came or from any. */
   readonly unsettled: Map<number, Held>;
   readonly taken: Set<string>;
@@ -136,6 +138,7 @@ export function resolve(input: ResolveInput): Resolution {
     contradictions: [],
     left: [],
     names: [],
+    forgottenNames: new Map(),
     unsettled: new Map(),
     taken: new Set(),
   };
@@ -151,6 +154,10 @@ export function resolve(input: ResolveInput): Resolution {
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
     if (held !== null) draft.unsettled.set(index, held);
+    if (held !== null && owned.length === 0 && shape.tail !== null && nodes.some(isForgotten)) {
+      const { knowledge } = input;
+      draft.forgottenNames.set(index, nameOf({ knowledge, graph, nodes, shape, taken: draft.taken }));
+    }
     if (held !== null || waitingFor.length > 0) {
       const versionIds = nodes.filter((node) => isToRevisit(node, held)).map(({ id }) => id);
       draft.open.push({ absenceId, versionIds, waitingFor });
@@ -159,7 +166,7 @@ export function resolve(input: ResolveInput): Resolution {
     for (const contradiction of found) draft.contradictions.push({ ...contradiction, absenceId });
   }
   const { absences, steps, currents, open, contradictions, left } = draft;
-  const versions = changedVersions(graph, { names: draft.names, unsettled: draft.unsettled });
+  const versions = changedVersions(graph, draft);
   return { versions, absences, steps, currents, open, contradictions, left };
 }
 

@@ -1,5 +1,6 @@
 import type { ChainGraph, ChainNode } from './chain-node.ts';
 import { CROWD, isKnownCrowd } from './crowd.ts';
+import { isSettled } from './chain-steps.ts';
 import type { VersionEntry } from './knowledge.ts';
 
 /** What the index must be told of the versions of a resolution; null for an id that nothing refers to any more. */
@@ -10,6 +11,8 @@ export function changedVersions(
     names: readonly (string | null)[];
     /** Components that must be resolved again, beginning from the versions that came or from any. */
     unsettled: ReadonlyMap<number, 'touched' | 'all'>;
+    /** By component that has to wait: an absence id for those of its versions that are forgotten. */
+    forgottenNames: ReadonlyMap<number, string>;
   },
 ): Map<string, VersionEntry | null> {
   const changes = new Map<string, VersionEntry | null>();
@@ -22,9 +25,11 @@ export function changedVersions(
     if (!isSame(before, after)) changes.set(id, after);
   };
   for (const node of graph.known.values()) {
-    const name = outcome.names[node.component] ?? null;
     const held = outcome.unsettled.get(node.component);
     const isKept = held === 'touched' && !node.isTouched && node.before?.isSettled === true;
+    // Once it is unsettled, nothing else tells it from one that was never told.
+    const forgottenName = !isKept && isForgotten(node) ? outcome.forgottenNames.get(node.component) : null;
+    const name = outcome.names[node.component] ?? forgottenName ?? null;
     note(node.id, node.before, {
       state: node.state,
       replaces: node.replaces,
@@ -46,6 +51,11 @@ export function changedVersions(
   }
   for (const id of graph.unlinked.keys()) changes.set(id, null);
   return changes;
+}
+
+/** It was told, but it is not known any more under which id. */
+export function isForgotten(node: ChainNode): boolean {
+  return node.state === 'present' && isSettled(node) && node.before?.absenceId === null;
 }
 
 /** Nobody needs to be asked for it. */

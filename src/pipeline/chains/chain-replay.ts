@@ -329,7 +329,8 @@ export class ChainReplay {
     const { replay, wasWhole } = this.#parts;
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
-    const found = examine({ rows: [], revisit, knowledge: known });
+    const unreadable = await this.#unreadable(known);
+    const found = examine({ rows: [], revisit, knowledge: known, unreadable });
     const changes: IndexChange[] = contradictionChanges(found.contradictions, {
       versionIds: [],
       reported: [],
@@ -352,6 +353,18 @@ export class ChainReplay {
     }
     if (changes.length > 0) await replay.write(changes);
     return { known, left };
+  }
+
+  /** Of what is said to have replaced versions: what the hub has, though it could not be read. */
+  async #unreadable(known: KnownChains): Promise<ReadonlySet<string>> {
+    const replacements = new Set<string>();
+    for (const entry of known.versions.values()) {
+      if (entry?.state === 'present' && entry.replacedBy !== null) replacements.add(entry.replacedBy);
+    }
+    const ids = [...replacements].filter((id) => known.versions.get(id)?.state !== 'present');
+    if (ids.length === 0) return new Set();
+    const rejects = await this.#parts.replay.lookup('rejects', ids);
+    return new Set(ids.filter((_id, at) => (rejects[at] ?? null) !== null));
   }
 
   /** Leaves open what is told otherwise than it is. */

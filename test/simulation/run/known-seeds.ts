@@ -36,4 +36,14 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 241_258_650,
     why: 'a rebuild gave a version to an absence that had lost it to another one',
   },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 246_382_917,
+    why: 'a rebuild took for forgotten what waited for a version that could not be read',
+  },
+  {
+    kind: 'sound-chains-restarts',
+    seed: 247_904_028,
+    why: 'a forgotten chain was told again, as one of its versions came anew and had to wait',
+  },
 ];
