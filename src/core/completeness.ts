@@ -47,7 +47,9 @@ export function judgeCompleteness(walk: FullWalk): Completeness {
     return { kind: 'unproven', isSuspect: true, why: 'the hub gives the same page for ever' };
   if ((walk.ending === 'empty' || walk.ending === 'gone') && walk.knownRows > 0) {
     const why = `the hub says it has no rows where ${walk.knownRows} are known`;
-    return { kind: 'unproven', isSuspect: true, isEmpty: walk.ending === 'empty', why };
+    // One that counts rows and gives none contradicts itself.
+    const isEmpty = walk.ending === 'empty' && (walk.totalAtEnd ?? 0) === 0;
+    return { kind: 'unproven', isSuspect: true, isEmpty, why };
   }
   if (walk.rowsWithoutId > 0) {
     const why = `${walk.rowsWithoutId} rows had no sourcedId that could be read`;

@@ -24,11 +24,14 @@ export async function readUntilWhole(
   read: (firstStartedAtMs: number | null) => Promise<WalkNews>,
 ): Promise<Doubt | null> {
   let firstStartedAtMs: number | null = null;
+  let rows = 0;
   for (let number = 1; ; number += 1) {
     const { walk, news, oldNews } = await read(firstStartedAtMs);
+    rows += news;
     const verdict = judgeWalk({ walk: { ...walk, knownRows }, number, news, oldNews });
     if (verdict.kind === 'whole') return null;
-    if (verdict.kind === 'unproven') return verdict;
+    // A walk without a row after one that had some is no empty collection.
+    if (verdict.kind === 'unproven') return { why: verdict.why, isEmpty: verdict.isEmpty && rows === 0 };
     if (number === 1) firstStartedAtMs = walk.startedAtMs;
   }
 }
