@@ -1,0 +1,226 @@
+import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
+import { examine, ofChainsAtHub } from '../../core/chains/examine.ts';
+import type { VersionEntry } from '../../core/chains/knowledge.ts';
+import { resolve } from '../../core/chains/resolve.ts';
+import { decodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
+import { KnownChains } from './chain-lookup.ts';
+import { contradictionChanges } from './render-chains.ts';
+import { ReplayedEntries } from './replayed-entries.ts';
+
+export interface ChainExaminationParts {
+  readonly replay: Pick<IndexReplay, 'lookup' | 'entries' | 'write'>;
+  /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
+  readonly wasWhole: boolean;
+}
+
+const EMPTY = Buffer.alloc(0);
+export const EXAMINE_AT_ONCE = 1_000;
+/** A hash that no row has. */
+export const UNKNOWN_CONTENT = Buffer.alloc(16);
+
+/** Finds what the log leaves untold, or shown otherwise than it is, and leaves it open (rule 15 in resolve.ts). */
+export class ChainExamination {
+  readonly #parts: ChainExaminationParts;
+  readonly #entries: ReplayedEntries;
+
+  constructor(parts: ChainExaminationParts) {
+    this.#parts = parts;
+    this.#entries = new ReplayedEntries(parts.replay);
+  }
+
+  /**
+   * A version belongs to the absence that lives and was last told to be it: an older event of another absence may have
+   * been read after that, from another partition.
+   */
+  async nameTold(told: ReadonlyMap<string, ToldAbsence>): Promise<void> {
+    const absenceOf = new Map<string, string>();
+    for (const [id, { entry }] of told) {
+      if (entry !== null && !entry.isToldDeleted) absenceOf.set(entry.toldVersionId, id);
+    }
+    const changes: IndexChange[] = [];
+    for (const [key, entry] of await this.#entries.of([...absenceOf.keys()])) {
+      const absenceId = absenceOf.get(key);
+      if (entry === null || absenceId === undefined || entry.absenceId === absenceId) continue;
+      if (entry.state !== 'present' && entry.state !== 'vanished') continue;
+      changes.push({ area: 'versions', key, value: encodeVersionEntry(key, { ...entry, absenceId }) });
+    }
+    if (changes.length > 0) await this.#parts.replay.write(changes);
+  }
+
+  /**
+   * A version that an absence was last told to be, and that the log does not hold, is taken to be at the hub, with a
+   * content that nobody knows: the log may have lost it. A full pass finds it, or misses it like any row (invariant 3).
+   */
+  async presume(entries: readonly IndexEntry[]): Promise<void> {
+    const { replay } = this.#parts;
+    const told = entries.map(([id, value]) => {
+      const { entry } = decodeToldAbsence(id, value);
+      return entry === null || entry.isToldDeleted ? null : entry.toldVersionId;
+    });
+    const versionIds = [...new Set(told)].filter((id) => id !== null);
+    const versions = await this.#entries.of(versionIds);
+    const changes: IndexChange[] = [];
+    for (const [id, entry] of versions) {
+      // Unsettled: the log tells of its removal.
+      if (entry?.state !== 'vanished' || !entry.isSettled) continue;
+      const value = encodeVersionEntry(id, { ...entry, state: 'present' });
+      changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
+    }
+    if (changes.length > 0) await replay.write(changes);
+  }
+
+  async examineVersions(entries: readonly IndexEntry[]): Promise<void> {
+    const ids: string[] = [];
+    const changes: IndexChange[] = [];
+    const versions = entries.map(([id, value]) => ({ id, entry: decodeVersionEntry(id, value) }));
+    const forgotten = await this.#forgottenOf(versions);
+    for (const { id, entry } of versions) {
+      const { isSettled, state } = entry;
+      const isForgotten = forgotten.has(id);
+      if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
+      else if (state === 'gone' && !isSettled)
+        changes.push({
+          area: 'versions',
+          key: id,
+          value: encodeVersionEntry(id, { ...entry, isSettled: true }),
+        });
+      else if (state === 'vanished' && !isSettled) changes.push({ area: 'open', key: id, value: EMPTY });
+      if (state === 'present' || (state === 'vanished' && !isForgotten)) ids.push(id);
+    }
+    if (changes.length > 0) await this.#parts.replay.write(changes);
+    for (let at = 0; at < ids.length; at += EXAMINE_AT_ONCE) {
+      await this.#examine(ids.slice(at, at + EXAMINE_AT_ONCE));
+    }
+  }
+
+  /** What has left, and neither an absence nor a chain at the hub needs any more: it may be what holds one together. */
+  async #forgottenOf(versions: readonly { id: string; entry: VersionEntry }[]): Promise<ReadonlySet<string>> {
+    const { replay } = this.#parts;
+    const revisit = versions.flatMap(({ id, entry: { state, absenceId, linkedFrom } }) =>
+      state !== 'present' && absenceId === null && linkedFrom.length === 0 ? [id] : [],
+    );
+    const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+    await known.complete({ rows: [], revisit });
+    return new Set(revisit).difference(ofChainsAtHub({ rows: [], revisit, knowledge: known }));
+  }
+
+  /** What a resume has touched, or was open before: where nothing is left to tell, it is settled. */
+  async examineOpen(): Promise<void> {
+    const { replay } = this.#parts;
+    for await (const entries of replay.entries('open')) {
+      const some = entries.map(([id]) => id);
+      const { known, left } = await this.#examine(some);
+      const isOver = (id: string): boolean => known.versions.get(id)?.state !== 'vanished' && !left.has(id);
+      const told = some.filter(isOver);
+      await replay.write(settled(told, known));
+      const absenceIds = [...known.absences].filter(([, entry]) => entry !== null).map(([id]) => id);
+      const values = await replay.lookup('absences', absenceIds);
+      await this.examineAbsences(
+        absenceIds.flatMap((id, position) => {
+          const value = values[position] ?? null;
+          return value === null ? [] : [[id, value] as const];
+        }),
+      );
+    }
+  }
+
+  /** `left`: versions that are left open. */
+  async #examine(revisit: readonly string[]): Promise<{ known: KnownChains; left: ReadonlySet<string> }> {
+    const { replay, wasWhole } = this.#parts;
+    const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+    await known.complete({ rows: [], revisit });
+    const unreadable = await this.#unreadable(known);
+    const found = examine({ rows: [], revisit, knowledge: known, unreadable });
+    const changes: IndexChange[] = contradictionChanges(found.contradictions, {
+      versionIds: [],
+      reported: [],
+    });
+    if (wasWhole) changes.push(...settled(found.untoldOver, known));
+    const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
+    // What the log has not told yet of the absences that it tells of, whatever the reason.
+    const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
+    const left = new Set(untold);
+    for (const { absenceId, versionId } of steps) {
+      if ((known.absences.get(absenceId) ?? null) === null) continue;
+      left.add(versionId);
+      changes.push({ area: 'open', key: versionId, value: EMPTY });
+    }
+    for (const id of untold) {
+      const entry = known.versions.get(id) ?? null;
+      if (entry === null) continue;
+      const value = encodeVersionEntry(id, { ...entry, absenceId: null, isSettled: false });
+      changes.push({ area: 'versions', key: id, value }, { area: 'open', key: id, value: EMPTY });
+    }
+    if (changes.length > 0) await replay.write(changes);
+    return { known, left };
+  }
+
+  /** Of what is said to have replaced versions: what the hub has, though it could not be read. */
+  async #unreadable(known: KnownChains): Promise<ReadonlySet<string>> {
+    const replacements = new Set<string>();
+    for (const entry of known.versions.values()) {
+      if (entry?.state === 'present' && entry.replacedBy !== null) replacements.add(entry.replacedBy);
+    }
+    const ids = [...replacements].filter((id) => known.versions.get(id)?.state !== 'present');
+    if (ids.length === 0) return new Set();
+    const rejects = await this.#parts.replay.lookup('rejects', ids);
+    return new Set(ids.filter((_id, at) => (rejects[at] ?? null) !== null));
+  }
+
+  /** Leaves open what is told otherwise than it is. */
+  async examineAbsences(entries: readonly IndexEntry[]): Promise<void> {
+    const { replay } = this.#parts;
+    const told = entries.map(([id, value]) => ({ id, ...decodeToldAbsence(id, value) }));
+    const versionIds = told.map(({ id, entry }) => entry?.toldVersionId ?? id);
+    const versions = await this.#entries.of(versionIds);
+    const hashes = await replay.lookup('rows', versionIds);
+    const changes: IndexChange[] = [];
+    for (const [at, { entry, shown }] of told.entries()) {
+      const versionId = versionIds[at] ?? '';
+      const version = versions.get(versionId) ?? null;
+      if (version === null || entry === null) continue;
+      const hash = hashes[at] ?? null;
+      const isAsTold = entry.isToldDeleted
+        ? shown === null
+        : version.state === 'present' &&
+          shown !== null &&
+          hash !== null &&
+          (shown.equals(hash) || hash.equals(UNKNOWN_CONTENT));
+      if (isAsTold || entry.mergedInto !== null) continue;
+      const value = encodeVersionEntry(versionId, { ...version, isSettled: false });
+      changes.push(
+        { area: 'versions', key: versionId, value },
+        { area: 'open', key: versionId, value: EMPTY },
+      );
+    }
+    if (changes.length > 0) await replay.write(changes);
+  }
+
+  /** Nothing in the index says any more that they were told; but they are not told again. */
+  async settleForgotten(revisit: readonly string[]): Promise<void> {
+    const { replay } = this.#parts;
+    for (let at = 0; at < revisit.length; at += EXAMINE_AT_ONCE) {
+      const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
+      const known = new KnownChains((area, keys) => replay.lookup(area, keys));
+      await known.complete({ rows: [], revisit: some });
+      const { untoldNews, untoldOver } = examine({ rows: [], revisit: some, knowledge: known });
+      // The log says that they were forgotten, whatever was open when the index was here last.
+      const changes = settled([...untoldOver, ...untoldNews], known);
+      if (changes.length > 0) await replay.write(changes);
+    }
+  }
+}
+
+/** What was told and forgotten is not looked at again. */
+function settled(ids: readonly string[], known: KnownChains): IndexChange[] {
+  return ids.flatMap((id): IndexChange[] => {
+    const entry = known.versions.get(id) ?? null;
+    if (entry === null) return [{ area: 'open', key: id, value: null }];
+    const value = encodeVersionEntry(id, { ...entry, isSettled: true });
+    return [
+      { area: 'versions', key: id, value },
+      { area: 'open', key: id, value: null },
+    ];
+  });
+}
