@@ -13,7 +13,7 @@ export interface Ended {
 export interface Running {
   /** Resolves once stderr or stdout holds the text. */
   says(text: string): Promise<void>;
-  kill(signal: 'SIGINT' | 'SIGTERM'): void;
+  kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
   readonly ended: Promise<Ended>;
 }
 

@@ -1,0 +1,36 @@
+import { expect, it, vi } from 'vitest';
+import { openMirror } from '../support/mirror.ts';
+import { configFile } from './support/config-file.ts';
+import { startRollcall } from './support/rollcall.ts';
+
+it('a command whose owner is killed and followed by another asks that one, and does not end it', async () => {
+  await using mirror = await openMirror({
+    collections: ['users'],
+    tenant: { deltaEvery: '1h' },
+    settings: { http: { port: 0 } },
+  });
+  await mirror.full();
+  using config = configFile(mirror.configText);
+  const first = startRollcall(config.path, ['run'], { longestMs: 180_000 });
+  await first.says('mirroring');
+  mirror.hub.faults.set('latency=60000@users');
+  mirror.hub.requests.clear();
+  const command = startRollcall(config.path, ['pull', '--full'], { longestMs: 180_000 });
+  await command.says('asking the process that runs');
+  // The request was taken: the owner reads the hub.
+  await vi.waitFor(() => expect(mirror.hub.requests.all().length).toBeGreaterThan(0), {
+    timeout: 30_000,
+    interval: 50,
+  });
+  first.kill('SIGKILL');
+  const second = startRollcall(config.path, ['run'], { longestMs: 180_000 });
+  mirror.hub.faults.clear();
+  const { code, stderr } = await command.ended;
+  expect(stderr).toContain('looking who owns the tenant now');
+  expect(stderr.split('asking the process that runs').length - 1).toBe(2);
+  expect(code).toBe(0);
+  await second.says('mirroring');
+  second.kill('SIGTERM');
+  const ended = await second.ended;
+  expect([ended.code, ended.stdout.includes('OWNERSHIP_LOST')]).toEqual([0, false]);
+});
