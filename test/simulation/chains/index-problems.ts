@@ -20,10 +20,23 @@ const DAY_MS = 24 * 3_600_000;
 export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] {
   const { hub, index, rebuilt } = world;
   const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
+  const mayBeOpen = new Set([...besideLeft, ...mergedSilently(index, log)]);
   return [
     ...problemsOfIndex('the index', { index, world, log, mayBeOpen: new Set() }),
-    ...problemsOfIndex('the rebuilt index', { index: rebuilt, world, log, mayBeOpen: new Set(besideLeft) }),
+    ...problemsOfIndex('the rebuilt index', { index: rebuilt, world, log, mayBeOpen }),
   ];
+}
+
+/** Versions of absences that were told deleted before they were merged: the topics do not tell that they were. */
+function mergedSilently({ contents }: SimulatedIndex, log: ToldLog): string[] {
+  const changes = viewOf(log.changes);
+  return [...contents.versions].flatMap(([id, bytes]) => {
+    const { absenceId } = decodeVersionEntry(id, bytes);
+    const told =
+      absenceId === null ? null : decodeToldAbsence(absenceId, contents.absences.get(absenceId) ?? null);
+    const isMerged = (told?.entry?.mergedInto ?? null) !== null;
+    return isMerged && changes.get(absenceId ?? '')?.value?.mergedInto === null ? [id] : [];
+  });
 }
 
 interface IndexedWorld {
