@@ -70,5 +70,7 @@ async function deleteRecords(topic: string, upTo: (range: Range) => number): Pro
     }));
     await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
     await alter(settings);
+    // The controller has taken them; the broker that is asked tells of them a little later.
+    await vi.waitFor(async () => expect(await settingsOf(admin, topic)).toEqual(settings), 20_000);
   });
 }
