@@ -6,22 +6,27 @@ import { startRollcall } from './support/rollcall.ts';
 it('a command whose owner is killed and followed by another asks that one, and does not end it', async () => {
   await using mirror = await openMirror({
     collections: ['users'],
+    hubSettings: { pageSize: 5 },
     tenant: { deltaEvery: '1h' },
     settings: { http: { port: 0 } },
   });
   await mirror.full();
   using config = configFile(mirror.configText);
   const first = startRollcall(config.path, ['run'], { longestMs: 180_000 });
-  await first.says('mirroring');
-  mirror.hub.faults.set('latency=60000@users');
+  // Its own first pass is over: what it reads in full from now on, it reads for the command.
+  await first.says('"rowsSeen"');
+  mirror.hub.faults.set('latency=1000@users');
   mirror.hub.requests.clear();
   const command = startRollcall(config.path, ['pull', '--full'], { longestMs: 180_000 });
   await command.says('asking the process that runs');
-  // The request was taken: the owner reads the hub.
-  await vi.waitFor(() => expect(mirror.hub.requests.all().length).toBeGreaterThan(0), {
-    timeout: 30_000,
-    interval: 50,
-  });
+  // The request was taken: the owner reads all of the hub, not what has changed.
+  await vi.waitFor(
+    () => {
+      const asked = mirror.hub.requests.all().filter(({ target }) => target === 'users');
+      expect(asked.some(({ url }) => !url.includes('filter='))).toBe(true);
+    },
+    { timeout: 30_000, interval: 50 },
+  );
   first.kill('SIGKILL');
   const second = startRollcall(config.path, ['run'], { longestMs: 180_000 });
   mirror.hub.faults.clear();
