@@ -162,7 +162,8 @@ export function progressHeaders(options: {
   return changeHeaders({
     tenantId: options.tenantId,
     topic: 'progress',
-    id: options.progress.transactionId,
+    // A transaction may hold the progress of several collections.
+    id: `${options.progress.transactionId}-${options.progress.collection}`,
     kind: options.progress.sequence === 1 ? 'created' : 'updated',
     modifiedAtMs: null,
     hash: bodyHash(options.body),

@@ -9,7 +9,7 @@ import { absenceProblems, lastStepProblems } from './absence-problems.ts';
 import type { HubHistory } from './hub-history.ts';
 import { indexProblems } from './index-problems.ts';
 import { rowProblems } from './row-problems.ts';
-import { progressProblems, topicProblems } from './topic-problems.ts';
+import { progressProblems, repeatedIds, topicProblems } from './topic-problems.ts';
 
 export interface CheckedTenant {
   readonly hub: ReferenceHub;
@@ -63,6 +63,7 @@ export function toldWrongly(tenant: CheckedTenant, evidence: Evidence, options: 
   if (absences !== undefined && changes !== undefined) {
     problems.push(...absenceProblems({ absences, changes, versions: tenant.history.of('absence-versions') }));
   }
+  problems.push(...repeatedIds('progress', evidence.get('progress') ?? []));
   if (!lost.includes('progress'))
     problems.push(...progressProblems(evidence.get('progress') ?? [], topics, { clocksAgree }));
   return problems.slice(0, MOST_TOLD);

@@ -1,15 +1,22 @@
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
 import { where } from './row-problems.ts';
 
+/** Records whose `ce_id` an earlier record of their topic has. */
+export function repeatedIds(suffix: string, records: readonly TopicRecord[]): string[] {
+  const ids = new Set<string>();
+  return records.flatMap((record) => {
+    const id = record.headers['ce_id'] ?? '';
+    const isRepeated = ids.has(id);
+    ids.add(id);
+    return isRepeated ? [`${suffix}: two records have one ce_id: ${where(record)}`] : [];
+  });
+}
+
 /** Ids that a topic has twice, and records that say of their key what the one before them said already. */
 export function topicProblems(suffix: string, records: readonly TopicRecord[]): string[] {
-  const problems: string[] = [];
-  const ids = new Set<string>();
+  const problems = repeatedIds(suffix, records);
   const said = new Map<string, string>();
   for (const record of records) {
-    const id = record.headers['ce_id'] ?? '';
-    if (ids.has(id)) problems.push(`${suffix}: two records have one ce_id: ${where(record)}`);
-    ids.add(id);
     const says = record.value === null ? 'gone' : (record.headers['content-hash'] ?? '');
     if ((said.get(record.key) ?? 'gone') === says) {
       problems.push(`${suffix} ${record.key}: the same twice: ${where(record)}`);

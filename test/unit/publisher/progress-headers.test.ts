@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { CHAIN_COLLECTIONS } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+import { progressHeaders } from '../../../src/publisher/progress-codec.ts';
+
+const PROGRESS: Progress = {
+  collection: 'absence-versions',
+  sequence: 7,
+  transactionId: 'a-random-id',
+  passId: 'p',
+  mode: 'FULL',
+  complete: true,
+  startedAtMs: 0,
+  rowsSeen: 0,
+  rowsPublished: 0,
+  rowsRejected: 0,
+  rowsRemoved: 0,
+  rowsWithheld: 0,
+  totalAtStart: null,
+  totalAtEnd: null,
+  watermarkMs: null,
+  offsets: {},
+  lastCompleteFull: null,
+};
+
+it('each record of progress in a transaction has a ce_id of its own', () => {
+  const collections = ['absence-versions', ...CHAIN_COLLECTIONS] as const;
+  const ids = collections.map((collection) => {
+    const progress = { ...PROGRESS, collection };
+    return progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0) })['ce_id'];
+  });
+  expect(new Set(ids).size).toBe(collections.length);
+});
