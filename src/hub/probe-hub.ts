@@ -1,31 +1,39 @@
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { CoreApi } from './core-api.ts';
-import type { RequestTarget } from './events.ts';
+import type { HubEvent } from './events.ts';
 import { createHttpClient } from './http.ts';
-import { listIn, readableId } from './page-body.ts';
+import type { HubPage, PagingMode, WalkEnd } from './hub.ts';
+import { HubError } from './hub-error.ts';
+import { readableId } from './page-body.ts';
 import type { HubOptions } from './create-hub.ts';
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
-import { readLinks } from './link.ts';
+import { PagingMemory } from './paging-memory.ts';
 import { readSchedule } from './read-schedule.ts';
-import { createRequests, type Requests } from './requests.ts';
+import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import { Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
+import { walkPages, type WalkContext } from './walk.ts';
 import type { Collection } from '../model/collections.ts';
 
-/** What one small page of a collection tells. */
+/** What the first pages of a collection show, walked as a pass walks it. */
 export interface CollectionProbe {
-  /** Rows on the page. Null: the answer had no list. */
+  /** Rows on the first page. Null: the answer had no list. */
   readonly rows: number | null;
+  /** Rows of the first page that have an id. */
+  readonly rowsWithId: number;
   /** Rows asked for. */
   readonly asked: number;
-  /** `X-Total-Count`, null when absent. */
+  /** `X-Total-Count` of the first page, null when absent. */
   readonly total: number | null;
-  readonly hasLink: boolean;
   /** Origin of a `next` that leads out of the hub; null when there is none such. */
   readonly foreignOrigin: string | null;
-  /** Whether a page after the first began with another row; null when there was none to try. */
-  readonly keysetAdvances: boolean | null;
+  /** The way of paging that brought a second page; null when there was no second page to try. */
+  readonly paging: PagingMode | null;
+  /** Why the first way of paging was given up; null when it was not. */
+  readonly whySteppedDown: string | null;
+  /** The hub gives the same page again and again: nothing proves that it is all. */
+  readonly isRepeated: boolean;
   /** Hub clock minus ours, ms; null without a `Date` header. */
   readonly skewMs: number | null;
   /** Id of the first row: a parent to try nested collections with. */
@@ -55,6 +63,7 @@ const RETRY = { maxAttempts: 2, baseMs: 300, capMs: 1_000, retryAfterCapMs: 2_00
 export function createHubProbe(options: HubOptions & { now: () => number }): HubProbe {
   const { now, sleep, monotonicNow, random } = withDefaults(options);
   const { tokenUrl, clientId, clientSecret, clientAuth, scope, maxConcurrentRequests } = options;
+  const { paging, pageSize } = options;
   const baseUrl = new URL(options.baseUrl);
   const requestMs = Math.min(REQUEST_MS, options.timeouts?.requestMs ?? REQUEST_MS);
   const http = createHttpClient({
@@ -112,7 +121,7 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
       return response.status;
     },
     readSchedule: (asked) => readSchedule({ baseUrl, requests, onEvent, firstTime: () => false }, asked),
-    collection: (probe) => probeCollection({ baseUrl, requests, now }, probe),
+    collection: (probe) => probeCollection({ baseUrl, requests, now, paging, pageSize }, probe),
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();
     },
@@ -142,44 +151,72 @@ function withDefaults(options: HubOptions & { now: () => number }) {
   };
 }
 
-async function probeCollection(
-  at: { baseUrl: URL; requests: Requests; now: () => number },
-  probe: { collection: Collection; parentId?: string | undefined; signal: AbortSignal },
-): Promise<CollectionProbe> {
-  const { collection, parentId, signal } = probe;
-  const base = resourceUrl(at.baseUrl, { collection, parentId });
-  // Ids in a path are nothing for messages.
-  const where = `${base.origin}${new URL(at.baseUrl).pathname.replace(/\/+$/, '')}${collection.path}`;
-  const page = (query: Readonly<Record<string, string | number>>) =>
-    at.requests.get({
-      target: collection.name satisfies RequestTarget,
-      where,
-      url: () => withQuery(base, query),
-      signal,
-      stamp: () => 0,
-      read: ({ status, body, total, hubTimeMs, link, requested }) => {
-        const rows = status === 204 ? [] : listIn(body, { envelope: collection.envelope, where });
-        const links = readLinks(link, { requested, baseUrl: at.baseUrl });
-        const { paging, nextOffered, foreignOrigin } = links;
-        return { rows, total, hubTimeMs, hasLink: paging || nextOffered, foreignOrigin };
-      },
-    });
-  const first = await page({ limit: ROWS_ASKED });
-  const ids = (first.rows ?? []).map(readableId).filter((id) => id !== null);
-  const last = ids.at(-1);
-  let keysetAdvances: boolean | null = null;
-  if (collection.keyset && ids.length >= ROWS_ASKED && last !== undefined) {
-    const second = await page({ limit: ROWS_ASKED, afterSourcedId: last });
-    keysetAdvances = (second.rows ?? []).map(readableId).find((id) => id !== null) !== ids[0];
+type ProbeOptions = Parameters<HubProbe['collection']>[0];
+
+interface ProbeContext extends Omit<WalkContext, 'memory' | 'onEvent'> {
+  readonly pageSize: number;
+  readonly now: () => number;
+}
+
+/**
+ * Small pages show how the hub pages even a small collection. A hub that goes wrong with them is asked with the page
+ * size of a pass: what fits in one page needs no paging.
+ */
+async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise<CollectionProbe> {
+  try {
+    const probe = await walkFirstPages(at, { ...options, limit: ROWS_ASKED });
+    if (probe.rows === null || probe.rows <= ROWS_ASKED) return probe;
+  } catch (error) {
+    if (!(error instanceof HubError) || error.code !== 'HUB_PAGING_BROKEN') throw error;
   }
+  return walkFirstPages(at, { ...options, limit: at.pageSize });
+}
+
+/** Walks until one way of paging has brought a second page, or to the end. */
+async function walkFirstPages(
+  at: ProbeContext,
+  { collection, parentId, signal, limit }: ProbeOptions & { readonly limit: number },
+): Promise<CollectionProbe> {
+  const begun = at.paging === 'auto' ? 'keyset' : at.paging;
+  let mode: PagingMode = collection.keyset ? begun : 'offset';
+  let pagesInMode = 0;
+  let whySteppedDown: string | null = null;
+  let foreignOrigin: string | null = null;
+  const onEvent = (event: HubEvent): void => {
+    if (event.type === 'foreign-link-refused') foreignOrigin = event.origin;
+    if (event.type !== 'paging-stepped-down') return;
+    whySteppedDown ??= event.reason;
+    mode = event.to;
+    pagesInMode = 0;
+  };
+  const memory = new PagingMemory({ now: at.now, pageSize: limit });
+  const walk = walkPages({ ...at, memory, onEvent }, { collection, parentId, signal, stamp: () => 0 });
+  let first: HubPage | null = null;
+  let paging: PagingMode | null = null;
+  let end: WalkEnd | null = null;
+  while (end === null && paging === null) {
+    const step = await walk.next();
+    if (step.done === true) {
+      end = step.value;
+    } else {
+      first ??= step.value;
+      pagesInMode += 1;
+      if (pagesInMode > 1 && step.value.rows.length > 0) paging = mode;
+    }
+  }
+  await walk.return(undefined as never);
+  const rows = first?.rows ?? [];
+  const ids = rows.map(readableId).filter((id) => id !== null);
   return {
-    rows: first.rows?.length ?? null,
-    asked: ROWS_ASKED,
-    total: first.total,
-    hasLink: first.hasLink,
-    foreignOrigin: first.foreignOrigin,
-    keysetAdvances,
-    skewMs: first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
+    rows: end?.sign === 'missing-list' ? null : rows.length,
+    rowsWithId: ids.length,
+    asked: limit,
+    total: first?.total ?? null,
+    foreignOrigin,
+    paging,
+    whySteppedDown,
+    isRepeated: end?.sign === 'repeated-page',
+    skewMs: first === null || first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
     firstId: ids[0] ?? null,
   };
 }

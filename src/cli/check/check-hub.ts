@@ -26,7 +26,7 @@ export async function checkHub(tenant: TenantConfig, signal: AbortSignal): Promi
   const probed = await probeAll(probe, { tenant, signal });
   const schedules = await scheduleFindings(probe, { tenant, probed, signal });
   const isAlone = probed.length === 0 && schedules.length > 0;
-  const others = isAlone ? [] : probedFindings(probed, hub.paging);
+  const others = isAlone ? [] : probedFindings(probed);
   return { ...section, findings: [tokenFinding, ...others, ...schedules] };
 }
 
@@ -110,10 +110,10 @@ async function probeAll(
 }
 
 /** Findings of all collections; trouble that they all share is told once. */
-export function probedFindings(probed: readonly Probed[], paging: string): Finding[] {
+export function probedFindings(probed: readonly Probed[]): Finding[] {
   const shared = sharedTrouble(probed);
   if (shared !== null) return [shared];
-  return [...clockFindings(probed), ...probed.map((each) => collectionFinding(each, paging))];
+  return [...clockFindings(probed), ...emptyFindings(probed), ...probed.map(collectionFinding)];
 }
 
 function sharedTrouble(probed: readonly Probed[]): Finding | null {
@@ -159,7 +159,7 @@ function clockFindings(probed: readonly Probed[]): Finding[] {
   return [warning('clock', text, "Set the clock that is wrong. Deltas go by the hub's, so none is lost.")];
 }
 
-function collectionFinding({ collection, probe, error, skipped }: Probed, paging: string): Finding {
+function collectionFinding({ collection, probe, error, skipped }: Probed): Finding {
   const { name } = collection;
   if (skipped !== undefined) return warning(name, `not checked: ${skipped}`, 'It shows when there are rows.');
   if (codeOf(error) === 'HUB_NOT_OFFERED') {
@@ -170,14 +170,11 @@ function collectionFinding({ collection, probe, error, skipped }: Probed, paging
     );
   }
   if (probe === undefined) return failureOf(name, error);
-  return answeredFinding(collection, { probe, paging });
+  return answeredFinding(collection, probe);
 }
 
-function answeredFinding(
-  { name, path, envelope, keyset }: Collection,
-  { probe, paging }: { probe: CollectionProbe; paging: string },
-): Finding {
-  const { rows, asked, total, hasLink, keysetAdvances, foreignOrigin } = probe;
+function answeredFinding({ name, path, envelope }: Collection, probe: CollectionProbe): Finding {
+  const { rows, asked, total, foreignOrigin, paging, whySteppedDown } = probe;
   if (rows === null) {
     return warning(
       name,
@@ -185,8 +182,23 @@ function answeredFinding(
       'Look at what the hub answers, and at the rights of this client: from such an answer nothing is mirrored and nothing removed.',
     );
   }
-  const count =
-    rows === 0 ? 'no rows' : total === null ? 'rows, no total' : countOf(Math.max(total, rows), 'row');
+  if (rows === 0) return ok(name, 'no rows');
+  // A total that is smaller than a page counts something else.
+  const count = total === null || total < rows ? 'rows, no usable total' : countOf(total, 'row');
+  if (probe.rowsWithId === 0) {
+    return warning(
+      name,
+      `${count}; none of those looked at has a sourcedId that can be read`,
+      'Such rows are published to rejects alone. Have the hub send sourcedId as a text.',
+    );
+  }
+  if (probe.isRepeated) {
+    return failure(
+      name,
+      `${count}; the hub gives the same page again and again`,
+      'Set hub.pageSize above the number of rows if the hub honours it: a pass cannot prove that it has read all rows.',
+    );
+  }
   if (foreignOrigin !== null) {
     return warning(
       name,
@@ -194,22 +206,31 @@ function answeredFinding(
       'Rollcall does not follow it, as the token would go along, and goes on by its own cursor. Check hub.baseUrl.',
     );
   }
-  if (keysetAdvances === false && (paging === 'auto' || paging === 'keyset')) {
-    const text = `${count}; the hub ignores afterSourcedId`;
-    return paging === 'auto'
-      ? warning(
-          name,
-          text,
-          'Nothing: Rollcall pages by filter or offset instead; full passes need a second one to prove deletions.',
-        )
-      : failure(name, text, 'Set hub.paging to auto, sourced-id-filter or offset.');
-  }
-  const way = paging !== 'auto' ? paging : keyset ? 'keyset' : 'offset';
-  const isNested = path.includes('{id}');
   const details = [
-    ...(isNested ? ['of the first parent only'] : []),
-    `paged by ${way}${hasLink ? ', with Link' : rows < asked ? '' : ', without Link'}`,
+    count,
+    ...(path.includes('{id}') ? ['of the first parent only'] : []),
+    paging === null ? 'too few to tell how the hub pages' : `paged by ${paging}`,
     ...(rows > asked ? [`limit ignored: ${formatCount(rows)} rows where ${asked} were asked for`] : []),
   ];
-  return ok(name, rows === 0 ? count : `${count}; ${details.join('; ')}`);
+  if (whySteppedDown === null) return ok(name, details.join('; '));
+  return warning(
+    name,
+    [...details, `not by afterSourcedId: ${whySteppedDown}`].join('; '),
+    paging === 'offset'
+      ? 'Nothing: Rollcall pages this way by itself. A full pass by offset needs a second one to prove deletions.'
+      : 'Nothing: Rollcall pages this way by itself.',
+  );
+}
+
+/** Every list is empty: usual for a client without rights, rare for a school. */
+function emptyFindings(probed: readonly Probed[]): Finding[] {
+  const probes = probed.flatMap(({ probe }) => probe ?? []);
+  if (probes.length === 0 || probes.some(({ rows }) => rows !== 0)) return [];
+  return [
+    warning(
+      'collections',
+      'all that answer are empty',
+      'If the hub holds data: look at the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.',
+    ),
+  ];
 }

@@ -12,11 +12,13 @@ const LESSON = { id: 'l', start: '2026-11-20T08:15', end: '2026-11-20T09:00', cl
 function probeOf(firstId: string | null): CollectionProbe {
   return {
     rows: 1,
+    rowsWithId: 1,
     asked: 2,
     total: 1,
-    hasLink: false,
     foreignOrigin: null,
-    keysetAdvances: null,
+    paging: null,
+    whySteppedDown: null,
+    isRepeated: false,
     skewMs: 0,
     firstId,
   };

@@ -154,11 +154,13 @@ describe('Redis', () => {
 describe('the hub', () => {
   const probe: CollectionProbe = {
     rows: 2,
+    rowsWithId: 2,
     asked: 2,
     total: 598,
-    hasLink: true,
     foreignOrigin: null,
-    keysetAdvances: true,
+    paging: 'keyset',
+    whySteppedDown: null,
+    isRepeated: false,
     skewMs: -400,
     firstId: 'a',
   };
@@ -170,8 +172,8 @@ describe('the hub', () => {
     collection: collectionNamed(name),
     error: new RollcallError(code, `${name} failed`, { remedy: 'Do it.' }),
   });
-  const levels = (probed: readonly Probed[], paging = 'auto') =>
-    probedFindings(probed, paging).map(({ subject, level }) => `${subject} ${level}`);
+  const levels = (probed: readonly Probed[]) =>
+    probedFindings(probed).map(({ subject, level }) => `${subject} ${level}`);
 
   it('one failing collection does not hide the others', () => {
     expect(
@@ -181,25 +183,45 @@ describe('the hub', () => {
 
   it('a wrong base URL is one failure, not a warning for each collection', () => {
     const skipped: Probed = { collection: collectionNamed('class-students'), skipped: 'no class' };
-    const findings = probedFindings(
-      [failed('users', 'HUB_NOT_OFFERED'), failed('orgs', 'HUB_NOT_OFFERED'), skipped],
-      'auto',
-    );
+    const findings = probedFindings([
+      failed('users', 'HUB_NOT_OFFERED'),
+      failed('orgs', 'HUB_NOT_OFFERED'),
+      skipped,
+    ]);
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ level: 'failure', remedy: expect.stringContaining('hub.baseUrl') });
   });
 
-  it('a hub that ignores the cursor is told, and fails where keyset is insisted on', () => {
-    const ignoring = [answered('users', { keysetAdvances: false })];
-    expect(levels(ignoring)).toContain('users warning');
-    expect(levels(ignoring, 'keyset')).toContain('users failure');
-    expect(levels(ignoring, 'offset')).toContain('users ok');
+  it('a hub without afterSourcedId is a warning that names the way of paging in use', () => {
+    const [, finding] = probedFindings([
+      answered('users', { paging: 'offset', whySteppedDown: 'the hub answered HTTP 400' }),
+    ]);
+    expect(finding).toMatchObject({ subject: 'users', level: 'warning' });
+    expect(finding?.text).toBe('598 rows; paged by offset; not by afterSourcedId: the hub answered HTTP 400');
+  });
+
+  it('one row claims nothing of paging, and a total of 0 beside a row is no count', () => {
+    const one = { rows: 1, rowsWithId: 1, paging: null };
+    const [, finding] = probedFindings([answered('users', { ...one, total: 1 })]);
+    expect(finding?.text).toBe('1 row; too few to tell how the hub pages');
+    const [, zero] = probedFindings([answered('users', { ...one, total: 0 })]);
+    expect(zero?.text).toBe('rows, no usable total; too few to tell how the hub pages');
+  });
+
+  it('a hub whose collections are all empty is a warning that names the rights', () => {
+    const empty = { rows: 0, rowsWithId: 0, total: 0, paging: null };
+    const all = probedFindings([answered('users', empty), answered('orgs', empty)]);
+    expect(all.map(({ subject, level }) => `${subject} ${level}`)).toContain('collections warning');
+    expect(all.find(({ subject }) => subject === 'collections')?.remedy).toContain('hub.scope');
+    expect(levels([answered('users', empty), answered('orgs')])).not.toContain('collections warning');
   });
 
   it.each([
     ['an answer without a list', { rows: null }, 'warning'],
     ['a link that leads elsewhere', { foreignOrigin: 'https://other' }, 'warning'],
     ['no rows at all', { rows: 0, total: 0 }, 'ok'],
+    ['rows without a readable id', { rowsWithId: 0 }, 'warning'],
+    ['the same page for every request', { isRepeated: true }, 'failure'],
   ] as const)('%s: %s', (_name, parts, level) => {
     expect(levels([answered('users', parts)])).toContain(`users ${level}`);
   });

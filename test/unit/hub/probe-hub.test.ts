@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { createHubProbe, type CollectionProbe } from '../../../src/hub/probe-hub.ts';
+import type { PagingMode } from '../../../src/hub/hub.ts';
+import { collectionNamed } from '../../../src/model/collections.ts';
+import { modelHub, type Behaviour } from './support/model-hub.ts';
+import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+const STANDARD: Behaviour = {
+  ids: IDS,
+  cursor: 'honours',
+  idFilter: 'honours',
+  links: 'right',
+  total: 'right',
+};
+
+/** Looks at `users` of a hub that follows the script. */
+async function probe(
+  script: Script,
+  options: { paging?: PagingMode; pageSize?: number } = {},
+): Promise<CollectionProbe & { requests: number }> {
+  await using server = await serve((request, response) =>
+    request.path === '/token'
+      ? sendJson(response, { access_token: 't', token_type: 'Bearer', expires_in: 3600 })
+      : script(request, response),
+  );
+  await using hub = createHubProbe({
+    baseUrl: server.origin,
+    tokenUrl: `${server.origin}/token`,
+    clientId: 'id',
+    clientSecret: () => 's3cret',
+    clientAuth: 'basic',
+    scope: '',
+    pageSize: options.pageSize ?? 1000,
+    paging: options.paging ?? 'auto',
+    maxConcurrentRequests: 4,
+    sleep: () => Promise.resolve(),
+    now: () => Date.now(),
+  });
+  const { signal } = new AbortController();
+  const found = await hub.collection({ collection: collectionNamed('users'), signal });
+  return { ...found, requests: server.asked.length - 1 };
+}
+
+describe('a look at a collection', () => {
+  it.each([
+    ['honours', 'honours', 'keyset'],
+    ['ignores', 'honours', 'sourced-id-filter'],
+    ['refuses', 'honours', 'sourced-id-filter'],
+    ['ignores', 'ignores', 'offset'],
+    ['refuses', 'refuses', 'offset'],
+  ] as const)(
+    'finds the way in which a pass pages: cursor %s, filter %s: %s',
+    async (cursor, idFilter, way) => {
+      for (const sort of ['honours', 'refuses'] as const) {
+        const script = modelHub({ ...STANDARD, cursor, idFilter, sort, links: 'none' });
+        await using test = await testHub(script, { pageSize: 2 });
+        const { end } = await readAll(test.hub, 'users');
+        const found = await probe(script);
+        expect(found).toMatchObject({ paging: end.paging, rows: 2, total: 7, firstId: 'a' });
+        if (sort === 'honours') expect(found.paging).toBe(way);
+        expect(found.whySteppedDown === null).toBe(cursor === 'honours');
+        expect(found.requests).toBeLessThan(10);
+      }
+    },
+  );
+
+  it('fails where a pass fails: the way of paging that the configuration prescribes is refused', async () => {
+    const script = modelHub({ ...STANDARD, cursor: 'refuses', links: 'none' });
+    await expect(probe(script, { paging: 'keyset' })).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
+    expect(await probe(script, { paging: 'offset' })).toMatchObject({ paging: 'offset' });
+  });
+
+  it('a hub that cannot page is no failure where one page holds the collection', async () => {
+    const script: Script = (_, response) =>
+      sendJson(
+        response,
+        { users: [{ sourcedId: 'a' }, { sourcedId: 'b' }, { sourcedId: 'c' }] },
+        {
+          headers: { 'x-total-count': '3' },
+        },
+      );
+    expect(await probe(script)).toMatchObject({ rows: 3, total: 3, paging: null });
+    const twoOnly: Script = (_, response) =>
+      sendJson(response, { users: [{ sourcedId: 'a' }, { sourcedId: 'b' }] });
+    expect(await probe(twoOnly)).toMatchObject({ rows: 2, paging: null, isRepeated: true });
+    await expect(probe(twoOnly, { pageSize: 2 })).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
+  });
+
+  it('a single row says nothing of how the hub pages', async () => {
+    for (const links of ['right', 'none'] as const) {
+      const script = modelHub({ ...STANDARD, ids: ['a'], links });
+      expect(await probe(script)).toMatchObject({ rows: 1, paging: null, whySteppedDown: null });
+    }
+  });
+
+  it('an empty answer has no rows, an answer without a list has none to count', async () => {
+    expect(await probe((_, response) => void response.writeHead(204).end())).toMatchObject({ rows: 0 });
+    expect(await probe((_, response) => sendJson(response, {}))).toMatchObject({ rows: null });
+  });
+
+  it('a row whose id is no text counts as one without an id', async () => {
+    const script: Script = (_, response) =>
+      sendJson(response, { users: [{ sourcedId: 1 }] }, { headers: { 'x-total-count': '1' } });
+    expect(await probe(script)).toMatchObject({ rows: 1, rowsWithId: 0, firstId: null });
+  });
+});
