@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { startLocalService, type LocalService } from './local-service.ts';
 import { isRedisReady } from './readiness.ts';
@@ -11,18 +12,23 @@ export interface LocalRedisOptions {
   signal: AbortSignal;
 }
 
-/** Starts Redis on a free port of 127.0.0.1, with an append-only file, so that it comes back from SIGKILL with its data. */
+/**
+ * Starts Redis on a free port of 127.0.0.1, with an append-only file, so that it comes back from SIGKILL with its data.
+ *
+ * @returns `data`: the folder that holds its data and nothing else; which files, depends on the version of Redis.
+ */
 export async function startLocalRedis({
   server,
   folder,
   signal,
-}: LocalRedisOptions): Promise<{ service: LocalService; url: string }> {
+}: LocalRedisOptions): Promise<{ service: LocalService; url: string; data: string }> {
   const port = await freePort();
-  await mkdir(folder, { recursive: true });
+  const data = join(folder, 'data');
+  await mkdir(data, { recursive: true });
   const settings = {
     bind: '127.0.0.1',
     port: String(port),
-    dir: folder,
+    dir: data,
     save: '',
     appendonly: 'yes',
     'maxmemory-policy': 'noeviction',
@@ -40,5 +46,5 @@ export async function startLocalRedis({
     },
     signal,
   );
-  return { service, url };
+  return { service, url, data };
 }

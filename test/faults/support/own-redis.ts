@@ -1,6 +1,6 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { vi } from 'vitest';
 import { findInPath } from '../../../stack/java-tools.ts';
@@ -38,8 +38,11 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
   const endJanitor = removeWhenGone(folder);
   const { signal } = new AbortController();
-  const { service, url } = await startLocalRedis({ server, folder: join(folder, 'redis'), signal });
-  const data = join(dirname(service.logFile), 'appendonlydir');
+  const { service, url, data } = await startLocalRedis({ server, folder: join(folder, 'redis'), signal });
+  const empty = async (): Promise<void> => {
+    await rm(data, { recursive: true });
+    await mkdir(data);
+  };
   const admin = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 3 });
   admin.on('error', () => undefined);
   let backups = 0;
@@ -50,16 +53,17 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     admin,
     crash: () => kill(service),
     async comeBack({ withData }) {
-      if (!withData) await rm(data, { recursive: true, force: true });
+      if (!withData) await empty();
       await service.restart();
     },
     async backUp() {
       const copy = join(folder, `backup-${(backups += 1)}`);
+      await stopRewriting(admin);
       await cp(data, copy, { recursive: true });
       return {
         async restore() {
           await kill(service);
-          await rm(data, { recursive: true, force: true });
+          await empty();
           await cp(copy, data, { recursive: true });
           await service.restart();
         },
@@ -78,4 +82,13 @@ export async function startOwnRedis(): Promise<OwnRedis> {
 async function kill(service: LocalService): Promise<void> {
   service.kill('SIGKILL');
   await vi.waitUntil(() => !service.isRunning(), { timeout: 10_000, interval: 10 });
+}
+
+/** From then on, Redis only appends: its files are not exchanged while they are copied. */
+async function stopRewriting(admin: Redis): Promise<void> {
+  await admin.config('SET', 'auto-aof-rewrite-percentage', '0');
+  await vi.waitUntil(
+    async () => !/^aof_rewrite_(in_progress|scheduled):1/m.test(await admin.info('persistence')),
+    { timeout: 30_000, interval: 20 },
+  );
 }
