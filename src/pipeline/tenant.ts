@@ -22,6 +22,7 @@ import type { Emit } from './events.ts';
 import { ForeignWatch } from './foreign-watch.ts';
 import { FullPasses } from './full-passes.ts';
 import { Mutex } from './mutex.ts';
+import type { OpeningQueue } from './opening-queue.ts';
 import type { PassParts, PassResult } from './pass.ts';
 import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
@@ -327,15 +328,24 @@ const LONGEST_RETRY_MS = 30_000;
  */
 export async function runTenant(
   parts: TenantParts,
-  options: { signal: AbortSignal; onSession?: ((session: TenantSession | null) => void) | undefined },
+  options: {
+    signal: AbortSignal;
+    onSession?: ((session: TenantSession | null) => void) | undefined;
+    /** Shared by all tenants of a process; left out: the tenant is opened at once. */
+    openings?: OpeningQueue | undefined;
+  },
 ): Promise<void> {
-  const { signal } = options;
+  const { signal, openings } = options;
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
-    const startedAtMs = parts.now();
+    let startedAtMs = parts.now();
+    const open = (): Promise<TenantSession> => {
+      startedAtMs = parts.now();
+      return openSession(parts, both);
+    };
     try {
-      const session = await openSession(parts, both);
+      const session = await (openings?.run(open, both) ?? open());
       parts.emit({ type: 'session-opened' });
       options.onSession?.(session);
       const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { serveRequests } from '../state/serve-requests.ts';
 import type { Assembly } from './assemble.ts';
 import { notMirrored } from './requests/owner-request.ts';
+import { OpeningQueue } from './opening-queue.ts';
 import { meetRequest } from './requests/meet-request.ts';
 import { runTenant, sleep, type TenantSession } from './tenant.ts';
 
@@ -17,9 +18,10 @@ const BEFORE_OWNING_MS = 500;
 export async function runWorker(assembly: Assembly, signal: AbortSignal): Promise<void> {
   const failed = new AbortController();
   const both = AbortSignal.any([signal, failed.signal]);
+  const openings = new OpeningQueue();
   const tenants = assembly.config.tenants.map(async ({ id }) => {
     try {
-      await mirrorTenant(assembly, id, both);
+      await mirrorTenant(assembly, { tenantId: id, openings, signal: both });
     } catch (error) {
       failed.abort(error);
       throw error;
@@ -30,7 +32,10 @@ export async function runWorker(assembly: Assembly, signal: AbortSignal): Promis
   if (failure !== undefined) throw failure.reason;
 }
 
-async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortSignal): Promise<void> {
+async function mirrorTenant(
+  assembly: Assembly,
+  { tenantId, openings, signal }: { tenantId: string; openings: OpeningQueue; signal: AbortSignal },
+): Promise<void> {
   const ending = new AbortController();
   let session: TenantSession | null = null;
   let ownedSinceMs = 0;
@@ -45,6 +50,7 @@ async function mirrorTenant(assembly: Assembly, tenantId: string, signal: AbortS
   try {
     await runTenant(assembly.tenant(tenantId).parts, {
       signal,
+      openings,
       onSession: (opened) => {
         session = opened;
         stopServing.abort();

@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import type { Assembly } from '../../../src/pipeline/assemble.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import { runWorker } from '../../../src/pipeline/worker.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+
+const AT_ONCE = 4;
+const TENANTS = Array.from({ length: 12 }, (_, index) => `t${index}`);
+
+afterEach(() => vi.useRealTimers());
+
+/** A worker of twelve tenants without collections, whose openings each end when the test says so. */
+function worker(prepare: (tenantId: string) => Promise<void>) {
+  const store = createMemoryStore();
+  const served: string[] = [];
+  const failures: string[] = [];
+  const stop = new AbortController();
+  const assembly = {
+    config: { tenants: TENANTS.map((id) => ({ id })) },
+    owner: 'this process',
+    store,
+    tenant: (tenantId: string) => ({
+      parts: {
+        tenantId,
+        topicPrefix: 'p',
+        state: store.tenant(tenantId),
+        collections: [],
+        log: {
+          own: async () => ({
+            owner: 'this process',
+            progress: new Map(),
+            transactionIds: new Map(),
+            toldAtMs: new Map(),
+          }),
+          ranges: async () => [],
+        },
+        prepare: () => prepare(tenantId),
+        now: () => Date.now(),
+        random: () => 0.5,
+        randomId: () => 'id',
+        sleep: (ms: number, signal: AbortSignal) =>
+          new Promise<void>((resolve, reject) => {
+            setTimeout(resolve, ms);
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+        emit: (event: { type: string }) => {
+          if (event.type === 'session-opened') served.push(tenantId);
+          if (event.type === 'session-failed') failures.push(tenantId);
+        },
+      } as unknown as TenantParts,
+    }),
+  } as unknown as Assembly;
+  const running = runWorker(assembly, stop.signal);
+  return {
+    served,
+    failures,
+    running,
+    stop: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** Openings that end only when told to. */
+function heldOpenings() {
+  const open = new Map<string, PromiseWithResolvers<void>>();
+  const begun: string[] = [];
+  return {
+    begun,
+    open,
+    prepare: (tenantId: string): Promise<void> => {
+      const opening = Promise.withResolvers<void>();
+      open.set(tenantId, opening);
+      begun.push(tenantId);
+      return opening.promise.finally(() => open.delete(tenantId));
+    },
+  };
+}
+
+describe('a start with many tenants', () => {
+  it('opens a few tenants at a time, and serves the first before the last is opened', async () => {
+    const { begun, open, prepare } = heldOpenings();
+    const { served, stop } = worker(prepare);
+    let most = 0;
+    for (const tenantId of TENANTS) {
+      await vi.waitFor(() => expect(open.has(tenantId)).toBe(true));
+      most = Math.max(most, open.size);
+      if (tenantId === TENANTS.at(-1)) expect(served.length).toBeGreaterThanOrEqual(TENANTS.length - AT_ONCE);
+      open.get(tenantId)?.resolve();
+    }
+    await vi.waitFor(() => expect(served).toEqual(TENANTS));
+    expect([most, begun.length]).toEqual([AT_ONCE, TENANTS.length]);
+    await stop();
+  });
+
+  it('serves the others while openings hang', async () => {
+    vi.useFakeTimers();
+    const hanging = new Set(TENANTS.slice(0, AT_ONCE));
+    const { served, failures, stop } = worker((tenantId) =>
+      hanging.has(tenantId) ? new Promise(() => undefined) : Promise.resolve(),
+    );
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(served).toEqual(TENANTS.slice(AT_ONCE));
+    expect(failures).toEqual([]);
+    void stop();
+  });
+
+  it('lets others have the turn of a tenant that failed and waits to be opened again', async () => {
+    vi.useFakeTimers();
+    const trouble = new RollcallError('KAFKA_UNREACHABLE', 'no broker', { remedy: 'Wait.' });
+    const { served, failures, stop } = worker((tenantId) =>
+      tenantId === 't3' || tenantId === 't7' ? Promise.resolve() : Promise.reject(trouble),
+    );
+    await vi.advanceTimersByTimeAsync(400);
+    expect(served).toEqual(['t3', 't7']);
+    expect(new Set(failures).size).toBe(TENANTS.length - 2);
+    await stop();
+  });
+
+  it('stops at once while tenants wait for their turn', async () => {
+    const { begun, open, prepare } = heldOpenings();
+    const { stop } = worker(prepare);
+    await vi.waitFor(() => expect(begun.length).toBe(AT_ONCE));
+    for (const opening of open.values()) opening.reject(new Error('the signal has aborted'));
+    await stop();
+    expect(begun.length).toBe(AT_ONCE);
+  });
+});
