@@ -12,6 +12,13 @@ export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
  */
 export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
 
+/**
+ * An attribute of Rollcall's own: the id of what the mapping drops and pseudonymises (core/mapping-id.ts). On records of
+ * rows, and of what follows from them, the mapping that they were written under; in `progress` the one of the last
+ * complete full pass. Absent where the mapping takes nothing out.
+ */
+export const MAPPING_HEADER = 'ce_mapping';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**
@@ -26,6 +33,8 @@ export function changeHeaders(change: {
   modifiedAtMs: number | null;
   /** 16 bytes; null for a removal. */
   hash: Buffer | null;
+  /** See {@link MAPPING_HEADER}. */
+  mapping?: string | null | undefined;
 }): Record<string, string> {
   const headers: Record<string, string> = {
     ...FIXED_HEADERS,
@@ -34,7 +43,9 @@ export function changeHeaders(change: {
     ce_type: `rollcall.${change.topic}.${change.kind}`,
   };
   if (change.modifiedAtMs !== null) headers['ce_time'] = new Date(change.modifiedAtMs).toISOString();
-  if (change.hash !== null) headers['content-hash'] = change.hash.toString('hex');
+  if (change.hash === null) return headers;
+  headers['content-hash'] = change.hash.toString('hex');
+  if (change.mapping != null) headers[MAPPING_HEADER] = change.mapping;
   return headers;
 }
 
@@ -48,6 +59,8 @@ export function absenceChangeHeaders(change: {
   hash: Buffer | null;
   /** Null for a removal. */
   firstSequence: number | null;
+  /** See {@link MAPPING_HEADER}. */
+  mapping?: string | null | undefined;
 }): Record<string, string> {
   const headers = changeHeaders({ ...change, topic: 'absence-changes', kind: 'updated' });
   headers['ce_type'] = `rollcall.absence.${change.operation}`;

@@ -42,4 +42,8 @@ export interface RowReader {
   encode(value: object): Buffer;
   /** The hash that a value read back from a record must have; throws when it has not the shape of the schema. */
   readonly hashOf?: ((value: object) => Buffer) | undefined;
+  /** Reads a value that was read back from a record once more, under the mapping in force. */
+  readonly readAgain?: ((value: object) => Reading) | undefined;
+  /** Id of what the mapping drops and pseudonymises (see core/mapping-id.ts); null where it takes nothing out. */
+  readonly mapping?: string | null | undefined;
 }

@@ -12,8 +12,10 @@ import {
 import { jsonText } from './json-text.ts';
 import { parseLossless } from './lossless-json.ts';
 import { MAPPING_VERSION, type StrictField } from './mapping.ts';
+import { mappingIdOf } from './mapping-id.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
+import { createRawRow } from './raw-row.ts';
 import type { Reading, RowReader } from './reading.ts';
 import { createRejectReader } from './unreadable-row.ts';
 import { createSlabEncoder } from './value-codec.ts';
@@ -82,6 +84,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const encodeIntoSlab = createSlabEncoder(schema);
+  const rawRow = createRawRow(schema);
   const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
 
   function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
@@ -142,6 +145,8 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     reject: (row, reason) => reject(row, { sourcedId: isJsonObject(row) ? readableId(row) : null, reason }),
     encode: (value) => Buffer.from(encodeIntoSlab(value)),
     hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
+    readAgain: (value) => read(rawRow(value)),
+    mapping: mappingIdOf({ ...mapping, pseudonymiseKey }),
   };
 }
 

@@ -21,7 +21,7 @@ export interface RejectValue {
 export interface RenderParts {
   readonly tenantId: string;
   readonly collection: CollectionName;
-  readonly reader: Pick<RowReader, 'encode'>;
+  readonly reader: Pick<RowReader, 'encode' | 'mapping'>;
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly now: () => number;
   readonly randomId: () => string;
@@ -120,6 +120,7 @@ export class PendingTransaction {
         kind: change.kind,
         modifiedAtMs,
         hash,
+        mapping: this.#parts.reader.mapping,
       }),
     });
     this.#bytes += body?.length ?? 0;

@@ -261,8 +261,10 @@ function chainParts(
     tenantId: parts.tenantId,
     index: parts.state.collection('absence-versions'),
     encodeVersion: (value) => collection.reader.encode(value),
+    mapping: collection.reader.mapping ?? null,
     readBack: readBack({
       log: parts.log,
+      reader: collection.reader,
       decode: (framed) => chains.decode(framed),
       signal,
     }),

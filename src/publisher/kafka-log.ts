@@ -10,7 +10,7 @@ import {
   type Progress,
 } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import { FIRST_SEQUENCE_HEADER } from '../core/cloud-events.ts';
+import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
@@ -422,6 +422,7 @@ function offsetAfter(before: number, offset: number | undefined): number {
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
   const header = message.headers?.['content-hash'];
   const first = message.headers?.[FIRST_SEQUENCE_HEADER];
+  const mapping = message.headers?.[MAPPING_HEADER];
   return {
     topic,
     partition,
@@ -431,5 +432,6 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     value: message.value,
     hash: header === undefined ? null : Buffer.from(String(header), 'hex'),
     firstSequence: first === undefined ? null : Number(first),
+    mapping: mapping === undefined ? null : String(mapping),
   };
 }

@@ -54,6 +54,8 @@ export interface LoggedRecord {
   readonly hash: Buffer | null;
   /** The `ce_firstsequence` header; null when there is none. */
   readonly firstSequence: number | null;
+  /** The `ce_mapping` header; null when there is none. */
+  readonly mapping: string | null;
 }
 
 export interface TopicRange {

@@ -15,6 +15,8 @@ import type { Resolved } from './resolve-task.ts';
 export interface RenderChainsParts {
   readonly tenantId: string;
   readonly encodeVersion: (value: object) => Buffer;
+  /** Id of the mapping in force (core/mapping-id.ts); null where it takes nothing out. */
+  readonly mapping: string | null;
   readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
   /** Absences that ended before (ms since the epoch) need not be known by student. */
   readonly absentSinceMs: () => number;
@@ -72,7 +74,7 @@ class OutcomeDraft {
   }
 
   tellSteps(): void {
-    const { tenantId, encodeChange, now } = this.#parts;
+    const { tenantId, encodeChange, mapping, now } = this.#parts;
     const { absences, left, steps } = this.#resolved.resolution;
     for (const step of steps) {
       const { versionId, previousVersionId, ...told } = step;
@@ -97,6 +99,7 @@ class OutcomeDraft {
           modifiedAtMs: version.dateLastModified ?? null,
           hash: changeHash(body),
           firstSequence: absences.get(step.absenceId)?.since ?? null,
+          mapping,
         }),
       });
     }
@@ -204,7 +207,7 @@ class OutcomeDraft {
   }
 
   #show(current: { absenceId: string; versionId: string; hash: Buffer; kind: ChangeKind }): void {
-    const { tenantId, encodeVersion, absentSinceMs } = this.#parts;
+    const { tenantId, encodeVersion, absentSinceMs, mapping } = this.#parts;
     const { absenceId, hash, kind } = current;
     const value = this.#record(current.versionId);
     this.#tally.shown += 1;
@@ -221,6 +224,7 @@ class OutcomeDraft {
         kind,
         modifiedAtMs: value.dateLastModified ?? null,
         hash,
+        mapping,
       }),
     });
     const absent = absentEntryOf(value);

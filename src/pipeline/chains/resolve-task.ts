@@ -5,7 +5,14 @@ import { KnownChains } from './chain-lookup.ts';
 import type { ChainTask, FetchedVersions } from './chain-task.ts';
 
 /** Reads records back out of the log, by version id; see {@link readBack}. */
-export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, AbsenceVersionValue>>;
+export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, ReadBackRecord>>;
+
+export interface ReadBackRecord {
+  /** As the mapping in force gives it (invariant 12). */
+  readonly value: AbsenceVersionValue;
+  /** Null where the value is as it stands in the log. */
+  readonly hash: Buffer | null;
+}
 
 export interface WantedRecords {
   readonly versionIds: ReadonlySet<string>;
@@ -32,6 +39,8 @@ const ASK_RATHER_AT_MOST = 50;
 interface Draft {
   readonly rows: Map<string, ChainRow>;
   readonly records: Map<string, AbsenceVersionValue>;
+  /** Of records that were read back and are not as they stand in the log. */
+  readonly hashes: Map<string, Buffer>;
   readonly gone: Set<string>;
   /** Asked for in vain. */
   readonly mute: Set<string>;
@@ -55,6 +64,7 @@ export async function resolveTask(
   const draft: Draft = {
     rows: new Map(),
     records: new Map(),
+    hashes: new Map(),
     gone: new Set(),
     mute: new Set(),
     unanswered: new Set(),
@@ -90,7 +100,8 @@ export async function resolveTask(
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
       const { known, records, rows, unanswered } = draft;
       const isUnanswered = unanswered.size > 0;
-      return { resolution, known, records, hashes, changed: [...rows.keys()], isUnanswered };
+      const published = new Map([...hashes, ...draft.hashes]);
+      return { resolution, known, records, hashes: published, changed: [...rows.keys()], isUnanswered };
     } else {
       for (const id of holders) hold.add(id);
     }
@@ -189,7 +200,11 @@ async function gather(parts: {
   if (task.mode === 'final' && lacking().length > 0) {
     const { absenceIds } = wanted;
     const found = await sources.readBack({ versionIds: new Set(lacking()), absenceIds });
-    for (const [id, value] of found) if (!draft.records.has(id)) draft.records.set(id, value);
+    for (const [id, { value, hash }] of found) {
+      if (draft.records.has(id)) continue;
+      draft.records.set(id, value);
+      if (hash !== null) draft.hashes.set(id, hash);
+    }
   }
   return { lacking: lacking(), isNews: false };
 }

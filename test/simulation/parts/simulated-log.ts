@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
+import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../src/model/collections.ts';
 import type {
@@ -181,6 +181,7 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
     value: body === null ? null : frame(schemaIdOf(topic), body),
     hash: hash === undefined ? null : Buffer.from(hash, 'hex'),
     firstSequence: first === undefined ? null : Number(first),
+    mapping: record.headers[MAPPING_HEADER] ?? null,
   };
 }
 

@@ -284,5 +284,6 @@ function toLogged(topic: TopicSuffix, partition: number, { offset, record, stamp
     value: record.body,
     hash: contentHash === undefined ? null : Buffer.from(contentHash, 'hex'),
     firstSequence: null,
+    mapping: null,
   };
 }

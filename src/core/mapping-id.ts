@@ -1,0 +1,26 @@
+import { createHmac } from 'node:crypto';
+
+const HEX_DIGITS = 16;
+
+/** What a mapping takes out of rows. */
+export interface Masking {
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  /** Empty where nothing is pseudonymised. */
+  readonly pseudonymiseKey: string;
+}
+
+/**
+ * Names what a mapping drops and pseudonymises, and under which key, without telling the key: 16 hex digits. Null for
+ * a mapping that takes nothing out. What Rollcall publishes under a mapping with an id carries that id
+ * (`ce_mapping`).
+ */
+export function mappingIdOf({ drop, pseudonymise, pseudonymiseKey }: Masking): string | null {
+  if (drop.length === 0 && pseudonymise.length === 0) return null;
+  const key = pseudonymise.length === 0 ? '' : pseudonymiseKey;
+  const lists = [drop, pseudonymise].map((names) => [...new Set(names)].sort());
+  return createHmac('sha256', key)
+    .update(`mapping ${JSON.stringify(lists)}`)
+    .digest('hex')
+    .slice(0, HEX_DIGITS);
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { toldChanges } from '../support/chain-oracle.ts';
+import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
+import type { TopicRecord } from '../support/topic-reader.ts';
+
+const OPTIONS: MirrorOptions = {
+  collections: only({ 'absence-versions': {}, absences: {}, 'absence-changes': {} }),
+  hubOptions: { students: 12 },
+  settings: {
+    deletions: { withholdAbove: { rows: 10_000, ratio: 1 } },
+    pseudonymise: { key: 'a key of sixteen or more' },
+  },
+};
+const MASKED = only({
+  'absence-versions': { pseudonymise: ['student'], drop: ['school'] },
+  absences: {},
+  'absence-changes': {},
+});
+
+/** The same tenant, in a process that was started with another configuration. */
+function restartWith(mirror: Mirror, options: Partial<MirrorOptions>): Promise<Mirror> {
+  return openMirror({ ...OPTIONS, hub: mirror.hub, topicPrefix: mirror.topicPrefix, ...options });
+}
+
+/** Two chains of two versions that leave the hub, one of them but for its first version. */
+function chainsToLeave({ hub: { district } }: Mirror): { whole: string; tail: string } {
+  const [one = '', other = ''] = district.ids('students');
+  const register = (student: string): string =>
+    district.registerAbsence({
+      student,
+      fromTime: '2026-03-10T08:00:00Z',
+      toTime: '2026-03-10T09:00:00Z',
+    });
+  const whole = register(one);
+  district.replaceAbsence(whole, { changes: { toTime: '2026-03-10T10:00:00Z' } });
+  const first = register(other);
+  const tail = district.replaceAbsence(first, { changes: { toTime: '2026-03-10T10:00:00Z' } });
+  return { whole, tail };
+}
+
+/** Every id of a student that the hub has, in whatever place of these records. */
+function rawStudentsIn(mirror: Mirror, records: readonly TopicRecord[]): string[] {
+  const students = new Set(mirror.hub.district.ids('students'));
+  return records.flatMap(({ topic, key, value }) => {
+    const text = JSON.stringify(value);
+    return [...students].filter((id) => text.includes(id)).map((id) => `${topic} ${key} ${id}`);
+  });
+}
+
+function fieldsOf(records: readonly TopicRecord[], field: string): unknown[] {
+  return records.flatMap(({ value }) => {
+    const versions =
+      value?.['version'] === undefined ? [value] : [value['version'], value['previousVersion']];
+    return versions.flatMap((version) => (version as Record<string, unknown> | null)?.[field] ?? []);
+  });
+}
+
+describe('a mapping that was changed', () => {
+  it('holds for what is read back from the log: no field that it drops or pseudonymises is published', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const { whole, tail } = chainsToLeave(mirror);
+    await mirror.full();
+    mirror.hub.district.purgeAbsence(whole);
+    mirror.hub.district.remove('absence-versions', tail);
+    const ends = await mirror.ends();
+    await using masked = await restartWith(mirror, { collections: MASKED });
+    await masked.full();
+    const published = await mirror.since(ends);
+    const events = published.filter(
+      ({ topic, value }) => topic.endsWith('.absence-changes') && value !== null,
+    );
+    expect(toldChanges(events)).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ absenceId: whole, operation: 'DELETED', cause: 'VANISHED' }),
+        expect.objectContaining({ operation: 'REPLACED', cause: 'VANISHED', previousId: tail }),
+      ]) as never,
+    );
+    expect(rawStudentsIn(mirror, published)).toEqual([]);
+    expect(fieldsOf(published, 'school')).toEqual([]);
+    // Not their ids alone.
+    expect(fieldsOf(events, 'student').length).toBe(3);
+  });
+});
