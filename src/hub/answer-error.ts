@@ -3,10 +3,15 @@ import type { HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
 import { readStatusInfo } from './status-info.ts';
 
-/** Origin and path of where a redirect leads, for a remedy; the query may hold anything. */
-function redirectTarget(response: HttpResponse, requested: URL): string {
-  const url = URL.parse(response.header('location') ?? '', requested.href);
-  return url === null ? 'elsewhere' : `${url.origin}${url.pathname}`;
+/** What to do about a redirect. The address is not repeated: the hub may put anything into it (invariant 9). */
+function redirectRemedy(response: HttpResponse, requested: URL): string {
+  const target = URL.parse(response.header('location') ?? '', requested.href);
+  if (target === null) return 'Check hub.baseUrl; the redirect has no address that can be read.';
+  if (target.host === requested.host && target.protocol !== requested.protocol) {
+    return `Check hub.baseUrl: it should begin with ${target.protocol === 'https:' ? 'https' : 'http'}://.`;
+  }
+  const place = target.host === requested.host ? 'another path of the same host' : 'another host';
+  return `Check hub.baseUrl: the redirect leads to ${place}. Ask for the address by hand, and set hub.baseUrl to where it leads if you trust it.`;
 }
 
 function remedyOfRefusal(status: number): string {
@@ -24,7 +29,7 @@ export function errorOfAnswer(
   const { where, requested, nowMs } = options;
   const { status } = response;
   const info = readStatusInfo(response.body.toString('utf8'));
-  const said = info.text === '' ? '' : `: ${info.text}`;
+  const said = info.codes.length === 0 ? '' : `: ${info.codes.join(' ')}`;
   const common = { status, jsonBody: info.json };
 
   if (status >= 500 || status === 429 || status === 408) {
@@ -55,7 +60,7 @@ export function errorOfAnswer(
   if (status >= 300 && status < 400) {
     return new HubError('HUB_REQUEST_REFUSED', `The hub redirects ${where}, which a token must not follow`, {
       ...common,
-      remedy: `Set hub.baseUrl to where it leads if you trust it: ${redirectTarget(response, requested)}`,
+      remedy: redirectRemedy(response, requested),
     });
   }
   return new HubError('HUB_REQUEST_REFUSED', `The hub answered HTTP ${status} for ${where}${said}`, {

@@ -1,6 +1,7 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { PagingMode } from './hub.ts';
+import type { WayOut } from './link.ts';
 
 /** What a request was for: a collection of the hub's, or the token endpoint. */
 export type RequestTarget = CollectionName | 'token';
@@ -50,8 +51,8 @@ export type HubEvent =
   | {
       readonly type: 'foreign-link-refused';
       readonly collection: CollectionName;
-      /** Origin of the link, without path and query. */
-      readonly origin: string;
+      /** What the link leads to, without its text. */
+      readonly leadsTo: WayOut;
     }
   | {
       readonly type: 'limit-clamped';

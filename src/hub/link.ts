@@ -9,17 +9,24 @@ export interface NextLink {
   readonly cursor: string | null;
 }
 
+export type WayOut =
+  | 'another host'
+  | 'another scheme'
+  | 'another port'
+  | 'another path'
+  | 'an address with credentials';
+
 export interface PageLinks {
   /** The page has links of paging (first, prev, next, last) at all: only then does a missing next mean anything. */
   readonly paging: boolean;
   /** A next page is offered, by whatever address. */
   readonly nextOffered: boolean;
   readonly next: NextLink | null;
-  /** Origin of a next link that leads out of the hub; it is never followed (the token would leak). */
-  readonly foreignOrigin: string | null;
+  /** How a next link leads out of the hub, null when it does not; it is never followed (the token would leak). */
+  readonly leadsOut: WayOut | null;
 }
 
-const NONE: PageLinks = { paging: false, nextOffered: false, next: null, foreignOrigin: null };
+const NONE: PageLinks = { paging: false, nextOffered: false, next: null, leadsOut: null };
 const PAGING_RELATIONS = new Set(['first', 'prev', 'previous', 'next', 'last']);
 
 function comparablePath(url: URL): string {
@@ -38,11 +45,17 @@ function usableNext(url: URL, requested: URL): NextLink | null {
   return { url, carries: url.searchParams.has('offset') ? 'offset' : 'opaque', cursor: null };
 }
 
-/** Whether an address leads out of the hub: the token must not go there. */
-export function isForeign(url: URL, baseUrl: URL): boolean {
-  if (url.origin !== baseUrl.origin || url.username !== '' || url.password !== '') return true;
+/**
+ * How an address leads out of the hub, where the token must not go; null when it does not. The address itself is not
+ * repeated in errors and logs: the hub may put anything into it (invariant 9).
+ */
+export function wayOut(url: URL, baseUrl: URL): WayOut | null {
+  if (url.hostname !== baseUrl.hostname) return 'another host';
+  if (url.protocol !== baseUrl.protocol) return 'another scheme';
+  if (url.port !== baseUrl.port) return 'another port';
+  if (url.username !== '' || url.password !== '') return 'an address with credentials';
   const prefix = baseUrl.pathname.replace(/\/*$/, '/');
-  return !url.pathname.startsWith(prefix);
+  return url.pathname.startsWith(prefix) ? null : 'another path';
 }
 
 /**
@@ -62,9 +75,10 @@ export function readLinks(header: string | null, options: { requested: URL; base
   if (!relations.some((rel) => PAGING_RELATIONS.has(rel))) return NONE;
   const target = references[relations.indexOf('next')];
   if (target === undefined) return { ...NONE, paging: true };
-  const offered: PageLinks = { paging: true, nextOffered: true, next: null, foreignOrigin: null };
+  const offered: PageLinks = { paging: true, nextOffered: true, next: null, leadsOut: null };
   const url = URL.parse(target.uri, requested.href);
   if (url === null) return offered;
-  if (isForeign(url, baseUrl)) return { ...offered, foreignOrigin: url.origin };
+  const leadsOut = wayOut(url, baseUrl);
+  if (leadsOut !== null) return { ...offered, leadsOut };
   return { ...offered, next: usableNext(url, requested) };
 }

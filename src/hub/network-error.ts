@@ -16,6 +16,8 @@ const CERTIFICATE_CODES = new Set([
 /** The system's or undici's code of an error, also when it is wrapped or one of several attempts. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
+  // undici gives some of these no code, and keeps what was received in them.
+  if (error.name === 'HTTPParserError' && !('code' in error && error.code)) return 'HPE_INVALID';
   if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error.cause === undefined ? '' : codeOf(error.cause);
@@ -96,5 +98,6 @@ export function networkError(error: unknown, options: { where: string; setting: 
   const systemCode = codeOf(error);
   if (systemCode === '' || systemCode === 'UND_ERR_INVALID_ARG') throw error;
   const { code, what, remedy, retryable } = explain(systemCode, options.setting);
-  return new HubError(code, `Cannot read ${options.where}: ${what}`, { remedy, retryable, cause: error });
+  // Without a cause: it may carry what was received (HTTPParserError.data, a certificate's names).
+  return new HubError(code, `Cannot read ${options.where}: ${what}`, { remedy, retryable });
 }

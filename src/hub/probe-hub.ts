@@ -8,6 +8,7 @@ import { readableId } from './page-body.ts';
 import type { HubOptions } from './create-hub.ts';
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
 import { PagingMemory } from './paging-memory.ts';
+import type { WayOut } from './link.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
@@ -26,8 +27,8 @@ export interface CollectionProbe {
   readonly asked: number;
   /** `X-Total-Count` of the first page, null when absent. */
   readonly total: number | null;
-  /** Origin of a `next` that leads out of the hub; null when there is none such. */
-  readonly foreignOrigin: string | null;
+  /** How a `next` leads out of the hub; null when there is none such. */
+  readonly leadsOut: WayOut | null;
   /** The way of paging that brought a second page; null when there was no second page to try. */
   readonly paging: PagingMode | null;
   /** Why the first way of paging was given up; null when it was not. */
@@ -181,9 +182,9 @@ async function walkFirstPages(
   let mode: PagingMode = collection.keyset ? begun : 'offset';
   let pagesInMode = 0;
   let whySteppedDown: string | null = null;
-  let foreignOrigin: string | null = null;
+  let leadsOut: WayOut | null = null;
   const onEvent = (event: HubEvent): void => {
-    if (event.type === 'foreign-link-refused') foreignOrigin = event.origin;
+    if (event.type === 'foreign-link-refused') leadsOut = event.leadsTo;
     if (event.type !== 'paging-stepped-down') return;
     whySteppedDown ??= event.reason;
     mode = event.to;
@@ -212,7 +213,7 @@ async function walkFirstPages(
     rowsWithId: ids.length,
     asked: limit,
     total: first?.total ?? null,
-    foreignOrigin,
+    leadsOut,
     paging,
     whySteppedDown,
     isRepeated: end?.sign === 'repeated-page',

@@ -6,7 +6,7 @@ import type { CoreApi, ScheduleAnswer } from './core-api.ts';
 import type { HubEvent } from './events.ts';
 import type { HubAnswer } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
-import { isForeign, readLinks } from './link.ts';
+import { readLinks, wayOut } from './link.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
@@ -110,9 +110,10 @@ function readPage(context: ScheduleContext, answer: HubAnswer, where: string): P
  */
 function followed(context: ScheduleContext, link: string, requested: URL): URL | null {
   const url = URL.parse(link, requested.href);
-  if (url === null || !isForeign(url, context.baseUrl)) return url;
-  if (context.firstTime(`link ${url.origin}`)) {
-    context.onEvent({ type: 'foreign-link-refused', collection: 'schedules', origin: url.origin });
+  const leadsTo = url === null ? null : wayOut(url, context.baseUrl);
+  if (url === null || leadsTo === null) return url;
+  if (context.firstTime(`link ${leadsTo}`)) {
+    context.onEvent({ type: 'foreign-link-refused', collection: 'schedules', leadsTo });
   }
   if (url.search === '') return null;
   const own = new URL(requested);

@@ -1,35 +1,53 @@
 import { parseJson } from './parse-json.ts';
 
-const MAX_DESCRIPTION_CHARS = 200;
+/**
+ * What a standard defines for an error's body: `imsx_codeMajor` and `imsx_codeMinorFieldValue` (OneRoster 1.2, and
+ * `deletefailure` of its gradebook), `error` of RFC 6749 5.2 and RFC 6750 3.1. Anything else may quote a row or a
+ * credential, so it is not repeated (invariant 9).
+ */
+const KNOWN_CODES: ReadonlySet<string> = new Set([
+  'success',
+  'processing',
+  'failure',
+  'unsupported',
+  'fullsuccess',
+  'invalid_filter_field',
+  'invalid_selection_field',
+  'invaliddata',
+  'unauthorisedrequest',
+  'forbidden',
+  'server_busy',
+  'unknownobject',
+  'internal_server_error',
+  'deletefailure',
+  'invalid_request',
+  'invalid_token',
+  'insufficient_scope',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]);
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function plain(value: unknown): string | null {
-  if (typeof value !== 'string') return null;
-  // oxlint-disable-next-line no-control-regex -- what a server says must not steer a terminal
-  const text = value.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
-  if (text === '') return null;
-  return text.length > MAX_DESCRIPTION_CHARS ? `${text.slice(0, MAX_DESCRIPTION_CHARS)}…` : text;
-}
-
-function minorCodes(info: Record<string, unknown>): string[] {
+function minorCodes(info: Record<string, unknown>): readonly unknown[] {
   const minor = info['imsx_CodeMinor'] ?? info['imsx_codeMinor'];
-  if (!isObject(minor)) return [plain(minor) ?? ''];
+  if (!isObject(minor)) return [minor];
   const fields = minor['imsx_codeMinorField'];
   const list: readonly unknown[] = Array.isArray(fields) ? fields : [fields];
-  return list.map(
-    (field) => (isObject(field) ? plain(field['imsx_codeMinorFieldValue']) : plain(field)) ?? '',
-  );
+  return list.map((field) => (isObject(field) ? field['imsx_codeMinorFieldValue'] : field));
 }
 
 /** What an error's body says. */
 export interface StatusInfo {
   /** The body was JSON, whatever it said. */
   readonly json: boolean;
-  /** One line of its codes and description; empty when it says nothing that can be read. */
-  readonly text: string;
+  /** The codes in it that a standard defines, without duplicates. */
+  readonly codes: readonly string[];
 }
 
 /**
@@ -41,15 +59,12 @@ export function readStatusInfo(body: string): StatusInfo {
   try {
     parsed = parseJson(body);
   } catch {
-    return { json: false, text: '' };
+    return { json: false, codes: [] };
   }
-  if (!isObject(parsed)) return { json: true, text: '' };
+  if (!isObject(parsed)) return { json: true, codes: [] };
   const wrapped = parsed['imsx_StatusInfo'] ?? parsed['imsx_statusInfo'];
   const info = isObject(wrapped) ? wrapped : parsed;
-  const parts = [plain(info['imsx_codeMajor']), ...minorCodes(info)].filter(
-    (part) => part !== null && part !== '',
-  );
-  const description = plain(info['imsx_description']) ?? plain(info['error']) ?? plain(info['message']);
-  const codes = parts.join(' ');
-  return { json: true, text: [codes, description ?? ''].filter((part) => part !== '').join(': ') };
+  const candidates = [info['imsx_codeMajor'], ...minorCodes(info), info['error']];
+  const codes = candidates.filter((code) => typeof code === 'string' && KNOWN_CODES.has(code)) as string[];
+  return { json: true, codes: [...new Set(codes)] };
 }

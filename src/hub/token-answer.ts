@@ -20,21 +20,24 @@ function fieldsOf(body: string): Record<string, unknown> | null {
   }
 }
 
-function refused(message: string, remedy: string, status: number): HubError {
-  return new HubError('HUB_TOKEN_REFUSED', message, { remedy, status, retryable: false });
-}
-
-/** RFC 6749 5.2, with what usually stands behind each. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  invalid_client:
+/** The codes of RFC 6749 5.2, with what usually stands behind each. Other text may quote what was sent: it is not repeated. */
+const REMEDIES: ReadonlyMap<unknown, string> = new Map([
+  [
+    'invalid_client',
     'Check hub.clientId and hub.clientSecret, and whether the server wants hub.clientAuth basic or post.',
-  invalid_scope: 'Check hub.scope: the server does not know it or does not grant it to this client.',
-  unauthorized_client: 'Have the client_credentials grant allowed for this client.',
-  unsupported_grant_type: 'Check hub.tokenUrl: this server does not offer the client_credentials grant.',
-  invalid_request:
+  ],
+  ['invalid_scope', 'Check hub.scope: the server does not know it or does not grant it to this client.'],
+  ['unauthorized_client', 'Have the client_credentials grant allowed for this client.'],
+  ['unsupported_grant_type', 'Check hub.tokenUrl: this server does not offer the client_credentials grant.'],
+  [
+    'invalid_request',
     'Check hub.scope (some servers require one) and try the other hub.clientAuth (basic or post).',
-  invalid_grant: 'Check hub.clientId and hub.clientSecret, and that the client is not disabled or expired.',
-};
+  ],
+  [
+    'invalid_grant',
+    'Check hub.clientId and hub.clientSecret, and that the client is not disabled or expired.',
+  ],
+]);
 
 function looksLikeHtml(response: HttpResponse): boolean {
   const type = response.header('content-type') ?? '';
@@ -43,27 +46,44 @@ function looksLikeHtml(response: HttpResponse): boolean {
   );
 }
 
-function refusalOf(response: HttpResponse, where: string): HubError {
+interface AnswerContext {
+  readonly where: string;
+  readonly nowMs: number;
+}
+
+/** An answer that may be different next time: everything that is not a refusal by RFC 6749 5.2. */
+function unavailable(response: HttpResponse, context: AnswerContext, what: string, remedy: string): HubError {
+  return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${context.where} ${what}`, {
+    remedy: `If it goes on, ${remedy}`,
+    status: response.status,
+    retryAfterMs: parseRetryAfter(response.header('retry-after'), context.nowMs),
+  });
+}
+
+function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError {
   const { status } = response;
-  const code = fieldsOf(response.body.toString('utf8'))?.['error'];
-  if (typeof code === 'string' && /^[\w.-]{1,64}$/.test(code)) {
-    // The description is left out: a server may repeat in it what was sent.
-    const remedy = REMEDIES[code] ?? 'Check hub.clientId, hub.clientSecret, hub.clientAuth and hub.scope.';
-    return refused(`No token: ${where} answered ${code} (HTTP ${status})`, remedy, status);
+  if (status === 400 || status === 401) {
+    const code = fieldsOf(response.body.toString('utf8'))?.['error'];
+    const remedy = REMEDIES.get(code);
+    if (remedy !== undefined) {
+      const message = `No token: ${context.where} answered ${String(code)} (HTTP ${status})`;
+      return new HubError('HUB_TOKEN_REFUSED', message, { remedy, status, retryable: false });
+    }
   }
-  if (status === 404 || status === 405) {
-    return refused(
-      `No token: there is no token endpoint at ${where} (HTTP ${status})`,
-      'Check hub.tokenUrl.',
-      status,
-    );
+  if (status >= 300 && status < 400) {
+    const what = 'redirects elsewhere, and credentials do not follow redirects';
+    return unavailable(response, context, what, 'set hub.tokenUrl to the address it leads to.');
   }
-  const remedy =
-    status === 401 || status === 403
-      ? 'Check hub.clientId, hub.clientSecret and hub.clientAuth.'
-      : 'Check hub.tokenUrl, hub.clientAuth and hub.scope.';
   const shape = looksLikeHtml(response) ? ' with an HTML page' : '';
-  return refused(`No token: ${where} answered HTTP ${status}${shape}`, remedy, status);
+  const what = `answered HTTP ${status}${shape}`;
+  return unavailable(response, context, what, remedyOfStatus(status));
+}
+
+function remedyOfStatus(status: number): string {
+  if (status >= 500 || status === 429 || status === 408) return 'look at the token service.';
+  if (status === 404 || status === 405) return 'check hub.tokenUrl: there is no token endpoint.';
+  if (status === 401 || status === 403) return 'check hub.clientId, hub.clientSecret and hub.clientAuth.';
+  return 'check hub.tokenUrl, hub.clientAuth and hub.scope.';
 }
 
 function lifetimeMsOf(expiresIn: unknown): number {
@@ -72,61 +92,34 @@ function lifetimeMsOf(expiresIn: unknown): number {
   return Math.max(0, seconds * 1000);
 }
 
-function grantOf(response: HttpResponse, where: string): TokenGrant {
-  const { status } = response;
+function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
   const fields = fieldsOf(response.body.toString('utf8'));
   if (fields === null) {
     const what = looksLikeHtml(response) ? 'an HTML page' : 'something that is no JSON object';
-    throw refused(
-      `No token: ${where} answered with ${what}`,
-      'Check hub.tokenUrl: it must be the OAuth 2.0 token endpoint itself, not a page of the service.',
-      status,
-    );
+    const remedy =
+      'check hub.tokenUrl: it must be the OAuth 2.0 token endpoint itself, not a page of the service.';
+    throw unavailable(response, context, `answered with ${what}`, remedy);
   }
   const accessToken = fields['access_token'];
   // A token is sent in a header: anything but visible ASCII (RFC 6750 2.1) would break or inject one.
   if (typeof accessToken !== 'string' || !/^[\u0021-\u007e]+$/.test(accessToken)) {
-    throw refused(
-      `No token: the answer of ${where} holds no usable access_token`,
-      'Check hub.tokenUrl.',
-      status,
-    );
+    throw unavailable(response, context, 'gives no usable access_token', 'check hub.tokenUrl.');
   }
   const type = fields['token_type'];
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer') {
-    throw refused(
-      `No token: ${where} gives tokens of a type other than Bearer`,
-      'Have Bearer tokens issued to this client.',
-      status,
-    );
+    const what = 'gives tokens of a type other than Bearer';
+    throw unavailable(response, context, what, 'have Bearer tokens issued to this client.');
   }
   return { accessToken, lifetimeMs: lifetimeMsOf(fields['expires_in']) };
 }
 
 /**
  * The token in an answer of the token endpoint (RFC 6749 5.1), `expires_in` as number or text.
- * Throws HUB_TOKEN_REFUSED when configuration or rights are wrong, HUB_TOKEN_UNAVAILABLE when it may pass.
+ * Throws HUB_TOKEN_REFUSED for a refusal as RFC 6749 5.2 defines it: a known `error` code with HTTP 400 or 401.
+ * Everything else is HUB_TOKEN_UNAVAILABLE, which is retried: a proxy's page says nothing about the credentials.
  */
-export function readTokenAnswer(
-  response: HttpResponse,
-  options: { where: string; nowMs: number },
-): TokenGrant {
-  const { where, nowMs } = options;
+export function readTokenAnswer(response: HttpResponse, context: AnswerContext): TokenGrant {
   const { status } = response;
-  if (status >= 200 && status < 300) return grantOf(response, where);
-  if (status >= 300 && status < 400) {
-    throw refused(
-      `No token: ${where} redirects elsewhere, and credentials do not follow redirects`,
-      'Set hub.tokenUrl to the address it leads to.',
-      status,
-    );
-  }
-  if (status >= 500 || status === 429 || status === 408) {
-    throw new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${where} answered HTTP ${status}`, {
-      remedy: 'If it goes on, look at the token service.',
-      status,
-      retryAfterMs: parseRetryAfter(response.header('retry-after'), nowMs),
-    });
-  }
-  throw refusalOf(response, where);
+  if (status >= 200 && status < 300) return grantOf(response, context);
+  throw errorOfStatus(response, context);
 }

@@ -68,6 +68,12 @@ function asTokenError(error: unknown): unknown {
   });
 }
 
+/** The refusal, with how long nothing is asked again: who waits for less only meets it again. */
+function waitingOut(error: HubError, retryAfterMs: number): HubError {
+  const { code, message, remedy, retryable, status } = error;
+  return new HubError(code, message, { remedy, retryable, retryAfterMs, status: status ?? undefined });
+}
+
 interface Held {
   readonly token: Token;
   readonly usableUntilMs: number;
@@ -117,6 +123,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
         if (code === 'HUB_TOKEN_REFUSED') {
           const waitMs = Math.min(REFUSED_CAP_MS, refusal === null ? REFUSED_BASE_MS : refusal.waitMs * 2);
           refusal = { error, untilMs: now() + waitMs, waitMs };
+          throw waitingOut(error, waitMs);
         }
       }
       throw error;
@@ -129,7 +136,8 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     async get(signal) {
       signal.throwIfAborted();
       if (held !== null && now() < held.usableUntilMs) return held.token;
-      if (refusal !== null && now() < refusal.untilMs) throw refusal.error;
+      if (refusal !== null && now() < refusal.untilMs)
+        throw waitingOut(refusal.error, refusal.untilMs - now());
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },

@@ -1,6 +1,7 @@
 import type { HubEvent } from './events.ts';
 import type { HubPage, PagingMode, ReadOptions, WalkEnd } from './hub.ts';
 import { asksForSmallerPages, HubError } from './hub-error.ts';
+import type { WayOut } from './link.ts';
 import {
   afterPage,
   beginIn,
@@ -81,7 +82,7 @@ class Walker {
       this.#state = afterPage(this.#state, facts, decision);
       // A row given twice must not push the offset over one that was not given: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - repeatedIn(facts.ids);
-      if (links.foreignOrigin !== null) this.#tellForeign(links.foreignOrigin);
+      if (links.leadsOut !== null) this.#reportForeign(links.leadsOut);
       const page = decision.deliver ? this.#delivered(fetched.page) : null;
       const end = this.#take(decision.step);
       if (page !== null || end !== null) return { page, end };
@@ -205,11 +206,11 @@ class Walker {
     return { sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
   }
 
-  #tellForeign(origin: string): void {
+  #reportForeign(leadsTo: WayOut): void {
     const { memory, onEvent } = this.#context;
     const collection = this.#read.collection.name;
-    if (memory.firstTime(collection, `link ${origin}`))
-      onEvent({ type: 'foreign-link-refused', collection, origin });
+    if (memory.firstTime(collection, `link ${leadsTo}`))
+      onEvent({ type: 'foreign-link-refused', collection, leadsTo });
   }
 
   /** A page of fewer rows than asked for that was not the last: the hub clamps the limit. */

@@ -1,6 +1,7 @@
 import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
 import { nextPass } from '../core/next-pass.ts';
 import { RollcallError } from '../errors.ts';
+import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
 import type { Emit } from './events.ts';
@@ -11,6 +12,8 @@ import type { PassStats } from './pass-stats.ts';
 import { discardList } from './withholding.ts';
 
 const LONGEST_RETRY_MS = 300_000;
+/** As long as a refused client waits before it asks for a token again (hub/token.ts). */
+const LONGEST_ASKED_MS = 600_000;
 const SHORTEST_RETRY_MS = 1_000;
 const READY_POLL_MS = 500;
 /** Where only full passes bring changes, the hub rests for so many times as long as one took. */
@@ -296,17 +299,22 @@ export class CollectionRunner implements PassRunner {
       this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;
     }
-    const retryInMs = concernsTenant(error) ? null : this.#postpone(pass.mode);
+    const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
+    const retryInMs = concernsTenant(error) ? null : this.#postpone(pass.mode, askedMs);
     emit({ type: 'pass-failed', collection, error, ...pass, retryInMs });
   }
 
-  /** Notes one more failure in a row; returns for how long such a pass is not tried again, ms. */
-  #postpone(mode: PassMode): number {
+  /**
+   * Notes one more failure in a row; returns for how long such a pass is not tried again, ms. `askedMs`: how long the
+   * hub, its token endpoint or an open circuit lets nothing through: a pass before that would only fail again.
+   */
+  #postpone(mode: PassMode, askedMs = 0): number {
     const { deltaEveryMs, now, random } = this.#parts;
     this.#failures[mode] += 1;
     const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
     const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures[mode] - 1, 10));
-    const retryInMs = Math.round(Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2)));
+    const ownMs = Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2));
+    const retryInMs = Math.round(Math.max(ownMs, Math.min(askedMs, LONGEST_ASKED_MS)));
     this.#notedAtMs = now();
     this.#notBeforeMs[mode] = now() + retryInMs;
     return retryInMs;

@@ -174,7 +174,7 @@ function collectionFinding({ collection, probe, error, skipped }: Probed): Findi
 }
 
 function answeredFinding({ name, path, envelope }: Collection, probe: CollectionProbe): Finding {
-  const { rows, asked, total, foreignOrigin, paging, whySteppedDown } = probe;
+  const { rows, asked, total, leadsOut, paging, whySteppedDown } = probe;
   if (rows === null) {
     return warning(
       name,
@@ -199,10 +199,10 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
       'Set hub.pageSize above the number of rows if the hub honours it: a pass cannot prove that it has read all rows.',
     );
   }
-  if (foreignOrigin !== null) {
+  if (leadsOut !== null) {
     return warning(
       name,
-      `${count}; the link to the next page leads to ${foreignOrigin}`,
+      `${count}; the link to the next page leads to ${leadsOut}`,
       'Rollcall does not follow it, as the token would go along, and goes on by its own cursor. Check hub.baseUrl.',
     );
   }

@@ -72,7 +72,7 @@ describe('secrecy', () => {
 
     const errors = outcomes.flatMap(({ error }) => (error === null ? [] : [error]));
     expect(new Set(errors.map((error) => (error as RollcallError).code))).toEqual(
-      new Set(['HUB_REQUEST_REFUSED', 'HUB_FORBIDDEN', 'HUB_TOKEN_REFUSED']),
+      new Set(['HUB_REQUEST_REFUSED', 'HUB_FORBIDDEN', 'HUB_TOKEN_UNAVAILABLE']),
     );
     const shown = [
       ...mirror.logLines,

@@ -75,7 +75,7 @@ describe('the lessons of a student', () => {
     expect(other.data()).toEqual([]);
     expect(test.data().every(({ path }) => path === '/tenant/api/core/schedules')).toBe(true);
     expect(test.events.filter(({ type }) => type === 'foreign-link-refused')).toEqual([
-      { type: 'foreign-link-refused', collection: 'schedules', origin: other.server.origin },
+      { type: 'foreign-link-refused', collection: 'schedules', leadsTo: 'another port' },
     ]);
   });
 

@@ -156,37 +156,6 @@ describe('a token endpoint that says no', () => {
       /unauthorized_client/,
       /client_credentials/,
     ],
-    [
-      'a 404',
-      (_, r) => sendJson(r, '<h1>Not found</h1>', { status: 404 }),
-      /no token endpoint/,
-      /hub\.tokenUrl/,
-    ],
-    [
-      'a login page',
-      (_, r) => sendJson(r, '<!doctype html><p>Log in', { headers: { 'content-type': 'text/html' } }),
-      /HTML page/,
-      /hub\.tokenUrl/,
-    ],
-    [
-      'a redirect',
-      (_, r) => sendJson(r, '', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }),
-      /redirects/,
-      /hub\.tokenUrl/,
-    ],
-    ['no access_token', (_, r) => sendJson(r, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
-    [
-      'a token that would break the header',
-      (_, r) => sendJson(r, { access_token: 'a\r\nx: y' }),
-      /no usable access_token/,
-      /hub\.tokenUrl/,
-    ],
-    [
-      'tokens of another type',
-      (_, r) => sendJson(r, { access_token: 'a', token_type: 'mac' }),
-      /other than Bearer/,
-      /Bearer/,
-    ],
   ];
 
   it.each(cases)(
@@ -205,6 +174,17 @@ describe('a token endpoint that says no', () => {
     },
   );
 
+  it('a refusal says how long no token is asked for again', async () => {
+    let nowMs = 0;
+    await using test = await testHub(page, {
+      now: () => nowMs,
+      tokenScript: (_, response) => sendJson(response, { error: 'invalid_client' }, { status: 401 }),
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 15_000 });
+    nowMs = 4_000;
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 11_000 });
+  });
+
   it('wrong credentials are not hammered: the same answer for a growing while', async () => {
     let nowMs = 0;
     let asked = 0;
@@ -221,6 +201,68 @@ describe('a token endpoint that says no', () => {
     expect(asked).toBeGreaterThan(5);
     expect(asked).toBeLessThan(15);
   });
+
+  const passing: readonly (readonly [string, Script, RegExp, RegExp])[] = [
+    [
+      'a login page',
+      (_, r) => sendJson(r, '<!doctype html><p>Log in', { headers: { 'content-type': 'text/html' } }),
+      /HTML page/,
+      /hub\.tokenUrl/,
+    ],
+    ['truncated JSON', (_, r) => sendJson(r, '{"access_token":"to'), /no JSON object/, /hub\.tokenUrl/],
+    ['an empty body', (_, r) => sendJson(r, ''), /no JSON object/, /hub\.tokenUrl/],
+    ['no access_token', (_, r) => sendJson(r, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
+    [
+      'a token that would break the header',
+      (_, r) => sendJson(r, { access_token: 'a\r\nx: y' }),
+      /no usable access_token/,
+      /hub\.tokenUrl/,
+    ],
+    [
+      'tokens of another type',
+      (_, r) => sendJson(r, { access_token: 'a', token_type: 'mac' }),
+      /other than Bearer/,
+      /Bearer/,
+    ],
+    ['a 404', (_, r) => sendJson(r, '<h1>Not found</h1>', { status: 404 }), /HTTP 404/, /hub\.tokenUrl/],
+    ['a 401 of a proxy', (_, r) => sendJson(r, '<h1>No', { status: 401 }), /HTTP 401/, /clientSecret/],
+    ['a 403 in HTML', (_, r) => sendJson(r, '<html>No', { status: 403 }), /HTTP 403/, /clientSecret/],
+    [
+      'an unknown error code',
+      (_, r) => sendJson(r, { error: 'try_later' }, { status: 400 }),
+      /HTTP 400/,
+      /hub\.scope/,
+    ],
+    [
+      'a redirect',
+      (_, r) => sendJson(r, '', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }),
+      /redirects/,
+      /hub\.tokenUrl/,
+    ],
+  ];
+
+  it.each(passing)(
+    '%s is retried like a 500, and is told with what to check',
+    async (_, fault, what, remedy) => {
+      let asked = 0;
+      await using test = await testHub(page, {
+        tokenScript: (request, response) => {
+          asked += 1;
+          if (asked <= 2) return fault(request, response);
+          return sendJson(response, { access_token: 't' });
+        },
+      });
+      expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+      expect(test.sleeps).toHaveLength(2);
+      await using down = await testHub(page, { tokenScript: fault, retry: { maxAttempts: 2 } });
+      const error = await readAll(down.hub, 'users').catch((failure: unknown) => failure);
+      expect(error).toMatchObject({
+        code: 'HUB_TOKEN_UNAVAILABLE',
+        message: expect.stringMatching(what) as string,
+        remedy: expect.stringMatching(remedy) as string,
+      });
+    },
+  );
 
   it.each([500, 503, 429])('%i is passing: the page is tried again', async (status) => {
     let asked = 0;

@@ -105,7 +105,7 @@ describe('a walk over a hub that differs', () => {
     expect(ids).toEqual(['a', 'b', 'c']);
     expect(other.asked).toEqual([]);
     expect(test.events.filter(({ type }) => type === 'foreign-link-refused')).toEqual([
-      { type: 'foreign-link-refused', collection: 'users', origin: other.origin },
+      { type: 'foreign-link-refused', collection: 'users', leadsTo: 'another port' },
     ]);
   });
 

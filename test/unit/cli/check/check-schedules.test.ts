@@ -15,7 +15,7 @@ function probeOf(firstId: string | null): CollectionProbe {
     rowsWithId: 1,
     asked: 2,
     total: 1,
-    foreignOrigin: null,
+    leadsOut: null,
     paging: null,
     whySteppedDown: null,
     isRepeated: false,

@@ -157,7 +157,7 @@ describe('the hub', () => {
     rowsWithId: 2,
     asked: 2,
     total: 598,
-    foreignOrigin: null,
+    leadsOut: null,
     paging: 'keyset',
     whySteppedDown: null,
     isRepeated: false,
@@ -218,7 +218,7 @@ describe('the hub', () => {
 
   it.each([
     ['an answer without a list', { rows: null }, 'warning'],
-    ['a link that leads elsewhere', { foreignOrigin: 'https://other' }, 'warning'],
+    ['a link that leads elsewhere', { leadsOut: 'another host' }, 'warning'],
     ['no rows at all', { rows: 0, total: 0 }, 'ok'],
     ['rows without a readable id', { rowsWithId: 0 }, 'warning'],
     ['the same page for every request', { isRepeated: true }, 'failure'],

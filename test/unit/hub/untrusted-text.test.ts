@@ -1,0 +1,164 @@
+import { inspect } from 'node:util';
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { checkHub } from '../../../src/cli/check/check-hub.ts';
+import { reportError } from '../../../src/cli/report-error.ts';
+import type { HubEvent } from '../../../src/hub/events.ts';
+import { createHealth } from '../../../src/telemetry/health.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
+import { load, yamlWith } from '../config/config-text.ts';
+import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+
+/** A name, a token and an identity number, as a hub may put them into anything that it sends. */
+const CANARIES = ['kari-nordmann', 'eyjhbgcioi', '01017012345'];
+const TEXT = CANARIES.join('.');
+const WORDS = CANARIES.join(' ');
+
+const HEADERS = {
+  location: `https://${TEXT}.example/${TEXT}?${TEXT}`,
+  link: `<https://${TEXT}.example/${TEXT}?${TEXT}>; rel="next"; title="${TEXT}"`,
+  'www-authenticate': `Bearer realm="${TEXT}", error="${TEXT}", error_description="${TEXT}"`,
+  'retry-after': TEXT,
+  'x-total-count': TEXT,
+  date: TEXT,
+  'set-cookie': `session=${TEXT}`,
+};
+
+const field = (value: string) => ({
+  imsx_codeMinorFieldName: TEXT,
+  imsx_codeMinorFieldValue: value,
+});
+const BODIES: readonly (readonly [string, string, string?])[] = [
+  [
+    'a standard error body with free text',
+    JSON.stringify({
+      imsx_codeMajor: 'failure',
+      imsx_severity: TEXT,
+      imsx_description: WORDS,
+      imsx_CodeMinor: { imsx_codeMinorField: [field('invalid_filter_field'), field(TEXT)] },
+    }),
+  ],
+  ['codes that are free text', JSON.stringify({ imsx_codeMajor: TEXT, imsx_codeMinor: WORDS })],
+  [
+    'an OAuth error with free text',
+    JSON.stringify({ error: 'invalid_token', error_description: WORDS, error_uri: TEXT, message: WORDS }),
+  ],
+  ['an OAuth error code that is free text', JSON.stringify({ error: TEXT, [TEXT]: [TEXT] })],
+  ['HTML', `<!doctype html><title>${TEXT}</title>`, 'text/html'],
+  ['HTML under a type that is free text', `<html>${TEXT}</html>`, `text/${TEXT}`],
+  ['truncated JSON', `{"users":[{"sourcedId":"${TEXT}","givenName":"${TEXT}`],
+  ['text', WORDS, 'text/plain'],
+  ['a list of texts', JSON.stringify([WORDS])],
+  ['a list that is no list', JSON.stringify({ users: WORDS, access_token: WORDS })],
+];
+
+const STATUSES = [
+  200, 301, 302, 307, 308, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 502, 503, 504,
+];
+
+/** Everything that a person or a program may see of an error: message, remedy, causes, JSON, log line, metrics, probe. */
+async function everySink(error: unknown, events: readonly HubEvent[]): Promise<string> {
+  const lines: string[] = [];
+  const registry = new Registry();
+  const health = createHealth();
+  const observe = observePipeline({
+    metrics: createMetrics(registry, { process: false }),
+    health,
+    logger: createLogger({ level: 'trace', destination: { write: (line: string) => lines.push(line) } }),
+    now: () => 0,
+  });
+  for (const event of events) observe('north', { type: 'hub', event });
+  const failed = { collection: 'users', error, durationMs: 1 } as const;
+  observe('north', { type: 'pass-failed', ...failed, mode: 'FULL', retryInMs: 1 });
+  observe('north', { type: 'not-offered', ...failed, mode: 'FULL', isNews: true });
+  observe('north', { type: 'session-failed', error, retryInMs: 1 });
+  const stderr = { write: (text: string) => void lines.push(text), isTTY: false } as never;
+  reportError(error, { stderr, env: { ROLLCALL_DEBUG: '1' }, stopped: false });
+  return [
+    ...lines,
+    JSON.stringify(error),
+    inspect(error, { depth: 10, showHidden: true }),
+    JSON.stringify(health.reasons()),
+    await registry.metrics(),
+  ].join('\n');
+}
+
+function expectNoCanary(shown: string): void {
+  for (const canary of CANARIES) expect(shown.toLowerCase()).not.toContain(canary);
+}
+
+const answer =
+  (status: number, body: string, type = 'application/json'): Script =>
+  (_, response) =>
+    sendJson(response, body, { status, headers: { ...HEADERS, 'content-type': type } });
+
+const ONCE = { retry: { maxAttempts: 1 } };
+
+describe('free text that the hub sends', () => {
+  it.each(STATUSES)('with HTTP %i reaches no error, log line, metric or probe', async (status) => {
+    let script: Script = () => undefined;
+    let nowMs = 0;
+    const options = { ...ONCE, now: () => nowMs, breaker: { failures: 1_000 } };
+    await using hub = await testHub((...asked) => script(...asked), options);
+    await using token = await testHub(() => undefined, {
+      ...options,
+      tokenScript: (...asked) => script(...asked),
+    });
+    for (const [, body, type] of BODIES) {
+      script = answer(status, body, type);
+      nowMs += 3_600_000;
+      for (const test of [hub, token]) {
+        const error: unknown = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
+        // A list with free text is a list: what is in its rows is for others to keep.
+        expectNoCanary(await everySink(error instanceof Error ? error : null, test.events));
+        const lessons = test.hub.readSchedule({
+          student: 's',
+          from: '2026-01-01',
+          to: '2026-01-02',
+          signal: new AbortController().signal,
+        });
+        const refused: unknown = await lessons.catch((failure: unknown) => failure);
+        expectNoCanary(await everySink(refused instanceof Error ? refused : null, test.events));
+      }
+    }
+  });
+
+  it.each(STATUSES)('with HTTP %i is in no finding of check', async (status) => {
+    await using server = await serve((request, response) => {
+      const [, body, type] = BODIES[server.asked.length % BODIES.length] ?? ['', ''];
+      if (request.path === '/token') return sendJson(response, { access_token: 't' });
+      return answer(status, body ?? '', type)(request, response);
+    });
+    await using tokenServer = await serve(answer(status, BODIES[status % BODIES.length]?.[1] ?? ''));
+    for (const tokenUrl of [`${server.origin}/token`, `${tokenServer.origin}/token`]) {
+      const hub = `baseUrl: "${server.origin}/x"\ntokenUrl: "${tokenUrl}"`;
+      const yaml = yamlWith({ tenant: 'collections: [users, orgs, line-items, class-students]' });
+      const [tenant] = load(
+        yaml
+          .replace('baseUrl: "https://hub.example/north/"', hub.split('\n')[0] ?? '')
+          .replace('tokenUrl: "https://id.example/token"', hub.split('\n')[1] ?? ''),
+      ).tenants;
+      if (tenant === undefined) throw new Error('no tenant');
+      expectNoCanary(JSON.stringify(await checkHub(tenant, new AbortController().signal)));
+    }
+  });
+
+  it.each([
+    ['invalid_filter_field', 400, BODIES[0]?.[1] ?? ''],
+    ['invalid_token', 400, BODIES[2]?.[1] ?? ''],
+  ])('still lets the standard’s code %s be read', async (code, status, body) => {
+    await using test = await testHub(answer(status, body), ONCE);
+    await expect(readAll(test.hub, 'users')).rejects.toThrow(code);
+  });
+
+  it('in bytes that are no HTTP reaches no error', async () => {
+    await using test = await testHub((_, response) => {
+      response.socket?.end(`HTTP/1.1 200 OK\r\n${TEXT}\r\nX Y: ${TEXT}\r\n\r\n`);
+    }, ONCE);
+    const error: unknown = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expectNoCanary(await everySink(error, test.events));
+  });
+});
