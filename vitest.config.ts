@@ -1,41 +1,54 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { InterleavingSequencer } from './test/run/interleaving-sequencer.ts';
+import ProgressReporter from './test/run/progress-reporter.ts';
+
+/** Half of the tests wait for services and time-outs more than they compute. */
+const maxWorkers = 2 * availableParallelism();
+const withServices = {
+  globalSetup: ['test/integration/support/stack.ts'],
+  setupFiles: ['test/run/quiet-clients.ts'],
+  hookTimeout: 180_000,
+};
 
 export default defineConfig({
   test: {
+    reporters: [new ProgressReporter()],
+    slowTestThreshold: 5_000,
+    sequence: { sequencer: InterleavingSequencer },
     projects: [
       {
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          testTimeout: 20_000,
+          maxWorkers,
+          testTimeout: 60_000,
         },
       },
       {
         test: {
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
-          testTimeout: 60_000,
+          maxWorkers,
+          testTimeout: 120_000,
         },
       },
       {
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          globalSetup: ['test/integration/support/stack.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          ...withServices,
+          maxWorkers,
+          testTimeout: 180_000,
         },
       },
       {
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          globalSetup: ['test/integration/support/stack.ts'],
-          // they wait for time-outs more than they work
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          ...withServices,
+          maxWorkers,
           testTimeout: 300_000,
-          hookTimeout: 180_000,
         },
       },
     ],

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startStack } from '../../../stack/start-stack.ts';
+import { startStack, type Stack } from '../../../stack/start-stack.ts';
 
 /** Where the real Kafka, registry and Redis of this run are. In a test: `inject('stack')`. */
 export interface StackAddresses {
@@ -16,11 +16,19 @@ declare module 'vitest' {
   }
 }
 
+/** Vitest loads this module once for each project; they share one stack. */
+const run = globalThis as { rollcallStack?: Promise<Stack> | undefined };
+
 /** Starts the stack once for the whole run. Tests share it: each uses topic prefixes, key prefixes and tenants of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const say = (line: string) => process.stderr.write(`stack: ${line}\n`);
-  const stack = await startStack({ say, prefer: 'testcontainers' });
+  run.rollcallStack ??= startStack({ say, prefer: 'testcontainers' });
+  const stack = await run.rollcallStack;
   const { kafkaBrokers, registryUrl, redisUrl } = stack;
   project.provide('stack', { kafkaBrokers, registryUrl, redisUrl });
-  return () => stack.stop();
+  // Vitest calls it when the tests of all projects are over.
+  return async () => {
+    run.rollcallStack = undefined;
+    await stack.stop();
+  };
 }
