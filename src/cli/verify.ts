@@ -44,7 +44,8 @@ const HELP = `
 Kinds: missing (the hub has it, the topic does not), left-over (the other way round), different, undecodable (the
 record cannot be read, or is not what its headers say), gap (a step of an absence is not among those told),
 reject-missing and reject-left-over (rows that cannot be read), index (the index says something else than the topic).
-Pending is what changed at the hub since the last pass, which the next one brings; withheld what waits for a person.
+Pending is what changed at the hub since the last pass, which the next one brings; withheld what waits for a person;
+not-configured what the configuration no longer names (see "rollcall topics purge").
 
 One collection at a time is held in memory, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB
 a million rows; of absences also which version replaces which, about 1 KB a version. The hub is read whole, for

@@ -34,7 +34,13 @@ export async function findApproved(
   // Not those that an earlier pass of the same approval has removed: they are no longer among the rows known.
   const left = await knownOf(parts, [...approved]);
   const missed = left.filter((key) => !hasMet(pass, 'rows', key));
-  const gone = missed.length <= CONFIRM_AT_MOST ? await stillGone(parts, missed) : missed;
+  // What the configuration no longer wants goes without a question: the hub may well have it.
+  const [asked, unwanted] = [
+    missed.filter((key) => parts.writer.isWanted(key)),
+    missed.filter((key) => !parts.writer.isWanted(key)),
+  ];
+  const confirmed = asked.length <= CONFIRM_AT_MOST ? await stillGone(parts, asked) : asked;
+  const gone = [...unwanted, ...confirmed];
   return { gone, emptied, keys: [...gone, ...emptied.flatMap(({ key }) => key ?? [])] };
 }
 

@@ -14,8 +14,9 @@ import type { LookUp } from './chains/chain-lookup.ts';
 import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, nextProgress } from './next-progress.ts';
-import { newPassStats, type PassStats } from './pass-stats.ts';
+import { addTally, newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
+import { UnwantedRows } from './unwanted-rows.ts';
 
 /** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
 const MAX_PENDING_RECORDS = 5_000;
@@ -34,6 +35,8 @@ export interface WriterParts extends RenderParts {
   readonly commit: (transaction: Transaction) => Promise<Committed>;
   /** Only of `absence-versions`: what follows from its rows. */
   readonly chains?: ChainParts | undefined;
+  /** Whether the configuration still wants a key; left out where it wants every key. */
+  readonly isWanted?: ((key: string) => boolean) | undefined;
 }
 
 /** Where the log and the index stand when the writer begins. */
@@ -87,6 +90,7 @@ export class CollectionWriter {
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
   #indexed: string;
   #known: Record<Change['area'], number>;
+  readonly #unwanted: UnwantedRows;
   #pending: PendingTransaction;
   readonly #chains: ChainTeller | null;
 
@@ -98,6 +102,7 @@ export class CollectionWriter {
     this.#firstOffsets = start.firstOffsets;
     this.#lastSequence = start.lastSequence ?? 0;
     this.#indexed = start.indexed;
+    this.#unwanted = new UnwantedRows(parts.isWanted);
     this.#pending = this.#newPending();
     this.#chains = parts.chains === undefined ? null : new ChainTeller(parts.chains, this.#ledger());
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
@@ -133,6 +138,22 @@ export class CollectionWriter {
 
   get knownRejects(): number {
     return this.#known.rejects;
+  }
+
+  /** Known rows that a pass can meet: those that {@link countWanted} has counted as unwanted are left out. */
+  get wantedRows(): number {
+    return this.#known.rows - this.#unwanted.known;
+  }
+
+  /** Whether the configuration still wants a key. No pass meets any other, and that is no loss. */
+  isWanted(key: string): boolean {
+    return this.#unwanted.isWanted(key);
+  }
+
+  /** The same as {@link wantedRows}; the first call reads the keys of the index. */
+  async countWanted(): Promise<number> {
+    if (this.#parts.isWanted !== undefined) await this.#run(() => this.#unwanted.countIn(this.#parts.index));
+    return this.wantedRows;
   }
 
   get hasPending(): boolean {
@@ -236,16 +257,17 @@ export class CollectionWriter {
   }
 
   /**
-   * Whether a full pass has met every known row: it met as many as are known, and none that might not be among them.
+   * Whether a full pass has met every wanted row: it met as many as are known, and none that might not be among them.
    * False says nothing; {@link unseen} finds out by reading the whole index.
    */
   hasMetAll({ seen, seenRejects, stats }: ActivePass): boolean {
-    return seen?.size === this.#known.rows && seenRejects?.size === 0 && stats.rowsOvertaken === 0;
+    return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsOvertaken === 0;
   }
 
-  /** Keys of the index that a pass has not met. Nothing of the collection is written meanwhile. */
-  unseen(area: Change['area'], pass: ActivePass): Promise<UnseenKeys> {
-    return this.find(area, (key) => !hasMet(pass, area, key));
+  /** Wanted keys of the index that a pass has not met, but for some. Nothing of the collection is written meanwhile. */
+  unseen(area: Change['area'], pass: ActivePass, except?: ReadonlySet<string>): Promise<UnseenKeys> {
+    const isLeft = (key: string): boolean => this.isWanted(key) && except?.has(key) !== true;
+    return this.find(area, (key) => isLeft(key) && !hasMet(pass, area, key));
   }
 
   /** Keys of the index, as of the last commit, that a test takes. Nothing of the collection is written meanwhile. */
@@ -306,6 +328,7 @@ export class CollectionWriter {
       this.#indexed = start.indexed;
       this.#firstOffsets = start.firstOffsets;
       this.#known = { rows: start.knownRows, rejects: start.knownRejects };
+      this.#unwanted.forget();
     });
   }
 
@@ -448,6 +471,7 @@ export class CollectionWriter {
     this.#pending.note(change);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
+    if (change.kind === 'deleted' && change.area === 'rows') this.#unwanted.noteRemoved(change.key);
     this.#stamp += 1;
     this.#publishedAt.set(change.key, this.#stamp);
   }
@@ -478,15 +502,4 @@ function endOf(completion: PassCompletion | 'incomplete' | null): PassEnd | null
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {
   return readings.flatMap(({ key, reading }) => (key !== null && reading.kind === 'row' ? [key] : []));
-}
-
-function addTally(stats: PassStats, tally: PageTally): void {
-  stats.rowsSeen += tally.seen;
-  stats.rowsUnchanged += tally.unchanged;
-  stats.rowsOvertaken += tally.overtaken;
-  stats.rowsRepeated += tally.repeated;
-  stats.rowsCreated += tally.created;
-  stats.rowsUpdated += tally.updated;
-  stats.rowsRejected += tally.rejected;
-  stats.rowsWithoutId += tally.withoutId;
 }

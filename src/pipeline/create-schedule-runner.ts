@@ -42,6 +42,7 @@ export function createScheduleRunner(options: {
       writer,
       memory: parts.state.deletions,
       limits: parts.guard,
+      mirrored: parts.collections.map((each) => each.name),
       today: () => localDate(now(), fullPull.timeZone),
       now,
       say: (event) => parts.emit({ type: 'deletion', event }),

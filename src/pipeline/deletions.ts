@@ -33,7 +33,8 @@ export async function settleDeletions(
   const { collection, writer, memory } = parts;
   const { completeness, approved = NONE_APPROVED } = judged;
   if (pass.seen === null) return nothingSettled(0, () => Promise.resolve());
-  const waited = withoutKeys(await memory.missing(collection), approved);
+  const isOver = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
+  const waited = withoutKeys(await memory.missing(collection), isOver);
   const emptiedKeys = new Set(judged.emptied.flatMap(({ key }) => key ?? []));
   // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map(
@@ -51,11 +52,9 @@ export async function settleDeletions(
       await memory.setMissing(collection, stillWaiting);
     });
   }
-  const listed = withoutKeys(await memory.withheld(collection), approved);
+  const listed = withoutKeys(await memory.withheld(collection), isOver);
   const release = await findApproved(parts, pass, judged);
-  const unseen = writer.hasMetAll(pass)
-    ? NONE_UNSEEN
-    : await writer.find('rows', (key) => !hasMet(pass, 'rows', key) && !approved.has(key));
+  const unseen = writer.hasMetAll(pass) ? NONE_UNSEEN : await writer.unseen('rows', pass, approved);
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const late = judged.emptied.filter(({ key }) => key !== null && !approved.has(key));
@@ -65,7 +64,7 @@ export async function settleDeletions(
   const needsSecondPass = completeness.kind === 'needs-second-pass';
   const countable = needsSecondPass ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...emptied.flatMap(({ key }) => key ?? [])];
-  const knownRows = judged.knownRowsBefore - release.gone.length;
+  const knownRows = judged.knownRowsBefore - release.gone.filter((key) => writer.isWanted(key)).length;
   const isMany = isNotable({ deletions: losses.length, knownRows }, parts.limits);
   const isHeld = (): Promise<Held | null> =>
     holdBack({
@@ -155,8 +154,12 @@ function nothingSettled(withheld: number, remember: () => Promise<void>): Deleti
   return { withheld, wantsSecondPass: false, approvedGone: null, remember };
 }
 
-function withoutKeys<T>(keys: ReadonlyMap<string, T>, without: ReadonlySet<string>): ReadonlyMap<string, T> {
-  return without.size === 0 ? keys : new Map([...keys].filter(([key]) => !without.has(key)));
+/** `isOver`: a person has approved the key, or the configuration no longer wants it. */
+function withoutKeys<T>(
+  keys: ReadonlyMap<string, T>,
+  isOver: (key: string) => boolean,
+): ReadonlyMap<string, T> {
+  return new Map([...keys].filter(([key]) => !isOver(key)));
 }
 
 interface Asked {

@@ -31,11 +31,12 @@ export async function settleEmpty(
     return unsettled(withheldBefore, () => memory.setNote(collection, isFirst));
   }
   const mayRelease = note.isOfEmpty && approved.size > 0;
-  if (note.isOfEmpty && !mayRelease && note.count === writer.knownRows)
+  if (note.isOfEmpty && !mayRelease && note.count === writer.wantedRows)
     return { ...unsettled(withheldBefore, () => Promise.resolve()), empty: 'listed' };
   const release = mayRelease ? await findApproved(parts, pass, judged) : { gone: [], emptied: [], keys: [] };
   const released = new Set(release.keys);
-  const isLeft = (key: string): boolean => !hasMet(pass, 'rows', key) && !released.has(key);
+  const isLeft = (key: string): boolean =>
+    writer.isWanted(key) && !hasMet(pass, 'rows', key) && !released.has(key);
   const left = await writer.find('rows', isLeft);
   const why = completeness.kind === 'proven' ? null : completeness.why;
   const held =

@@ -1,3 +1,4 @@
+import type { PageTally } from '../core/page-decision.ts';
 import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { PassMode } from '../model/progress.ts';
 
@@ -42,4 +43,16 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     totalAtEnd: null,
     chains: noTally(),
   };
+}
+
+/** Adds what a page came to. */
+export function addTally(stats: PassStats, tally: PageTally): void {
+  stats.rowsSeen += tally.seen;
+  stats.rowsUnchanged += tally.unchanged;
+  stats.rowsOvertaken += tally.overtaken;
+  stats.rowsRepeated += tally.repeated;
+  stats.rowsCreated += tally.created;
+  stats.rowsUpdated += tally.updated;
+  stats.rowsRejected += tally.rejected;
+  stats.rowsWithoutId += tally.withoutId;
 }

@@ -98,9 +98,9 @@ export async function runPass(
     stamp: writer.stamp(),
     again,
   };
-  const knownRowsBefore = writer.knownRows;
   writer.begin(pass);
   try {
+    const knownRowsBefore = await writer.countWanted();
     if (isFull) await parts.requireRecords();
     const walked = await readWalks({ parts, pass, knownRowsBefore, acceptNew, localStartMs, signal });
     if (walked === 'wholesale') return { kind: 'wholesale', stats };

@@ -21,6 +21,8 @@ export interface Source {
   ): Promise<FetchedRows>;
   /** The collection whose rows this one's walks come from. */
   readonly parents?: CollectionName | undefined;
+  /** Whether the configuration still wants a key; left out where it wants every key. */
+  readonly isWanted?: ((key: string) => boolean) | undefined;
 }
 
 export interface FetchedRows {
@@ -57,6 +59,7 @@ export function nestedSource(options: {
 }): Source {
   const { hub, collection, reader, parentIds } = options;
   return {
+    isWanted: belongsTo(new Set(parentIds)),
     walks: () =>
       Promise.resolve(
         parentIds.map((parentId) => ({
@@ -71,6 +74,14 @@ export function nestedSource(options: {
       }
       return existing;
     },
+  };
+}
+
+/** Whether a key stands below one of the parents. A key that is not of two parts is nobody's: it counts as theirs. */
+export function belongsTo(parentIds: ReadonlySet<string>): (key: string) => boolean {
+  return (key) => {
+    const parts = splitCompositeKey(key);
+    return parts === null || parentIds.has(parts[0]);
   };
 }
 

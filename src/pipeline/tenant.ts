@@ -166,6 +166,7 @@ function createRunner(options: {
       now: parts.now,
       randomId: parts.randomId,
       chains: name === 'absence-versions' ? chainParts(options, source) : undefined,
+      isWanted: source.isWanted,
     },
     options.start,
   );
@@ -179,12 +180,13 @@ function createRunner(options: {
   const foreign = source.parents === undefined ? options.foreign : null;
   foreign?.add({
     collection: name,
-    knownRows: () => writer.knownRows,
+    knownRows: () => writer.wantedRows,
     someKeys: async (count) => {
       // What is gone from this tenant's own hub would say nothing.
       const { deletions } = parts.state;
       const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
-      return writer.someKeys(count, (key) => !withheld.has(key) && !missing.has(key));
+      const isThere = (key: string): boolean => !withheld.has(key) && !missing.has(key);
+      return writer.someKeys(count, (key) => writer.isWanted(key) && isThere(key));
     },
     findExisting,
   });
@@ -235,13 +237,14 @@ function deletionParts(
     collection: name,
     memory: parts.state.deletions,
     limits: parts.guard,
+    mirrored: parts.collections.map((each) => each.name),
     today: () => localDate(parts.now(), fullPull.timeZone),
     now: parts.now,
     say: (event) => parts.emit({ type: 'deletion', event }),
     others: () =>
       [...writers]
         .filter(([other]) => other !== name && other !== 'schedules')
-        .map(([other, { knownRows }]) => ({ collection: other, knownRows })),
+        .map(([other, { wantedRows }]) => ({ collection: other, knownRows: wantedRows })),
   };
 }
 

@@ -15,6 +15,8 @@ export interface DeletionParts {
   readonly today: () => string;
   readonly now: () => number;
   readonly say: (event: DeletionEvent) => void;
+  /** All of the tenant's collections that are mirrored; left out: not known. */
+  readonly mirrored?: readonly CollectionName[] | undefined;
   /** The tenant's other collections of the same service, with the rows known of each. */
   readonly others: () => readonly { readonly collection: CollectionName; readonly knownRows: number }[];
 }
@@ -159,22 +161,26 @@ export async function holdBack(options: {
 export async function whyOthersHold({
   collection,
   memory,
-}: Pick<DeletionParts, 'collection' | 'memory'>): Promise<string | null> {
+  mirrored,
+}: Pick<DeletionParts, 'collection' | 'memory' | 'mirrored'>): Promise<string | null> {
   const foreign = [...(await memory.foreign()).keys()].find((each) => each !== collection);
   if (foreign !== undefined) return `the hub gives quite other rows for ${foreign} than there were`;
-  const tripped = whoseTripHolds(collection, await memory.tripped());
+  const tripped = whoseTripHolds(collection, await memory.tripped(), mirrored);
   return tripped === undefined ? null : `deletions of ${tripped} wait for a person`;
 }
 
 /**
  * Another collection whose withheld deletions hold this one's as well; undefined for none. Schedules come from the Core
  * API, another service with rights of its own: what it loses says nothing of the others, and must not hold up absences.
+ * Nor does a collection that was switched off hold any: nobody could decide on its list.
  */
 export function whoseTripHolds(
   collection: CollectionName,
   tripped: ReadonlySet<CollectionName>,
+  mirrored?: readonly CollectionName[],
 ): CollectionName | undefined {
-  return [...tripped].find((each) => each !== collection && each !== 'schedules');
+  const isMirrored = (each: CollectionName): boolean => mirrored?.includes(each) ?? true;
+  return [...tripped].find((each) => each !== collection && each !== 'schedules' && isMirrored(each));
 }
 
 /** Why a collection's own numbers are too high; null when they are not. */

@@ -10,7 +10,7 @@ export interface VerifiedTenant extends TenantVerification {
 }
 
 const SHOWN_AT_MOST = 20;
-const STATES: readonly DifferenceState[] = ['pending', 'withheld'];
+const STATES: readonly DifferenceState[] = ['pending', 'withheld', 'not-configured'];
 
 /** What was found, for people: a table, the first differences, and what to do. */
 export function showVerification(
@@ -76,7 +76,12 @@ function outcomeOf({ outcome, differences }: CollectionReport): string {
   return 'equal';
 }
 
-const ORDER: Readonly<Record<DifferenceState, number>> = { wrong: 0, withheld: 1, pending: 2 };
+const ORDER: Readonly<Record<DifferenceState, number>> = {
+  wrong: 0,
+  withheld: 1,
+  'not-configured': 2,
+  pending: 3,
+};
 
 function showDifferences(output: Output, differences: readonly Difference[], all: boolean): void {
   const sorted = differences.toSorted((one, other) => ORDER[one.state] - ORDER[other.state]);
@@ -118,6 +123,7 @@ function adviceOf(
   // Of the others it is told above why they were not compared.
   const wrong = countIn(collections.filter(isCompared), 'wrong');
   const withheld = countIn(collections, 'withheld');
+  const unwanted = countIn(collections, 'not-configured');
   const isListed = collections.every(({ foreseen }) => foreseen === null);
   const wait = isListed ? 'wait for you' : 'wait for you, or will after the next full pass';
   return [
@@ -128,6 +134,11 @@ function adviceOf(
             ? `→ ${countOf(wrong, 'difference')} could not be repaired: see what the pass said above.`
             : '→ "rollcall verify --repair" publishes exactly what is missing.',
         ]),
+    ...(unwanted === 0
+      ? []
+      : [
+          `→ ${countOf(unwanted, 'record')} of afterschools that the configuration does not name: "rollcall status" names them, "rollcall topics purge --afterschool <id>" removes them.`,
+        ]),
     ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} ${wait}: "rollcall deletes list".`]),
   ];
 }
@@ -137,7 +148,7 @@ function isCompared({ outcome }: CollectionReport): boolean {
 }
 
 function isEqual({ differences }: CollectionReport): boolean {
-  return differences.every(({ state }) => state === 'pending');
+  return differences.every(({ state }) => state === 'pending' || state === 'not-configured');
 }
 
 function countIn(collections: readonly CollectionReport[], state: DifferenceState): number {

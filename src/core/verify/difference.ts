@@ -26,8 +26,9 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
  * - `wrong`: nothing will cure it by itself
  * - `pending`: changed at the hub since the last pass; the next one brings it
  * - `withheld`: a removal that waits for a person
+ * - `not-configured`: the configuration no longer names the afterschool; `rollcall topics purge` removes it
  */
-export type DifferenceState = 'wrong' | 'pending' | 'withheld';
+export type DifferenceState = 'wrong' | 'pending' | 'withheld' | 'not-configured';
 
 export interface Difference {
   readonly collection: CollectionName;

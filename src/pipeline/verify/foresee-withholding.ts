@@ -17,11 +17,12 @@ export async function foreseeWithholding(
 ): Promise<Foreseen> {
   const { differences, isLoss, topicKeys } = found;
   const memory = state?.deletions;
+  const mirrored = parts.collections.map((each) => each.name);
   const today = localDate(parts.now(), fullPull.timeZone);
   const isStanding = differences.some((each) => each.state === 'withheld');
   const isTripped = isStanding && (await memory?.tripped())?.has(name) === true;
   const ownList = isTripped ? 'earlier deletions wait for a person' : null;
-  const others = memory === undefined ? null : await whyOthersHold({ collection: name, memory });
+  const others = memory === undefined ? null : await whyOthersHold({ collection: name, memory, mirrored });
   return foreseeGuard(differences, {
     isLoss,
     topicKeys,

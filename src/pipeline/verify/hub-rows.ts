@@ -28,6 +28,8 @@ export interface HubWalk extends Omit<FullWalk, 'knownRows'> {
 export interface HubRows {
   /** All rows that the hub lists; null where there is no such list. */
   read(onReadings: (readings: readonly KeyedReading[]) => void, signal: AbortSignal): Promise<HubWalk | null>;
+  /** Whether the configuration still wants a key: the hub is not asked for any other. */
+  isWanted(key: string): boolean;
   /** Single rows, where the hub can be asked for them by id. */
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
@@ -40,12 +42,23 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
   const source = sourceOf(parts, collection);
   return {
     read: (onReadings, signal) => readWalks(source, onReadings, signal),
+    isWanted: (key) => source.isWanted?.(key) ?? true,
     async ask(keys, signal) {
       if (source.fetchRows === undefined || keys.length > ASK_AT_MOST) return NOTHING;
       const { pages, gone } = await source.fetchRows(keys, { stamp: NO_STAMP, signal });
       return { readings: pages.flatMap(({ readings }) => readings), gone };
     },
   };
+}
+
+/** How many of these keys the configuration still wants. */
+export function wantedSize(
+  entries: Pick<ReadonlyMap<string, unknown>, 'keys' | 'size'>,
+  { isWanted }: Pick<HubRows, 'isWanted'>,
+): number {
+  let unwanted = 0;
+  for (const key of entries.keys()) if (!isWanted(key)) unwanted += 1;
+  return entries.size - unwanted;
 }
 
 const NOTHING: Asked = { readings: [], gone: [] };
@@ -72,6 +85,7 @@ function classRows({ hub }: HubParts): HubRows {
       },
     });
   return {
+    isWanted: () => true,
     async read(onReadings, signal) {
       const ids = new Set<string>();
       const listed = await readIds(hub, classes, { onId: (id) => ids.add(id), signal });

@@ -10,7 +10,7 @@ import { tellsGone } from '../../core/verify/judge-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { KeyedReading } from '../../core/page-decision.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
-import type { HubRows } from './hub-rows.ts';
+import { wantedSize, type HubRows } from './hub-rows.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
 /** A difference that is still there after so many looks is told. */
@@ -96,7 +96,7 @@ async function askAgain(
   }, signal);
   const missing = [...untold].filter((key) => !met.has(key));
   take([...new Set(met.values())]);
-  if (walk === null || !tellsGone({ ...walk, knownRows: view.rows.size })) return;
+  if (walk === null || !tellsGone({ ...walk, knownRows: wantedSize(view.rows, hub) })) return;
   for (const key of missing) {
     for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
   }

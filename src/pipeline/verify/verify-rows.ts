@@ -9,7 +9,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import { FOREIGN_REMEDY } from '../foreign-watch.ts';
 import type { TenantCollection } from '../tenant.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
-import { hubRows, type HubRows } from './hub-rows.ts';
+import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
 import { readUntilWhole, type Doubt } from './read-until-whole.ts';
 import { settleRows } from './settle-rows.ts';
 import { TopicReading } from './topic-reading.ts';
@@ -40,7 +40,7 @@ export async function verifyRows(
   await readOn();
   const hub = hubRows(tools.parts, collection);
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
-  const known = view.rows.size;
+  const known = wantedSize(view.rows, hub);
   const doubt = await readHub(tools, { name, hub, comparison, view, onReading, signal });
   const isForeign = canTellForeign(known) && whoseRows(comparison, known) === 'foreign';
   const { candidates } = comparison;
@@ -53,7 +53,7 @@ export async function verifyRows(
     : await foreseeWithholding(tools, collection, {
         differences: settled.differences,
         isLoss: ({ kind, key }) => kind === 'left-over' || (kind === 'different' && settled.emptied.has(key)),
-        topicKeys: view.rows.size,
+        topicKeys: wantedSize(view.rows, hub),
       });
   const index = await verifyIndex(tools, {
     collection: name,
@@ -72,8 +72,23 @@ export async function verifyRows(
     equal: comparison.hubRows - differences.filter(({ kind }) => OF_THE_HUB.has(kind)).length,
     settled: settled.settled,
     indexSkipped: index.skipped,
-    differences: [...differences, ...indexDifferences(name, index.keys, differences)],
+    differences: [
+      ...differences,
+      ...notConfigured(name, view, hub),
+      ...indexDifferences(name, index.keys, differences),
+    ],
   };
+}
+
+/** What stands there of afterschools that the configuration no longer names. */
+function notConfigured(collection: CollectionName, view: TopicView, hub: HubRows): Difference[] {
+  const keysIn = (area: keyof TopicView): string[] =>
+    [...view[area].keys()].filter((key) => !hub.isWanted(key));
+  const state = 'not-configured';
+  return [
+    ...keysIn('rows').map((key): Difference => ({ collection, key, kind: 'left-over', state })),
+    ...keysIn('rejects').map((key): Difference => ({ collection, key, kind: 'reject-left-over', state })),
+  ];
 }
 
 /** Reads the hub into the comparison until it is certain that all was seen; returns why that is not. */
@@ -90,7 +105,8 @@ async function readHub(
 ): Promise<Doubt | null> {
   const { name, hub, comparison, view, onReading, signal } = options;
   const startedAtMs = tools.parts.now();
-  const doubt = await readUntilWhole(view.rows.size + view.rejects.size, async (firstStartedAtMs) => {
+  const known = wantedSize(view.rows, hub);
+  const doubt = await readUntilWhole(known + view.rejects.size, async (firstStartedAtMs) => {
     const sinceMs = firstStartedAtMs ?? startedAtMs;
     let rows = 0;
     let news = 0;
@@ -110,9 +126,9 @@ async function readHub(
     if (walk === null) throw new TypeError(`${name} is no list`);
     return { walk, news, oldNews };
   }).catch((error: unknown) => {
-    throw withKeys(error, name, view.rows.size);
+    throw withKeys(error, name, known);
   });
-  comparison.finish();
+  comparison.finish((_area, key) => hub.isWanted(key));
   return doubt;
 }
 

@@ -232,6 +232,7 @@ class Asking {
   hubRows(view: TopicView): HubRows {
     const { window, wanted } = this.#options;
     return {
+      isWanted: () => true,
       // Every day has been asked for.
       read: () => Promise.resolve(null),
       ask: async (keys) => {

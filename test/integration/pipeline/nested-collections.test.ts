@@ -3,6 +3,9 @@ import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
+import { configFile } from '../cli/support/config-file.ts';
+import { rollcall } from '../cli/support/rollcall.ts';
+import { differencesTold } from '../cli/support/told.ts';
 
 const ENABLED = only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} });
 
@@ -173,6 +176,36 @@ describe('afterschool-users', () => {
         hub.district.snapshot(`afterschool-users/${one}`).length,
       );
       expect(await mirror.differences('orgs')).toEqual({});
+    } finally {
+      await hub.stop();
+    }
+  });
+
+  it('of an afterschool that the configuration no longer names stay, and those of another one come', async () => {
+    const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
+    try {
+      const [one = '', two = ''] = hub.district.afterschoolIds();
+      const collections = ['afterschool-users'];
+      const of = (view: readonly string[], id: string): string[] =>
+        view.filter((key) => key.startsWith(`${id}|`));
+      await using mirror = await openMirror({ hub, collections, afterschools: [one] });
+      await mirror.full();
+      const before = await keys(mirror, 'afterschool-users');
+      expect(before.length).toBeGreaterThanOrEqual(5);
+      const { topicPrefix } = mirror;
+      await using changed = await openMirror({ hub, collections, afterschools: [two], topicPrefix });
+      const results = await changed.full();
+      expect(results.get('afterschool-users')).toMatchObject({ kind: 'complete', withheld: 0 });
+      const after = await keys(changed, 'afterschool-users');
+      expect(of(after, one)).toEqual(before);
+      expect(of(after, two).length).toBe(hub.district.snapshot(`afterschool-users/${two}`).length);
+      using config = configFile(changed.configText);
+      const verified = await rollcall(config.path, 'verify', '--json');
+      const kinds = differencesTold(verified).map(({ key, kind, state }) => `${kind} ${state} ${key}`);
+      expect([kinds.toSorted(), verified.code]).toEqual([
+        before.map((key) => `left-over not-configured ${key}`),
+        0,
+      ]);
     } finally {
       await hub.stop();
     }

@@ -21,6 +21,7 @@ import { createMemoryStore } from '../../../src/state/memory-store.ts';
 const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };
 const PROVEN: Completeness = { kind: 'proven' };
 const TWICE: Completeness = { kind: 'needs-second-pass', why: 'no total', isShort: false };
+const EMPTY_HUB: Completeness = { kind: 'unproven', why: 'no rows', isSuspect: true, isEmpty: true };
 const HASH = Buffer.alloc(16, 1);
 
 const keysOf = (count: number): string[] => Array.from({ length: count }, (_, at) => `k${at}`);
@@ -50,6 +51,7 @@ interface Bench {
 async function bench(
   count: number,
   others: readonly { name: 'orgs' | 'results'; rows: number }[] = [],
+  isWanted?: (key: string) => boolean,
 ): Promise<Bench> {
   const state = createMemoryStore().tenant('north');
   const index = state.collection('users');
@@ -74,6 +76,7 @@ async function bench(
       },
       now: () => 0,
       randomId: () => `tx-${(ids += 1)}`,
+      isWanted,
     },
     { progress: null, indexed: 'start', offsets: {}, knownRows: count, knownRejects: 0 },
   );
@@ -111,7 +114,7 @@ async function bench(
         stamp: writer.stamp(),
       };
       given = new Set(met);
-      const knownRowsBefore = writer.knownRows;
+      const knownRowsBefore = await writer.countWanted();
       writer.begin(pass);
       await writer.accept(pass, { readings: met.map(reading), stamp: writer.stamp() });
       const settled = await settleDeletions(parts, pass, {
@@ -326,5 +329,64 @@ describe('a discarded list', () => {
     expect(await countWithheld(memory, 'users', writer.progress)).toBe(0);
     await memory.setNote('users', null);
     expect(await countWithheld(memory, 'users', writer.progress)).toBe(15);
+  });
+});
+
+describe('rows that the configuration no longer wants', () => {
+  const isWanted = (key: string): boolean => Number(key.slice(1)) < 10;
+
+  it('are neither removed, nor withheld, nor asked for, however many they are', async () => {
+    const made = await bench(100, [], isWanted);
+    const asked: string[] = [];
+    made.onAsked = (keys) => {
+      asked.push(...keys);
+      return Promise.resolve([]);
+    };
+    expect(await made.pass(keysOf(10))).toMatchObject({ withheld: 0, wantsSecondPass: false });
+    expect([asked, made.removed(), await made.listed()]).toEqual([[], [], []]);
+  });
+
+  it('do not make the wanted ones seem few: all ten of ten are withheld', async () => {
+    const made = await bench(1_000, [], isWanted);
+    expect(await made.pass([])).toMatchObject({ withheld: 10 });
+    expect(await made.listed()).toEqual(keysOf(10));
+  });
+
+  it('wait no more once they stand in no list of the configuration', async () => {
+    let wants: (key: string) => boolean = () => true;
+    const made = await bench(100, [], (key) => wants(key));
+    expect(await made.pass(keysOf(10))).toMatchObject({ withheld: 90 });
+    wants = isWanted;
+    expect(await made.pass(keysOf(10))).toMatchObject({ withheld: 0 });
+    expect([made.removed(), await made.listed()]).toEqual([[], []]);
+  });
+
+  it('go when a person approves a list that names them, though the hub has them still', async () => {
+    let wants: (key: string) => boolean = () => true;
+    const made = await bench(100, [], (key) => wants(key));
+    await made.pass(keysOf(10));
+    const approved = new Set(await made.listed());
+    wants = isWanted;
+    made.onAsked = (keys) => Promise.resolve(keys);
+    expect(await made.pass(keysOf(10), { approved })).toMatchObject({ withheld: 0, approvedGone: 90 });
+    expect(new Set(made.removed())).toEqual(approved);
+  });
+
+  it('are not listed where the hub says that it has none of the wanted ones', async () => {
+    const made = await bench(100, [], isWanted);
+    const empty = { completeness: EMPTY_HUB };
+    await made.pass([], empty);
+    expect(await made.pass([], empty)).toMatchObject({ empty: 'listed', withheld: 10 });
+    expect(await made.listed()).toEqual(keysOf(10));
+  });
+});
+
+describe('a collection that was switched off', () => {
+  it('holds back no removal of the others', async () => {
+    const { deletions: memory } = createMemoryStore().tenant('north');
+    await memory.setTripped('orgs', true);
+    const asked = { collection: 'users', memory } as const;
+    expect(await whyOthersHold({ ...asked, mirrored: ['users', 'orgs'] })).toMatch(/orgs/);
+    expect(await whyOthersHold({ ...asked, mirrored: ['users'] })).toBeNull();
   });
 });
