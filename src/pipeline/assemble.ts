@@ -21,21 +21,13 @@ import { createHub } from '../hub/create-hub.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import { OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { topicName } from '../model/topics.ts';
 import { createKafkaClient } from '../publisher/kafka-client.ts';
-import { kafkaError } from '../publisher/kafka-errors.ts';
 import { createKafkaLog } from '../publisher/kafka-log.ts';
 import type { TenantLog } from '../publisher/log.ts';
 import { createProgressCodec } from '../publisher/progress-codec.ts';
 import { createRegistry, type Registry } from '../publisher/registry.ts';
 import { readSchemaFiles } from '../publisher/schema-files.ts';
-import {
-  createMissingTopics,
-  inspectTopics,
-  topicMismatch,
-  wantedTopics,
-  type WantedTopic,
-} from '../publisher/topics.ts';
+import { wantedTopics, type WantedTopic } from '../publisher/topics.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
@@ -43,6 +35,7 @@ import type { RejectValue } from './pending-transaction.ts';
 import { NOBODY_ABSENT } from './absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
 import type { PipelineEvent } from './events.ts';
+import { prepareTopics, registerSchemas } from './prepare-tenant.ts';
 import { sleep, type TenantChains, type TenantCollection, type TenantParts } from './tenant.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -218,7 +211,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     schemaIds,
     progressCodec: createProgressCodec({
       encode: (value) => progressValues.toBuffer(value),
-      decode: async (framed) => (await registry.decode(framed)) as never,
+      decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
     }),
     owner: inputs.owner,
     now,
@@ -240,7 +233,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
     prepare: async () => {
       await inputs.store.ready();
-      await registerSchemas({ inputs, suffixes, schemaIds });
+      await registerSchemas({ registry, schemas, topics, schemaIds });
       await prepareTopics(kafka, topics);
     },
     now,
@@ -277,7 +270,7 @@ function tenantChains(
   return {
     encodeChange: (value) => changes.toBuffer(value),
     decodeVersion: (body) => versions.fromBuffer(body),
-    decode: (framed) => registry.decode(framed),
+    decode: (framed) => registry.decode(framed, ['absence-versions', 'absence-changes']),
     absentSinceMs: () => now() - days * DAY_MS,
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
     onStudents: (students) => absent.changed(students),
@@ -323,38 +316,4 @@ function schemaOf(schemas: SchemaFiles, suffix: TopicSuffix) {
   const file = schemas.get(suffix);
   if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
   return file.schema;
-}
-
-async function registerSchemas(options: {
-  inputs: TenantInputs;
-  suffixes: readonly TopicSuffix[];
-  schemaIds: Map<TopicSuffix, number>;
-}): Promise<void> {
-  const { inputs, suffixes, schemaIds } = options;
-  const { config, tenantConfig, registry, schemas } = inputs;
-  const scope = { topicPrefix: config.kafka.topicPrefix, tenantId: tenantConfig.id };
-  await Promise.all(
-    suffixes
-      .filter((suffix) => !schemaIds.has(suffix))
-      .map(async (suffix) => {
-        const subject = `${topicName(scope, suffix)}-value`;
-        schemaIds.set(suffix, await registry.register(subject, schemaOf(schemas, suffix)));
-      }),
-  );
-}
-
-/** Missing topics are created; one that differs from the contract is refused, never altered. */
-async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
-  const admin = kafka.admin();
-  try {
-    await admin.connect().catch((error: unknown) => {
-      throw kafkaError(error, 'connecting');
-    });
-    const findings = await inspectTopics(admin, topics);
-    const mismatch = topicMismatch(findings);
-    if (mismatch !== null) throw mismatch;
-    await createMissingTopics(admin, findings);
-  } finally {
-    await admin.disconnect().catch(() => undefined);
-  }
 }

@@ -1,10 +1,7 @@
-import { request } from 'undici';
 import { RollcallError } from '../errors.ts';
-import type { RegistryConnection } from './registry.ts';
+import { createRegistryHttp } from './registry-http.ts';
+import { LEVEL, type RegistryConnection } from './registry.ts';
 
-/** The contract's level of every subject. */
-const LEVEL = 'FULL_TRANSITIVE';
-const REQUEST_TIMEOUT_MS = 10_000;
 const NOT_FOUND = 404;
 
 /** What the registry holds of a subject beside what Rollcall would register. */
@@ -25,33 +22,11 @@ export interface RegistryInspection {
   subject(subject: string, options: { schema: object; signal: AbortSignal }): Promise<SubjectFinding>;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
 export function createRegistryInspection(connection: RegistryConnection): RegistryInspection {
-  const { url, username, password } = connection;
-
-  async function call(path: string, options: { signal: AbortSignal; body?: object }): Promise<Answer> {
-    const { signal, body } = options;
-    try {
-      const response = await request(`${url}${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          accept: 'application/vnd.schemaregistry.v1+json, application/json',
-          'content-type': 'application/vnd.schemaregistry.v1+json',
-          ...(username === undefined ? {} : { authorization: basic(username, password?.() ?? '') }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
-      });
-      return { status: response.statusCode, body: parseOrNull(await response.body.text()) };
-    } catch (error) {
-      signal.throwIfAborted();
-      throw unreachable(url, error);
-    }
-  }
+  const { url } = connection;
+  const http = createRegistryHttp(connection);
+  const call = (path: string, { signal, body }: { signal: AbortSignal; body?: object }) =>
+    http({ method: body === undefined ? 'GET' : 'POST', path, body, signal });
 
   return {
     async subjectCount(signal) {
@@ -93,21 +68,9 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
   }
 }
 
-function basic(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
 function levelIn(body: unknown): string | null {
   const level = (body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel;
   return typeof level === 'string' ? level : 'unknown';
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
@@ -130,14 +93,5 @@ function refuseUnlessOk(status: number, at: { url: string; what: string }): void
 function noRegistry(url: string, what: string): RollcallError {
   return new RollcallError('REGISTRY_REFUSED', `What is at ${url} ${what}`, {
     remedy: 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.',
-  });
-}
-
-function unreachable(url: string, error: unknown): RollcallError {
-  const code = (error as { code?: unknown }).code;
-  const why = typeof code === 'string' ? code : 'no answer in time';
-  return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} does not answer: ${why}`, {
-    remedy: 'Check registry.url, and that the registry is up and can be reached from here.',
-    cause: error,
   });
 }

@@ -86,7 +86,7 @@ async function collect(options: {
   if (value === null) return;
   const decode = async (framed: Buffer): Promise<unknown> => {
     try {
-      return await registry.decode(framed);
+      return await registry.decode(framed, ['progress']);
     } catch (error) {
       throw undecodable(topic, error);
     }

@@ -1,6 +1,11 @@
-import { COMPATIBILITY, SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { request } from 'undici';
+import avro from 'avsc';
 import { RollcallError } from '../errors.ts';
+import type { AvroRecord } from '../model/avro-schema.ts';
+import type { TopicSuffix } from '../model/collections.ts';
+import { FRAME_BYTES, isFramed } from './framing.ts';
+import { misfit, refuseUnlessOk, refuseUnlessRegistered, unknownSchema, wrongId } from './registry-errors.ts';
+import { createRegistryHttp, type RegistryHttp } from './registry-http.ts';
+import { readSchemaFiles } from './schema-files.ts';
 
 export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
@@ -11,61 +16,57 @@ export interface RegistryConnection {
 }
 
 /** The level of a subject: compacted topics keep values of every version alive, so all versions must fit all. */
-const LEVEL = COMPATIBILITY.FULL_TRANSITIVE;
-const REQUEST_TIMEOUT_MS = 10_000;
-const SUBJECT_OR_LEVEL_UNKNOWN = 404;
+export const LEVEL = 'FULL_TRANSITIVE';
+const UNKNOWN = 404;
+/** A schema that did not fit a record is asked for again no sooner: the registry may have been at fault. */
+const ASK_AGAIN_AFTER_MS = 30_000;
 
-/** Used at start and for reading old progress records only; never on the hot path. */
+/** Used at start and for reading old records only; never on the hot path. */
 export interface Registry {
-  /** Registers a value schema and returns its id. Refuses a level other than FULL_TRANSITIVE. */
-  register(subject: string, schema: object): Promise<number>;
+  /**
+   * Registers a value schema and returns its id, which names this very schema in the registry. Refuses a level other
+   * than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
+   */
+  register(subject: string, schema: AvroRecord): Promise<number>;
   /** Throws like {@link Registry.register} where registering would fail; registers nothing. */
   ping(): Promise<void>;
-  /** Decodes a framed value with the schema it names. Throws `REGISTRY_…`. */
-  decode(framed: Buffer): Promise<unknown>;
+  /**
+   * Decodes a framed value with the schema that its id names. Where the topics are given that it may be of, and the
+   * registry has lost that schema or holds another one under the id, with the schema of these topics, if it fits.
+   * Throws `REGISTRY_…`.
+   */
+  decode(framed: Buffer, topics?: readonly TopicSuffix[]): Promise<unknown>;
 }
 
-export function createRegistry(connection: RegistryConnection): Registry {
-  const { url, username, password } = connection;
-  const auth =
-    username === undefined || password === undefined ? undefined : { username, password: password() };
-  const client = new SchemaRegistry({
-    host: url,
-    ...(auth === undefined ? {} : { auth }),
-    retry: { maxRetryTimeInSecs: 5, initialRetryTimeInSecs: 0.1, retries: 3 },
-  });
+export function createRegistry(connection: RegistryConnection, now: () => number = Date.now): Registry {
+  const { url } = connection;
+  const http = createRegistryHttp(connection);
+  const schemas = new SchemasById(http, { url, now });
+  const ownTypes = new Map<TopicSuffix, avro.Type>();
 
-  async function call(
-    method: 'GET' | 'PUT',
-    path: string,
-    body?: object,
-  ): Promise<{ status: number; body: unknown }> {
-    const authorization =
-      auth === undefined
-        ? {}
-        : { authorization: `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}` };
-    const response = await request(`${url}${path}`, {
-      method,
-      headers: { 'content-type': 'application/vnd.schemaregistry.v1+json', ...authorization },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    });
-    const text = await response.body.text();
-    return { status: response.statusCode, body: parseOrNull(text) };
+  function ownType(topic: TopicSuffix): avro.Type {
+    const known = ownTypes.get(topic) ?? typeOf(readSchemaFiles().get(topic)?.schema);
+    ownTypes.set(topic, known);
+    return known;
+  }
+
+  async function setLevel(subject: string): Promise<number> {
+    const path = `/config/${encodeURIComponent(subject)}`;
+    const { status } = await http({ method: 'PUT', path, body: { compatibility: LEVEL } });
+    if (status !== UNKNOWN) refuseUnlessOk(status, { url, what: subject });
+    return status;
   }
 
   /** A subject without a level gets ours; one with another is refused, never altered silently. */
-  async function settleLevel(subject: string): Promise<void> {
-    const found = await call('GET', `/config/${encodeURIComponent(subject)}`);
-    if (found.status === SUBJECT_OR_LEVEL_UNKNOWN) {
-      // Some registries refuse a level for a subject they have not met; the client sets it after registering then.
-      const set = await call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: LEVEL });
-      if (set.status !== SUBJECT_OR_LEVEL_UNKNOWN) refuseUnlessOk(set.status, subject, url);
-      return;
+  async function requireLevel(subject: string): Promise<'is set' | 'cannot be set yet'> {
+    const found = await http({ method: 'GET', path: `/config/${encodeURIComponent(subject)}` });
+    // Some registries refuse a level for a subject they have not met.
+    if (found.status === UNKNOWN) {
+      return (await setLevel(subject)) === UNKNOWN ? 'cannot be set yet' : 'is set';
     }
-    refuseUnlessOk(found.status, subject, url);
+    refuseUnlessOk(found.status, { url, what: subject });
     const level = (found.body as { compatibilityLevel?: string } | null)?.compatibilityLevel;
-    if (level?.toUpperCase() === LEVEL) return;
+    if (level?.toUpperCase() === LEVEL) return 'is set';
     throw new RollcallError(
       'SCHEMA_INCOMPATIBLE',
       `Subject ${subject} has compatibility ${level ?? 'unknown'}, the contract wants ${LEVEL}`,
@@ -77,124 +78,126 @@ export function createRegistry(connection: RegistryConnection): Registry {
 
   return {
     async register(subject, schema) {
-      try {
-        await settleLevel(subject);
-        const registered = await client.register(
-          { type: 'AVRO' as never, schema: JSON.stringify(schema) },
-          { subject, compatibility: LEVEL },
-        );
-        return registered.id;
-      } catch (error) {
-        throw registryError(error, { url, subject });
+      const level = await requireLevel(subject);
+      const registered = await http({
+        method: 'POST',
+        path: `/subjects/${encodeURIComponent(subject)}/versions`,
+        body: { schema: JSON.stringify(schema) },
+      });
+      refuseUnlessRegistered(registered, { url, subject });
+      const id = (registered.body as { id?: unknown } | null)?.id;
+      if (!Number.isSafeInteger(id)) refuseUnlessOk(UNKNOWN, { url, what: subject });
+      if (level === 'cannot be set yet') {
+        refuseUnlessOk(await setLevel(subject), { url, what: subject });
       }
+      await schemas.requireSame(id as number, { subject, schema });
+      return id as number;
     },
     async ping() {
-      try {
-        const { status } = await call('GET', '/subjects');
-        refuseUnlessOk(status, 'the list of subjects', url);
-      } catch (error) {
-        throw registryError(error, { url, subject: 'the list of subjects' });
-      }
+      const { status } = await http({ method: 'GET', path: '/subjects' });
+      refuseUnlessOk(status, { url, what: 'the list of subjects' });
     },
-    async decode(framed) {
+    async decode(framed, topics = []) {
+      const own = topics.map(ownType);
       try {
-        return (await client.decode(framed)) as unknown;
+        return await schemas.decode(framed, own);
       } catch (error) {
-        throw decodingError(error, url);
+        if (!(error instanceof RollcallError) || error.code !== 'REGISTRY_REFUSED') throw error;
+        const value = isFramed(framed) ? decodeWith(own, framed.subarray(FRAME_BYTES)) : undefined;
+        if (value === undefined) throw error;
+        return value;
       }
     },
   };
 }
 
-function parseOrNull(text: string): unknown {
+interface KnownSchema {
+  /** Null where the registry knows no schema of the id, or none that is Avro. */
+  readonly type: avro.Type | null;
+  readonly askedAtMs: number;
+}
+
+/** Schemas as the registry holds them, each asked for once. */
+class SchemasById {
+  readonly #http: RegistryHttp;
+  readonly #url: string;
+  readonly #now: () => number;
+  readonly #known = new Map<number, Promise<KnownSchema>>();
+  /** Ids whose schema was found to be the one registered, by its text: what many subjects share is compared once. */
+  readonly #same = new Map<string, number>();
+
+  constructor(http: RegistryHttp, { url, now }: { url: string; now: () => number }) {
+    this.#http = http;
+    this.#url = url;
+    this.#now = now;
+  }
+
+  /** Throws when the registry holds another schema under an id that it gave for this one. */
+  async requireSame(id: number, of: { subject: string; schema: AvroRecord }): Promise<void> {
+    const text = JSON.stringify(of.schema);
+    if (this.#same.get(text) === id) return;
+    const { type } = await this.#get(id);
+    if (type?.equals(typeOf(of.schema)) !== true) {
+      this.#known.delete(id);
+      throw wrongId(id, { url: this.#url, subject: of.subject });
+    }
+    this.#same.set(text, id);
+  }
+
+  /** `types`: those that the value should be of, in any version; none: whatever the registry says. */
+  async decode(framed: Buffer, types: readonly avro.Type[]): Promise<unknown> {
+    if (!isFramed(framed)) throw misfit(this.#url);
+    const id = framed.readInt32BE(1);
+    const { type, askedAtMs } = await this.#get(id);
+    const isExpected = type !== null && (types.length === 0 || types.some(({ name }) => name === type.name));
+    const value = isExpected ? decodeWith([type], framed.subarray(FRAME_BYTES)) : undefined;
+    if (value !== undefined) return value;
+    if (this.#now() - askedAtMs > ASK_AGAIN_AFTER_MS) this.#known.delete(id);
+    throw type === null ? unknownSchema(this.#url) : misfit(this.#url);
+  }
+
+  #get(id: number): Promise<KnownSchema> {
+    const known = this.#known.get(id) ?? this.#ask(id);
+    this.#known.set(id, known);
+    return known;
+  }
+
+  async #ask(id: number): Promise<KnownSchema> {
+    try {
+      const { status, body } = await this.#http({ method: 'GET', path: `/schemas/ids/${id}` });
+      const askedAtMs = this.#now();
+      if (status === UNKNOWN) return { type: null, askedAtMs };
+      refuseUnlessOk(status, { url: this.#url, what: 'a schema by its id' });
+      const text = (body as { schema?: unknown } | null)?.schema;
+      return { type: readable(String(text)), askedAtMs };
+    } catch (error) {
+      this.#known.delete(id);
+      throw error;
+    }
+  }
+}
+
+/** As the bytes say, without Rollcall's own conversions. */
+function typeOf(schema: unknown): avro.Type {
+  return avro.Type.forSchema(schema as avro.Schema);
+}
+
+function readable(text: string): avro.Type | null {
   try {
-    return JSON.parse(text);
+    return typeOf(JSON.parse(text));
   } catch {
     return null;
   }
 }
 
-function refuseUnlessOk(status: number, subject: string, url: string): void {
-  if (status >= 200 && status < 300) return;
-  throw statusError(status, { url, subject });
-}
-
-function statusError(status: number, { url, subject }: { url: string; subject: string }): RollcallError {
-  if (status === 401 || status === 403) {
-    return new RollcallError(
-      'REGISTRY_REFUSED',
-      `The schema registry refused access to ${subject} (HTTP ${status})`,
-      {
-        remedy: 'Check registry.username and registry.password, and the rights of that user.',
-      },
-    );
+/** With the first that fits all of the bytes; undefined when none does. */
+function decodeWith(types: readonly avro.Type[], body: Buffer): unknown {
+  for (const type of types) {
+    try {
+      return type.fromBuffer(body);
+    } catch {
+      // The next one may fit.
+    }
   }
-  if (status === 404) {
-    return new RollcallError('REGISTRY_REFUSED', `There is no schema registry at ${url} (HTTP 404)`, {
-      remedy: 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.',
-    });
-  }
-  return new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry answered HTTP ${status} for ${subject}`,
-    {
-      remedy: 'If it goes on, look at the registry.',
-    },
-  );
-}
-
-const LOST_SCHEMAS =
-  'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.';
-
-/** Without a cause: a decoder's message may quote what it read. */
-function decodingError(error: unknown, url: string): RollcallError {
-  const { status } = error as { status?: unknown };
-  if (status === 404) {
-    return new RollcallError(
-      'REGISTRY_REFUSED',
-      `The registry at ${url} knows no schema of the id that a record names`,
-      {
-        remedy: LOST_SCHEMAS,
-      },
-    );
-  }
-  const isDecoder = error instanceof Error && typeof status !== 'number' && !isNetworkError(error);
-  if (!isDecoder) return registryError(error, { url, subject: 'a schema by its id' });
-  return new RollcallError(
-    'REGISTRY_REFUSED',
-    `The schema that the registry at ${url} gives for a record does not fit it`,
-    {
-      remedy:
-        'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.',
-    },
-  );
-}
-
-function isNetworkError(error: Error): boolean {
-  return 'code' in error || error.message.includes('connect');
-}
-
-/** The registry client's errors carry an HTTP status where the registry answered at all. */
-function registryError(error: unknown, at: { url: string; subject: string }): RollcallError {
-  if (error instanceof RollcallError) return error;
-  const status = (error as { status?: unknown }).status;
-  const text = error instanceof Error ? error.message : String(error);
-  if (status === 409 || status === 422) {
-    return new RollcallError(
-      'SCHEMA_INCOMPATIBLE',
-      `The schema of ${at.subject} does not fit the versions already registered: ${text}`,
-      {
-        remedy: `Look at GET ${at.url}/subjects/${at.subject}/versions: another program registered there, or this version of Rollcall is older than the one before.`,
-      },
-    );
-  }
-  if (typeof status === 'number') return statusError(status, at);
-  return new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry at ${at.url} cannot be reached: ${text}`,
-    {
-      remedy: 'Check registry.url and that the registry is up.',
-      cause: error,
-    },
-  );
+  return undefined;
 }

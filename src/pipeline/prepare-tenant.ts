@@ -1,0 +1,52 @@
+import type { Kafka } from 'kafkajs';
+import type { TopicSuffix } from '../model/collections.ts';
+import { kafkaError } from '../publisher/kafka-errors.ts';
+import type { Registry } from '../publisher/registry.ts';
+import type { readSchemaFiles } from '../publisher/schema-files.ts';
+import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../publisher/topics.ts';
+
+/** Subjects of one tenant that are registered at the same time. */
+const SUBJECTS_AT_ONCE = 4;
+
+/** Registers the schemas of all topics that have no id yet, and ends with the first that cannot be registered. */
+export async function registerSchemas(options: {
+  registry: Registry;
+  schemas: ReturnType<typeof readSchemaFiles>;
+  topics: readonly WantedTopic[];
+  /** Gets the ids. */
+  schemaIds: Map<TopicSuffix, number>;
+}): Promise<void> {
+  const { registry, schemas, topics, schemaIds } = options;
+  const missing = topics.filter(({ suffix }) => !schemaIds.has(suffix)).values();
+  let hasFailed = false;
+  const work = async (): Promise<void> => {
+    for (const { name, suffix } of missing) {
+      if (hasFailed) return;
+      const file = schemas.get(suffix);
+      if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
+      try {
+        schemaIds.set(suffix, await registry.register(`${name}-value`, file.schema));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
+}
+
+/** Missing topics are created; one that differs from the contract is refused, never altered. */
+export async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect().catch((error: unknown) => {
+      throw kafkaError(error, 'connecting');
+    });
+    const findings = await inspectTopics(admin, topics);
+    const mismatch = topicMismatch(findings);
+    if (mismatch !== null) throw mismatch;
+    await createMissingTopics(admin, findings);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { RollcallError } from '../errors.ts';
+import type { RegistryConnection } from './registry.ts';
+
+/** At most so many requests are under way; others wait, and their time-outs begin when they are sent. */
+const CONNECTIONS = 8;
+const TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Far beyond any schema, or list of subjects. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 100;
+
+export interface RegistryAnswer {
+  readonly status: number;
+  /** Parsed JSON; null when it is none. */
+  readonly body: unknown;
+}
+
+export interface RegistryRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Below the base URL. */
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Requests to a schema registry, any of which may be repeated. Throws `REGISTRY_UNREACHABLE` when there is no answer. */
+export type RegistryHttp = (options: RegistryRequest) => Promise<RegistryAnswer>;
+
+export function createRegistryHttp({ url, username, password }: RegistryConnection): RegistryHttp {
+  const agent = new Agent({
+    connections: CONNECTIONS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  });
+
+  async function send({ method, path, body, signal }: RegistryRequest): Promise<RegistryAnswer> {
+    const response = await request(`${url}${path}`, {
+      dispatcher: agent,
+      method,
+      headers: {
+        accept: 'application/vnd.schemaregistry.v1+json, application/json',
+        'content-type': 'application/vnd.schemaregistry.v1+json',
+        ...(username === undefined ? {} : { authorization: basic(username, password?.() ?? '') }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return { status: response.statusCode, body: parseOrNull(await response.body.text()) };
+  }
+
+  return async (options) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const answer = await send(options);
+        if (answer.status < 500 || attempt === ATTEMPTS) return answer;
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (attempt === ATTEMPTS || isTimeout(error)) throw unreachable(url, error);
+      }
+      await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1), undefined, { signal: options.signal });
+    }
+  };
+}
+
+function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A registry that does not answer in time is overloaded or cut off: asking again at once would not help. */
+function isTimeout(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).endsWith('_TIMEOUT');
+}
+
+function unreachable(url: string, error: unknown): RollcallError {
+  const { code } = error as { code?: unknown };
+  const why = typeof code === 'string' ? code : 'no answer';
+  return new RollcallError(
+    'REGISTRY_UNREACHABLE',
+    `The schema registry at ${url} cannot be reached: ${why}`,
+    {
+      remedy: 'Check registry.url, and that the registry is up and can be reached from here.',
+      cause: error,
+    },
+  );
+}

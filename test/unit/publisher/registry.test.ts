@@ -1,0 +1,160 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { frame } from '../../../src/publisher/framing.ts';
+import { createRegistry } from '../../../src/publisher/registry.ts';
+import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+
+const SCHEMAS = readSchemaFiles();
+const PROGRESS = schemaOf('progress');
+const ORGS = schemaOf('orgs');
+const ASK_AGAIN_AFTER_MS = 30_001;
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => cleanUps.splice(0).forEach((cleanUp) => cleanUp()));
+
+function schemaOf(name: 'progress' | 'orgs') {
+  const file = SCHEMAS.get(name);
+  if (file === undefined) throw new Error(name);
+  return file.schema;
+}
+
+/** A registry that can be made to lie. */
+async function startRegistry() {
+  const texts: string[] = [];
+  const levels = new Set<string>();
+  const requests: string[] = [];
+  const trouble = { wrongIdFor: '', underIds: new Map<number, string>(), statuses: [] as number[] };
+  let underWay = 0;
+  let most = 0;
+  const answerTo = (method: string, path: string, body: string): [number, unknown] => {
+    const [, kind, name = '', rest] = path.split('/');
+    if (kind === 'config' && method === 'PUT') levels.add(name);
+    if (kind === 'config')
+      return levels.has(name) ? [200, { compatibilityLevel: 'FULL_TRANSITIVE' }] : [404, {}];
+    if (kind === 'subjects') {
+      const { schema } = JSON.parse(body) as { schema: string };
+      if (!texts.includes(schema)) texts.push(schema);
+      const id = texts.indexOf(schema) + 1;
+      return [200, { id: name === trouble.wrongIdFor ? id + 1 : id }];
+    }
+    const id = Number(rest);
+    const schema = trouble.underIds.get(id) ?? texts[id - 1];
+    return schema === undefined ? [404, {}] : [200, { schema }];
+  };
+  const server = createServer((request, response) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    let body = '';
+    request.on('data', (piece: Buffer) => (body += piece.toString()));
+    request.on('end', () => {
+      requests.push(`${request.method} ${request.url}`);
+      const status = trouble.statuses.shift();
+      const [known, answer] = answerTo(request.method ?? '', request.url ?? '', body);
+      setImmediate(() => {
+        underWay -= 1;
+        response.writeHead(status ?? known).end(JSON.stringify(answer));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const clock = { nowMs: 0 };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    registry: createRegistry({ url }, () => clock.nowMs),
+    clock,
+    trouble,
+    requests,
+    mostAtOnce: () => most,
+  };
+}
+
+const OWNER = { collection: '@owner', owner: 'a process', ownedSince: 1 };
+const nothing = Object.fromEntries(
+  PROGRESS.fields.map(({ name }) => [name, name === 'offsets' ? {} : null] as const),
+);
+const BODY = createValueCodec<object>(PROGRESS).toBuffer({ ...nothing, ...OWNER });
+
+describe('registering', () => {
+  it('many subjects of one schema cost two requests each, and the schema behind their id is asked for once', async () => {
+    const { registry, requests } = await startRegistry();
+    const subjects = Array.from({ length: 10 }, (_, tenant) => `p.t${tenant}.orgs-value`);
+    for (const subject of subjects) expect(await registry.register(subject, ORGS)).toBe(1);
+    requests.length = 0;
+    for (const subject of subjects) expect(await registry.register(subject, ORGS)).toBe(1);
+    expect(requests).toEqual(
+      subjects.flatMap((each) => [`GET /config/${each}`, `POST /subjects/${each}/versions`]),
+    );
+  });
+
+  it('any number of subjects at once is asked for over a few connections', async () => {
+    const { registry, mostAtOnce } = await startRegistry();
+    await Promise.all(
+      Array.from({ length: 60 }, (_, tenant) => registry.register(`p.t${tenant}.orgs-value`, ORGS)),
+    );
+    expect(mostAtOnce()).toBeLessThanOrEqual(8);
+  });
+
+  it('an id under which the registry holds another schema is refused, until the registry is right again', async () => {
+    const { registry, trouble } = await startRegistry();
+    await registry.register('p.t.orgs-value', ORGS);
+    await registry.register('p.t.progress-value', PROGRESS);
+    trouble.wrongIdFor = 'p.u.orgs-value';
+    await expect(registry.register('p.u.orgs-value', ORGS)).rejects.toMatchObject({
+      code: 'REGISTRY_REFUSED',
+      message: expect.stringContaining('gave id 2 for the schema of p.u.orgs-value'),
+    });
+    trouble.wrongIdFor = '';
+    expect(await registry.register('p.u.orgs-value', ORGS)).toBe(1);
+  });
+
+  it('a registry that fails in passing is asked again', async () => {
+    const { registry, trouble } = await startRegistry();
+    trouble.statuses = [503, 500];
+    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+    trouble.statuses = [503, 503, 503];
+    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+    });
+  });
+});
+
+describe('decoding', () => {
+  it.each([
+    ['belongs to another schema', (id: number) => new Map([[id, JSON.stringify(ORGS)]])],
+    ['the registry does not know', () => new Map()],
+    ['belongs to no schema', (id: number) => new Map([[id, 'no JSON']])],
+  ])(
+    'a record under an id that %s is read with the schema of its topic, at the cost of one request',
+    async (_, under) => {
+      const { registry, requests, trouble } = await startRegistry();
+      trouble.underIds = under(7);
+      for (let record = 0; record < 5; record += 1) {
+        expect(await registry.decode(frame(7, BODY), ['progress'])).toMatchObject(OWNER);
+      }
+      expect(requests).toEqual(['GET /schemas/ids/7']);
+    },
+  );
+
+  it('a record that neither its id nor its topic can read is refused without its content', async () => {
+    const { registry } = await startRegistry();
+    const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
+    expect(failure).toContain('knows no Avro schema of the id');
+    expect(failure).not.toContain('Kari');
+  });
+
+  it('a schema that did not fit is asked for again later', async () => {
+    const { registry, clock, trouble } = await startRegistry();
+    trouble.underIds = new Map([[7, JSON.stringify(ORGS)]]);
+    await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
+    trouble.underIds = new Map([[7, JSON.stringify(PROGRESS)]]);
+    clock.nowMs = ASK_AGAIN_AFTER_MS;
+    await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect(await registry.decode(frame(7, BODY))).toMatchObject(OWNER);
+  });
+});
