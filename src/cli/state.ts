@@ -77,8 +77,13 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
       }
     }
     // After the index: an owner that goes on meanwhile can only make the log the later of the two, as it always is.
-    const log = await readLog(assembly, { tenants, only, signal });
-    const states = indexes.map((index) => besideTheLog(index, log));
+    let log = await readLog(assembly, { tenants, only, signal });
+    let states = indexes.map((index) => besideTheLog(index, log));
+    // The last commit's records may not be readable yet: only what a second reading misses too is lost.
+    if (states.some(({ besideLog: { kind } }) => kind === 'rebuild')) {
+      log = await readLog(assembly, { tenants, only, signal });
+      states = indexes.map((index) => besideTheLog(index, log));
+    }
     show(output, { states, trouble: log.trouble });
   });
 }

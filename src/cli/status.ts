@@ -46,6 +46,8 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
+    // The index first: a list that a commit has emptied must not meet a log from before that commit.
+    const index = await askIndex(assembly, tenants);
     const known = await withAdmin({ assembly, signal }, (admin) =>
       readKnownProgress({
         kafka: assembly.kafka,
@@ -56,7 +58,6 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
         signal,
       }),
     );
-    const index = await askIndex(assembly, tenants);
     const nowMs = Date.now();
     const statuses = tenants.map((tenant) =>
       tenantStatus(

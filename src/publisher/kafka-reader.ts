@@ -24,10 +24,17 @@ export interface ReadOptions {
   readonly groupIdPrefix: string;
   readonly stretches: readonly Stretch[];
   readonly onMessages: (read: ReadMessages) => Promise<void>;
+  /**
+   * Also read what lies beyond the stretches when the reading begins, and cannot be read yet. A commit is answered
+   * before its markers are written: without this, a reader who knows of a commit may not find it.
+   */
+  readonly awaitsDecision?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
 const STALLED_AFTER_MS = 60_000;
+/** A transaction that stays open for longer belongs to a process that died before it could commit. */
+const DECIDED_WITHIN_MS = 10_000;
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 500;
 
@@ -59,6 +66,9 @@ class Reading {
   readonly #options: ReadOptions;
   /** What is still to be read, by `<topic>/<partition>`; `from` moves on as messages are handled. */
   readonly #open = new Map<string, Stretch>();
+  /** Where the stretches end without what is still undecided; only of those that were extended. */
+  readonly #stableEnds = new Map<string, number>();
+  readonly #positions = new Map<string, number>();
 
   constructor(options: ReadOptions) {
     this.#options = options;
@@ -122,13 +132,38 @@ class Reading {
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       lastProgressAtMs = performance.now();
       const name = `${payload.topic}/${payload.partition}`;
-      const stretch = this.#open.get(name);
-      if (stretch !== undefined && Number(payload.lastOffset) + 1 >= stretch.to) this.#open.delete(name);
+      const stretch = this.#extended(name, Number(payload.highWatermark));
+      const position = Number(payload.lastOffset) + 1;
+      this.#positions.set(name, position);
+      if (stretch !== undefined && position >= stretch.to) this.#open.delete(name);
       if (this.isDone) ended.resolve();
     });
     return setInterval(() => {
-      if (performance.now() - lastProgressAtMs > STALLED_AFTER_MS) ended.reject(this.#stalled());
+      const silentMs = performance.now() - lastProgressAtMs;
+      if (silentMs > DECIDED_WITHIN_MS && this.#onlyUndecidedLeft) {
+        this.#open.clear();
+        ended.resolve();
+      }
+      if (silentMs > STALLED_AFTER_MS) ended.reject(this.#stalled());
     }, 1_000);
+  }
+
+  /** The stretch, with what is appended to its partition but undecided; only its first batch extends it. */
+  #extended(name: string, highWatermark: number): Stretch | undefined {
+    const stretch = this.#open.get(name);
+    if (stretch === undefined || this.#options.awaitsDecision !== true || this.#stableEnds.has(name)) {
+      return stretch;
+    }
+    this.#stableEnds.set(name, stretch.to);
+    const extended = { ...stretch, to: Math.max(stretch.to, highWatermark) };
+    this.#open.set(name, extended);
+    return extended;
+  }
+
+  get #onlyUndecidedLeft(): boolean {
+    return [...this.#open.keys()].every(
+      (name) => (this.#positions.get(name) ?? -1) >= (this.#stableEnds.get(name) ?? Infinity),
+    );
   }
 
   async #handle({ batch }: EachBatchPayload): Promise<void> {

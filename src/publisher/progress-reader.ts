@@ -18,7 +18,8 @@ export interface KnownProgress {
 }
 
 /**
- * Reads the `progress` of tenants to its end as of now, owning nothing. Null for a tenant whose topic is not there.
+ * Reads the `progress` of tenants to its end as of now, owning nothing: whatever was committed before the call is in it.
+ * Null for a tenant whose topic is not there.
  * Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readKnownProgress(options: {
@@ -49,6 +50,7 @@ export async function readKnownProgress(options: {
     kafka,
     groupIdPrefix: `${topicPrefix}.progress`,
     stretches,
+    awaitsDecision: true,
     signal,
     onMessages: async ({ topic, messages }) => {
       const collected = byTopic.get(topic);

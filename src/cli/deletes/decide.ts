@@ -91,7 +91,7 @@ async function approveListed(
     tenant,
     outcomes: [...outcomes.values()],
     unknownDigests,
-    ...(await stillWaiting(assembly, options)),
+    ...(await stillWaiting(assembly, options, [...outcomes.values()])),
   };
 }
 
@@ -139,7 +139,7 @@ export async function discardLists(
       tenant: each.tenant.id,
       outcomes: outcomes.filter(({ outcome }) => outcome !== 'nothing'),
       unknownDigests: [],
-      ...(await stillWaiting(assembly, here)),
+      ...(await stillWaiting(assembly, here, outcomes)),
     });
   }
   return decisions;
@@ -154,11 +154,15 @@ function ask(
   return asOwner(assembly, { tenantId, request: DELETES, parameters, progress, signal });
 }
 
+/** Where the owner has answered that nothing waits, that counts: it knows its commits before any reader does. */
 async function stillWaiting(
   assembly: Assembly,
   options: DecideOptions,
+  outcomes: readonly DeletesOutcome[],
 ): Promise<Pick<Decisions, 'waiting' | 'lost'>> {
-  const lists = (await readLists(assembly, options))[0]?.collections ?? [];
+  const empty = new Set(outcomes.flatMap((each) => (each.waiting === 0 ? [each.collection] : [])));
+  const listed = (await readLists(assembly, options))[0]?.collections ?? [];
+  const lists = listed.filter(({ collection }) => !empty.has(collection));
   return {
     waiting: new Map(lists.map(({ collection, count }) => [collection, count])),
     lost: new Set(lists.flatMap(({ collection, keys }) => (keys.length === 0 ? [collection] : []))),

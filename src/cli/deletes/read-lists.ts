@@ -20,21 +20,53 @@ export interface TenantLists {
   readonly collections: readonly WithheldList[];
 }
 
+const READINGS = 5;
+
 /** What waits, by Redis and the progress topics. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
 export async function readLists(
   assembly: Assembly,
   { scope, signal }: { scope: Scope; signal: AbortSignal },
 ): Promise<readonly TenantLists[]> {
-  const known = await withAdmin({ assembly, signal }, (admin) =>
-    readKnownProgress({
-      kafka: assembly.kafka,
-      admin,
-      registry: assembly.registry,
-      topicPrefix: assembly.config.kafka.topicPrefix,
-      tenantIds: scope.map(({ tenant }) => tenant.id),
-      signal,
-    }),
+  const tenantIds = scope.map(({ tenant }) => tenant.id);
+  let known = await readLog(assembly, { tenantIds, signal });
+  for (let reading = 1; ; reading += 1) {
+    const lists = await listsBeside(assembly, { scope, known });
+    const lost = lists.flatMap(({ tenant, collections }) =>
+      collections.flatMap(({ collection, keys }) => (keys.length === 0 ? [{ tenant, collection }] : [])),
+    );
+    if (lost.length === 0 || reading === READINGS) return lists;
+    // A commit between the two readings looks like a lost list: that is said only where the log has not moved.
+    const before = known;
+    known = await readLog(assembly, { tenantIds, signal });
+    const hasMoved = lost.some(
+      ({ tenant, collection }) =>
+        transactionOf(before, tenant, collection) !== transactionOf(known, tenant, collection),
+    );
+    if (!hasMoved) return lists;
+  }
+}
+
+type Known = Awaited<ReturnType<typeof readKnownProgress>>;
+
+function readLog(
+  assembly: Assembly,
+  { tenantIds, signal }: { tenantIds: readonly string[]; signal: AbortSignal },
+): Promise<Known> {
+  const { kafka, registry, config } = assembly;
+  const { topicPrefix } = config.kafka;
+  return withAdmin({ assembly, signal }, (admin) =>
+    readKnownProgress({ kafka, admin, registry, topicPrefix, tenantIds, signal }),
   );
+}
+
+function transactionOf(known: Known, tenant: string, collection: CollectionName): string | undefined {
+  return known.get(tenant)?.progress.get(collection)?.transactionId;
+}
+
+async function listsBeside(
+  assembly: Assembly,
+  { scope, known }: { scope: Scope; known: Known },
+): Promise<TenantLists[]> {
   const lists: TenantLists[] = [];
   for (const { tenant, collections } of scope) {
     const { deletions } = assembly.store.tenant(tenant.id);

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Kafka, logLevel, type Admin, type Transaction } from 'kafkajs';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { createRedisStore } from '../../../src/state/redis-store.ts';
+import { connectAdmin } from './support/connect-admin.ts';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 
@@ -21,6 +24,43 @@ beforeEach(() => {
 
 function takeAway(ids: readonly string[]): void {
   for (const id of ids) tenant.hub.district.remove('courses', id);
+}
+
+/** What follows in `progress` cannot be read until this is decided, as before the markers of a commit are written. */
+async function holdStableEnd(): Promise<{ begin(): Promise<Transaction> } & AsyncDisposable> {
+  const kafka = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING });
+  const producer = kafka.producer({ transactionalId: `${tenant.topicPrefix}-stranger`, idempotent: true });
+  await producer.connect();
+  // The first transaction of a producer takes its time.
+  await (await producer.transaction()).abort();
+  const topic = `${tenant.topicPrefix}.north.progress`;
+  return {
+    async begin() {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, messages: [{ key: 'stranger', value: null, partition: 0 }] });
+      return transaction;
+    },
+    [Symbol.asyncDispose]: () => producer.disconnect(),
+  };
+}
+
+async function waitingCourses(): Promise<number> {
+  const { topicPrefix } = tenant;
+  const store = createRedisStore({
+    url: inject('stack').redisUrl,
+    keyPrefix: `${topicPrefix}:${topicPrefix}`,
+  });
+  try {
+    return (await store.tenant('north').deletions.withheld('courses')).size;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Groups of those who have read `progress` without owning the tenant. */
+async function readersOfProgress(admin: Admin): Promise<number> {
+  const { groups } = await admin.listGroups();
+  return groups.filter(({ groupId }) => groupId.startsWith(`${tenant.topicPrefix}.progress.`)).length;
 }
 
 const deletes = (...args: string[]) => rollcall(tenant.configPath, 'deletes', ...args);
@@ -79,6 +119,35 @@ describe('rollcall deletes', () => {
       expect.stringContaining('asking the process that runs'),
     ]);
     expect(approved.stdout).toMatch(/courses\s+released\s+12\s+12\s+0\s+0/);
+    running.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('approve says what the owner has released, also before its commit can be read', async () => {
+    const gone = Array.from({ length: 79 }, (_, at) => `late-${at}`);
+    for (const id of gone) tenant.hub.district.put('courses', { sourcedId: id, title: id });
+    await tenant.pass('FULL', ['courses']);
+    takeAway(gone);
+    await tenant.pass('FULL', ['courses']);
+    const running = startRollcall(tenant.configPath, ['run']);
+    await running.says('mirroring');
+    await using stableEnd = await holdStableEnd();
+    const admin = await connectAdmin();
+    const approving = startRollcall(tenant.configPath, ['deletes', 'approve']);
+    await approving.says('asking the process that runs');
+    const open = await stableEnd.begin();
+    const readersBefore = await readersOfProgress(admin);
+    await vi.waitFor(async () => expect(await waitingCourses()).toBe(0), 30_000);
+    const isReading = async (): Promise<void> =>
+      expect(await readersOfProgress(admin)).toBeGreaterThan(readersBefore);
+    await Promise.race([approving.ended, vi.waitFor(isReading, { timeout: 30_000, interval: 20 })]);
+    await open.abort();
+    const approved = await approving.ended;
+    expect([approved.code, approved.stdout]).toEqual([
+      0,
+      expect.stringMatching(/courses\s+released\s+79\s+79\s+0\s+0/),
+    ]);
+    await admin.disconnect();
     running.kill('SIGTERM');
     expect((await running.ended).code).toBe(0);
   });

@@ -91,6 +91,7 @@ kafka:
   topicPrefix: ${topicPrefix}
   ${parts.kafka ?? 'replicationFactor: 1'}
 registry: { url: "${parts.registryUrl ?? stack.registryUrl}" }
+http: { port: 0 }
 ${redisUrl === null ? '' : `redis: { url: "${redisUrl}", keyPrefix: ${topicPrefix} }`}
 `;
 }
