@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { RollcallError } from '../errors.ts';
 import type { Health } from './health.ts';
 
@@ -24,8 +24,10 @@ export interface StatusServer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers are few. */
+/** Probes and scrapers are few. One connection more closes the oldest that nothing is asked on. */
 const MAX_CONNECTIONS = 100;
+/** How often Node looks for connections whose time is up; by default it lets them stay for half a minute. */
+const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
 /**
@@ -39,17 +41,41 @@ export async function startStatusServer(options: {
   metrics: MetricsText;
 }): Promise<StatusServer> {
   const server = createServer(
-    { headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 8192 },
+    {
+      headersTimeout: 5000,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 5000,
+      connectionsCheckingInterval: CHECK_TIMEOUTS_EVERY_MS,
+      maxHeaderSize: 8192,
+    },
     (request, response) => {
       respond(request, response, options).catch(() => response.destroy());
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  boundConnections(server);
   await listen(server, options);
   // A broken connection of a prober is the prober's affair.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: options.host, port, close: () => close(server) };
+}
+
+/** Refusing new connections instead would let idle ones keep every probe out. */
+function boundConnections(server: Server): void {
+  const open = new Set<Socket>();
+  const busy = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size <= MAX_CONNECTIONS) return;
+    const oldest = open.values().find((each) => !busy.has(each)) ?? socket;
+    open.delete(oldest);
+    oldest.destroy();
+  });
+  server.on('request', ({ socket }, response) => {
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
+  });
 }
 
 async function respond(

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import { createHealth } from '../../../src/telemetry/health.ts';
@@ -123,6 +123,43 @@ describe('the server', () => {
     await server.close();
     expect(performance.now() - startedMs).toBeLessThan(5000);
     socket.destroy();
+  });
+});
+
+describe('connections on which nothing is asked', () => {
+  async function openIdle(server: StatusServer, count: number): Promise<Socket[]> {
+    const sockets = Array.from({ length: count }, () =>
+      connect(server.port, '127.0.0.1').on('error', () => {}),
+    );
+    idle.push(...sockets);
+    await Promise.all(
+      sockets.map((socket) => new Promise<void>((resolve) => socket.once('connect', () => resolve()))),
+    );
+    return sockets;
+  }
+  const idle: Socket[] = [];
+  afterEach(() => idle.splice(0).forEach((socket) => socket.destroy()));
+
+  it('however many there are, a probe is answered', async () => {
+    const { server, get } = await start();
+    await openIdle(server, 250);
+    expect((await get('/livez')).status).toBe(200);
+  });
+
+  it('the oldest is closed when there are too many, and one that is being answered is not', async () => {
+    const scrape = Promise.withResolvers<string>();
+    const scraping = Promise.withResolvers<void>();
+    const { server, get } = await start(() => {
+      scraping.resolve();
+      return scrape.promise;
+    });
+    const metrics = get('/metrics');
+    await scraping.promise;
+    const [oldest, ...others] = await openIdle(server, 100);
+    await new Promise<void>((resolve) => oldest?.once('close', () => resolve()));
+    expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
+    scrape.resolve('up 1\n');
+    expect(await (await metrics).text()).toBe('up 1\n');
   });
 });
 
