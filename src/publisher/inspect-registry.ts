@@ -1,4 +1,5 @@
 import { RollcallError } from '../errors.ts';
+import { levelIn } from './registry-answer.ts';
 import { createRegistryHttp } from './registry-http.ts';
 import { LEVEL, type RegistryConnection } from './registry.ts';
 
@@ -66,11 +67,6 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
     }
     return null;
   }
-}
-
-function levelIn(body: unknown): string | null {
-  const level = (body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel;
-  return typeof level === 'string' ? level : 'unknown';
 }
 
 function refuseUnlessOk(status: number, at: { url: string; what: string }): void {

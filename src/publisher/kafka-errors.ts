@@ -6,6 +6,7 @@ interface KafkaFailure {
   readonly name: string;
   readonly message: string;
   readonly type?: string | undefined;
+  readonly code?: unknown;
   readonly cause?: unknown;
 }
 
@@ -30,6 +31,21 @@ function ownErrorIn(error: unknown): RollcallError | null {
   return null;
 }
 
+/**
+ * What a failure says of itself. kafkajs and the system write their own texts; a broker's answer to a login, and what a
+ * decoder throws while kafkajs hands over a batch, may quote what they choke on (invariant 9).
+ */
+function reasonOf(failure: KafkaFailure): string {
+  if (failure.name.startsWith('KafkaJS') && !isLogin(failure)) return failure.message;
+  const { code } = failure;
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  return failure.type ?? `something unforeseen (${failure.name})`;
+}
+
+function isLogin(failure: KafkaFailure): boolean {
+  return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
+}
+
 const AUTHORISATION_TYPES = new Set([
   'TOPIC_AUTHORIZATION_FAILED',
   'GROUP_AUTHORIZATION_FAILED',
@@ -45,7 +61,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
   const own = ownErrorIn(error);
   if (own !== null) return own;
   const failure = innermost(error);
-  if (failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED') {
+  if (isLogin(failure)) {
     return new RollcallError('KAFKA_REFUSED', `Kafka refused the credentials while ${doing}`, {
       remedy: 'Check kafka.sasl.mechanism, username and password.',
       cause: error,
@@ -76,7 +92,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
       cause: error,
     });
   }
-  return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${failure.message}`, {
+  return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${reasonOf(failure)}`, {
     remedy:
       'Check kafka.brokers, that the brokers are up, and that their advertised listeners can be reached from here.',
     cause: error,
@@ -86,7 +102,7 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
 /** What any failure inside a transaction means: nothing is known of its outcome. */
 export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const failure = innermost(error);
-  const detail = failure.type ?? failure.message;
+  const detail = failure.type ?? reasonOf(failure);
   return new RollcallError(
     'KAFKA_OUTCOME_UNKNOWN',
     `The outcome of a transaction is unknown (${doing}): ${detail}`,

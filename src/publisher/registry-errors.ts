@@ -32,18 +32,16 @@ const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
 
 /** Like {@link refuseUnlessOk}, of registering a schema. */
 export function refuseUnlessRegistered(
-  { status, body }: { status: number; body: unknown },
+  { status }: { status: number },
   at: { url: string; subject: string },
 ): void {
   if (!CONFLICTS.has(status)) {
     refuseUnlessOk(status, { url: at.url, what: at.subject });
     return;
   }
-  const { message } = (body ?? {}) as { message?: unknown };
-  const why = typeof message === 'string' ? message : `HTTP ${status}`;
   throw new RollcallError(
     'SCHEMA_INCOMPATIBLE',
-    `The schema of ${at.subject} does not fit the versions already registered: ${why}`,
+    `The schema of ${at.subject} does not fit the versions already registered (HTTP ${status})`,
     {
       remedy: `Look at GET ${at.url}/subjects/${at.subject}/versions: another program registered there, or this version of Rollcall is older than the one before.`,
     },

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { RollcallError } from '../errors.ts';
+import { networkTrouble } from './registry-answer.ts';
 import type { RegistryConnection } from './registry.ts';
 
 /** At most so many requests are under way; others wait, and their time-outs begin when they are sent. */
@@ -85,14 +86,10 @@ function isTimeout(error: unknown): boolean {
 }
 
 function unreachable(url: string, error: unknown): RollcallError {
-  const { code } = error as { code?: unknown };
-  const why = typeof code === 'string' ? code : 'no answer';
+  const why = networkTrouble(error);
   return new RollcallError(
     'REGISTRY_UNREACHABLE',
     `The schema registry at ${url} cannot be reached: ${why}`,
-    {
-      remedy: 'Check registry.url, and that the registry is up and can be reached from here.',
-      cause: error,
-    },
+    { remedy: 'Check registry.url, and that the registry is up and can be reached from here.' },
   );
 }

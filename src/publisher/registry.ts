@@ -4,6 +4,7 @@ import type { AvroRecord } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { misfit, refuseUnlessOk, refuseUnlessRegistered, unknownSchema, wrongId } from './registry-errors.ts';
+import { levelIn } from './registry-answer.ts';
 import { createRegistryHttp, type RegistryHttp } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
@@ -65,11 +66,11 @@ export function createRegistry(connection: RegistryConnection, now: () => number
       return (await setLevel(subject)) === UNKNOWN ? 'cannot be set yet' : 'is set';
     }
     refuseUnlessOk(found.status, { url, what: subject });
-    const level = (found.body as { compatibilityLevel?: string } | null)?.compatibilityLevel;
-    if (level?.toUpperCase() === LEVEL) return 'is set';
+    const level = levelIn(found.body);
+    if (level === LEVEL) return 'is set';
     throw new RollcallError(
       'SCHEMA_INCOMPATIBLE',
-      `Subject ${subject} has compatibility ${level ?? 'unknown'}, the contract wants ${LEVEL}`,
+      `Subject ${subject} has compatibility ${level}, the contract wants ${LEVEL}`,
       {
         remedy: `Set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"} once you know why it was changed.`,
       },

@@ -61,6 +61,23 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   UNKILLABLE: { code: 'INDEX_UNREACHABLE', what: 'is busy with a script', remedy: WAIT },
 };
 
+/** Codes of other replies: what stands first in a reply may be anything, and is shown only if Redis defines it. */
+const OTHER_CODES: ReadonlySet<string> = new Set([
+  'ERR',
+  'ASK',
+  'BUSYGROUP',
+  'BUSYKEY',
+  'CROSSSLOT',
+  'EXECABORT',
+  'INVALIDOBJ',
+  'IOERR',
+  'NOGOODSLAVE',
+  'NOPROTO',
+  'NOSCRIPT',
+  'NOTBUSY',
+  'SYNTAX',
+]);
+
 /**
  * The code of an error reply, such as `OOM`; null when the error is not a reply of Redis.
  * Before Redis 7 a script's error comes as `ERR Error running script …: @user_script:12: OOM …`.
@@ -90,7 +107,8 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
     return new RollcallError(known.code, `Redis at ${address} ${known.what}`, { remedy: known.remedy });
   }
   if (code !== null) {
-    return new RollcallError('INDEX_REFUSED', `Redis at ${address} refuses a command with ${code}`, {
+    const shown = OTHER_CODES.has(code) ? code : 'an error that Rollcall does not know';
+    return new RollcallError('INDEX_REFUSED', `Redis at ${address} refuses a command with ${shown}`, {
       remedy: 'Rollcall needs Redis 6.2 or later, or one compatible with it; see the log of Redis.',
     });
   }
@@ -114,7 +132,7 @@ const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
 function troubleOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown trouble';
   const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string') return code;
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
   if (error instanceof AggregateError) return troubleOf(error.errors[0]);
-  return CLIENT_TEXTS.find(([start]) => error.message.startsWith(start))?.[1] ?? error.message;
+  return CLIENT_TEXTS.find(([start]) => error.message.startsWith(start))?.[1] ?? 'unknown trouble';
 }

@@ -19,7 +19,7 @@ const MAX_CAUSES = 3;
 
 /**
  * The message of an error, if it may be shown. Parsers and the Avro encoder quote the data they choke on,
- * so only messages of known kinds pass: our own, the system's, Kafka's, Redis' and the runtime's.
+ * so only messages of known kinds pass: our own, the system's, kafkajs' own and the runtime's.
  */
 export function safeErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return WITHHELD;
@@ -27,6 +27,10 @@ export function safeErrorMessage(error: unknown): string {
 }
 
 function mayBeShown(error: Error): boolean {
+  // A reply of Redis quotes a command's arguments; a broker's answer to a login may quote the name that was sent.
+  if (error.name === 'ReplyError' || error.name === 'KafkaJSSASLAuthenticationError') return false;
+  // kafkajs wraps what was thrown while it handed over a batch, and takes over its text.
+  if (error.name.startsWith('KafkaJS') && error.cause instanceof Error) return mayBeShown(error.cause);
   if (error instanceof RollcallError || RUNTIME_ERRORS.has(error.name)) return true;
   return isReport(error) || /^ERR_[A-Z_]+$/.test(codeOf(error) ?? '');
 }

@@ -41,6 +41,16 @@ describe('errors of Redis', () => {
     expect(explainRedisError(error, 'a:1').message).toContain('full');
   });
 
+  it.each([
+    reply('KARI is at 01017012345'),
+    reply('ERR unknown command, with args beginning with: kari'),
+    new Error('kari 01017012345'),
+    Object.assign(new Error('x'), { code: 'kari 01017012345' }),
+  ])('the server’s own words are not repeated', (error) => {
+    const explained = explainRedisError(error, 'a:1');
+    expect(`${explained.message} ${explained.remedy} ${JSON.stringify(explained)}`).not.toMatch(/kari|0101/i);
+  });
+
   it('no key of a row gets into an error', () => {
     const error = explainRedisError(reply('ERR wrong'), 'a:1');
     expect(error.cause).toBeUndefined();

@@ -104,6 +104,17 @@ describe('errors', () => {
     ['a row that did not fit', new Error('invalid "string": Kari Nordmann')],
     ['a second line like a frame', new Error('first\n    at Kari Nordmann (/x:1:1)')],
     ['text that was thrown', 'Kari Nordmann'],
+    ['a reply of Redis', Object.assign(new Error('ERR args: Kari'), { name: 'ReplyError' })],
+    [
+      'a refused login at Kafka',
+      Object.assign(new Error('no user Kari'), { name: 'KafkaJSSASLAuthenticationError' }),
+    ],
+    [
+      'what kafkajs took over from a decoder',
+      Object.assign(new Error('invalid "string": Kari', { cause: new Error('invalid "string": Kari') }), {
+        name: 'KafkaJSNumberOfRetriesExceeded',
+      }),
+    ],
   ] as const;
 
   it.each(quoting)('of others do not quote a row: %s', (_name, error) => {

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { describeError } from '../../../src/errors.ts';
+import { createRegistryInspection } from '../../../src/publisher/inspect-registry.ts';
+import { kafkaError, outcomeUnknown } from '../../../src/publisher/kafka-errors.ts';
+import { createRegistry } from '../../../src/publisher/registry.ts';
+import { safeError } from '../../../src/telemetry/safe-error.ts';
+
+const SCHEMA = { type: 'record', name: 'R', fields: [] } as const;
+const CANARY = 'kari-nordmann-01017012345';
+
+function shownOf(error: unknown): string {
+  return `${describeError(error)} ${JSON.stringify(safeError(error))} ${JSON.stringify(error)}`;
+}
+
+/** A registry that answers everything with one status and body. */
+async function answering(status: number, body: string, settings = body) {
+  const server = createServer((request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', location: `/${CANARY}` });
+    response.end(request.url?.startsWith('/config') === true ? settings : body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+describe('free text of a schema registry', () => {
+  const body = JSON.stringify({ error_code: 40901, message: CANARY, compatibilityLevel: CANARY });
+
+  it.each([200, 301, 400, 401, 403, 404, 409, 422, 500])('with HTTP %i reaches no error', async (status) => {
+    await using server = await answering(status, body);
+    const registry = createRegistry({ url: server.url });
+    const framed = Buffer.from([0, 0, 0, 0, 1, 2]);
+    for (const attempt of [() => registry.register('s', SCHEMA), () => registry.decode(framed)]) {
+      const error: unknown = await attempt().then(
+        () => new Error('it was taken'),
+        (failure: unknown) => failure,
+      );
+      expect(error).toBeInstanceOf(Error);
+      expect(shownOf(error)).not.toContain(CANARY);
+    }
+    const { signal } = new AbortController();
+    const inspection = createRegistryInspection({ url: server.url });
+    const found: unknown = await inspection
+      .subject('s', { schema: {}, signal })
+      .catch((error: unknown) => shownOf(error));
+    expect(JSON.stringify(found)).not.toContain(CANARY);
+  });
+
+  it('with a schema that does not fit reaches no error', async () => {
+    const level = JSON.stringify({ compatibilityLevel: 'FULL_TRANSITIVE' });
+    await using server = await answering(200, CANARY, level);
+    const error: unknown = await createRegistry({ url: server.url })
+      .register('s', SCHEMA)
+      .catch((failure: unknown) => failure);
+    expect(shownOf(error)).not.toContain(CANARY);
+  });
+});
+
+describe('text that Kafka or a decoder wrote', () => {
+  const named = (name: string, cause?: Error) =>
+    Object.assign(new Error(CANARY, cause === undefined ? {} : { cause }), { name });
+
+  it.each([
+    ['a broker that refuses a login', named('KafkaJSSASLAuthenticationError')],
+    ['a decoder', new Error(CANARY)],
+    ['a decoder, wrapped by kafkajs', named('KafkaJSNumberOfRetriesExceeded', new Error(CANARY))],
+  ])('of %s reaches no error', (_, error) => {
+    for (const explained of [kafkaError(error, 'reading'), outcomeUnknown(error, 'users 1')]) {
+      expect(shownOf(explained)).not.toContain(CANARY);
+    }
+  });
+
+  it('of kafkajs itself stays readable', () => {
+    const error = Object.assign(new Error('Connection timeout'), { name: 'KafkaJSConnectionError' });
+    expect(kafkaError(error, 'reading').message).toContain('Connection timeout');
+  });
+});
