@@ -1,14 +1,26 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { InterleavingSequencer } from './test/run/interleaving-sequencer.ts';
 import ProgressReporter from './test/run/progress-reporter.ts';
 
+// Hundreds of processes of the program are started, and half of what each takes to start is compiling it.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled');
+
 /** Half of the tests wait for services and time-outs more than they compute. */
 const maxWorkers = 2 * availableParallelism();
+const forAll = {
+  setupFiles: ['test/run/patience.ts'],
+  // limits against what hangs: on a loaded machine all takes several times as long
+  testTimeout: 120_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 30_000 } },
+  maxWorkers,
+};
 const withServices = {
+  ...forAll,
   globalSetup: ['test/integration/support/stack.ts'],
-  setupFiles: ['test/run/quiet-clients.ts'],
-  hookTimeout: 180_000,
+  setupFiles: [...forAll.setupFiles, 'test/run/quiet-clients.ts'],
 };
 
 export default defineConfig({
@@ -21,16 +33,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          maxWorkers,
-          testTimeout: 60_000,
+          ...forAll,
         },
       },
       {
         test: {
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
-          maxWorkers,
-          testTimeout: 120_000,
+          ...forAll,
+          testTimeout: 300_000,
         },
       },
       {
@@ -38,8 +49,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           ...withServices,
-          maxWorkers,
-          testTimeout: 180_000,
+          testTimeout: 400_000,
         },
       },
       {
@@ -47,8 +57,7 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...withServices,
-          maxWorkers,
-          testTimeout: 300_000,
+          testTimeout: 600_000,
         },
       },
     ],

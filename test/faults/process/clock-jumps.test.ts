@@ -19,7 +19,7 @@ async function expectGoesOn({ topicPrefix }: ChurnedTenant): Promise<void> {
   const sum = async (): Promise<number> =>
     Object.values(await endOffsets(topics)).reduce((total, end) => total + end, 0);
   const before = await sum();
-  await vi.waitFor(async () => expect(await sum()).toBeGreaterThan(before), 20_000);
+  await vi.waitFor(async () => expect(await sum()).toBeGreaterThan(before), 60_000);
 }
 
 describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
@@ -70,7 +70,7 @@ describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
     await expectHealsBy(child, tenant);
     await clock.jumpTo(6 * HOUR_MS);
     tenant.churn.step(20);
-    await child.says('Kafka refused the time of this machine', 30_000);
+    await child.says('Kafka refused the time of this machine');
     expect((await child.readiness())?.status).toBe(503);
     await clock.jumpTo(0);
     await expectHealsBy(child, tenant, CLOCK_JUMPED);

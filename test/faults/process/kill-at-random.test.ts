@@ -11,7 +11,7 @@ const KILLS = IS_FULL ? 100 : 8;
 /** So often all is checked, so that a violation is seen near the kill that led to it. */
 const CHECKED_AFTER_KILLS = IS_FULL ? 10 : KILLS;
 const LONGEST_LIFE_MS = 2_500;
-const TAKES_AT_MOST_MS = 60_000 + KILLS * 25_000;
+const TAKES_AT_MOST_MS = 180_000 + KILLS * 60_000;
 
 const random = createRandom(Number(process.env['ROLLCALL_FAULTS_SEED'] ?? 5));
 

@@ -33,6 +33,6 @@ describe.skipIf(PRLIMIT === undefined).each(ROUNDS)('round %i', (seed) => {
       await mirrored.ready();
       await mirrored.flows();
     }
-    await mirrored.heals(60_000);
+    await mirrored.heals();
   });
 });

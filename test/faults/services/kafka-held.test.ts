@@ -29,7 +29,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
         kafka.service.kill('SIGCONT');
         await mirrored.ready();
       }
-      await mirrored.heals(60_000);
+      await mirrored.heals();
     },
   );
 });

@@ -33,7 +33,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
           await mirrored.ready();
         }
       }
-      await mirrored.heals(60_000);
+      await mirrored.heals();
       const unknown = mirrored.child.output().match(/KAFKA_OUTCOME_UNKNOWN/g) ?? [];
       expect(unknown.length).toBeGreaterThanOrEqual(whens.length);
     },

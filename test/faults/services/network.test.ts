@@ -32,7 +32,7 @@ async function strikeAll(
       proxy.mend();
     }
   }
-  await mirrored.heals(60_000);
+  await mirrored.heals();
 }
 
 describe.each(ROUNDS)(

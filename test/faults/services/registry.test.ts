@@ -32,6 +32,6 @@ describe.each(ROUNDS)('round %i', (seed) => {
         proxy.mend();
       }
     }
-    await mirrored.heals(60_000);
+    await mirrored.heals();
   });
 });

@@ -21,7 +21,7 @@ async function stopsAmid(proxy: Proxy, options: MirroredOptions): Promise<void> 
   expect(performance.now() - startedAtMs).toBeLessThan(STOPS_WITHIN_MS);
   proxy.mend();
   await mirrored.start();
-  await mirrored.heals(60_000);
+  await mirrored.heals();
 }
 
 describe.runIf(IS_FULL).each(ROUNDS)(

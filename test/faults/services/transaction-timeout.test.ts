@@ -62,7 +62,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
         await mirrored.ready();
         await mirrored.flows();
       }
-      await mirrored.heals(60_000);
+      await mirrored.heals();
     },
   );
 });

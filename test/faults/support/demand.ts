@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { inject, vi } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inject } from 'vitest';
 import { sleep } from '../../../src/pipeline/tenant.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
@@ -23,30 +24,38 @@ export async function demandFull(
   const store = createRedisStore({ url: redisUrl, keyPrefix: `${topicPrefix}:${topicPrefix}` });
   const giveUp = AbortSignal.timeout(withinMs);
   try {
-    return await vi.waitFor(
-      async () => {
-        const outcome = await askOwner({
-          coordination: store.coordination,
-          tenantId: 'north',
-          request: {
-            id: randomUUID(),
-            kind: 'pull',
-            parameters: { collections: [], full: true, acceptNew: false },
-          },
-          signal: giveUp,
-          sleep,
-          now: () => performance.now(),
-          pollIntervalMs: 100,
-        });
-        if (outcome.state === 'failed') throw new Error(`the pull failed: ${outcome.message}`);
-        const outcomes = outcome.result as readonly PullOutcome[];
-        const unwell = outcomes.find((each) => each.outcome !== 'complete');
-        if (unwell !== undefined) throw new Error(`${unwell.collection}: ${unwell.outcome}, ${unwell.why}`);
-        return outcomes;
-      },
-      { timeout: withinMs, interval: 200 },
-    );
+    return await untilGivenUp(giveUp, async () => {
+      const outcome = await askOwner({
+        coordination: store.coordination,
+        tenantId: 'north',
+        request: {
+          id: randomUUID(),
+          kind: 'pull',
+          parameters: { collections: [], full: true, acceptNew: false },
+        },
+        signal: giveUp,
+        sleep,
+        now: () => performance.now(),
+        pollIntervalMs: 100,
+      });
+      if (outcome.state === 'failed') throw new Error(`the pull failed: ${outcome.message}`);
+      const outcomes = outcome.result as readonly PullOutcome[];
+      const unwell = outcomes.find((each) => each.outcome !== 'complete');
+      if (unwell !== undefined) throw new Error(`${unwell.collection}: ${unwell.outcome}, ${unwell.why}`);
+      return outcomes;
+    });
   } finally {
     await store.close();
+  }
+}
+
+async function untilGivenUp<T>(giveUp: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (giveUp.aborted) throw error;
+      await delay(200);
+    }
   }
 }

@@ -17,7 +17,7 @@ export interface ExampleProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-const GIVE_UP_AFTER_MS = 60_000;
+const GIVE_UP_AFTER_MS = 180_000;
 
 export function startExample(name: string, args: readonly string[]): ExampleProcess {
   const { kafkaBrokers, registryUrl } = inject('stack');

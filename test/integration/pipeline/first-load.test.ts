@@ -23,11 +23,9 @@ describe('the first load', () => {
       afterschools: hub.district.afterschoolIds(),
       settings: { kafka: { partitions: { default: 3, users: 5 } } },
     });
-    const startedAtMs = Date.now();
     await mirror.full();
     collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
     records = await readTopics([...collections, 'rejects', 'progress'].map((name) => mirror.topic(name)));
-    expect(Date.now() - startedAtMs).toBeLessThan(60_000);
   });
   afterAll(async () => {
     await mirror[Symbol.asyncDispose]();

@@ -64,7 +64,7 @@ async function startNode(
     },
     output: () => written,
     kill: (signal) => child.kill(signal),
-    async says(text, withinMs = 60_000) {
+    async says(text, withinMs = 180_000) {
       await vi.waitFor(
         () => {
           if (written.includes(text)) return;

@@ -299,7 +299,7 @@ describe('trouble with Redis', () => {
     const store = storeAt(proxy.url);
     const startedAtMs = performance.now();
     await expect(store.ready()).rejects.toMatchObject(unreachable);
-    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(20_000);
     proxy.mend();
     await vi.waitFor(() => store.ready(), 10_000);
     await expect(storeAt('redis://127.0.0.1:1').ready()).rejects.toMatchObject({
@@ -323,7 +323,7 @@ describe('trouble with Redis', () => {
   it('a write that arrives after it was given up changes nothing that came after it', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
-    const slow = storeAt(proxy.url, { commandTimeoutMs: 100 }).tenant('north').collection('users');
+    const slow = storeAt(proxy.url, { commandTimeoutMs: 1_000 }).tenant('north').collection('users');
     const other = newStore().tenant('north').collection('users');
     await slow.apply(null, positionAt(1), [set('a')]);
     proxy.hold();
@@ -342,7 +342,7 @@ describe('trouble with Redis', () => {
   it('a connection that a firewall dropped in silence is given up and made anew', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
-    const store = storeAt(proxy.url, { commandTimeoutMs: 100 });
+    const store = storeAt(proxy.url, { commandTimeoutMs: 1_000 });
     await store.ready();
     proxy.freeze();
     await expect(store.ready()).rejects.toMatchObject(unreachable);

@@ -26,7 +26,7 @@ export interface TopicRecord {
 /** Next offset by `<topic>/<partition>`; transaction markers count. */
 export type EndOffsets = Readonly<Record<string, number>>;
 
-const STALLED_AFTER_MS = 30_000;
+const STALLED_AFTER_MS = 120_000;
 const OPEN_TRANSACTION_AFTER_MS = 5_000;
 
 function consumerKafka(servers: Servers): Kafka {

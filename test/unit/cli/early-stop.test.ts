@@ -34,7 +34,7 @@ function start(args: readonly string[], earlySignal?: NodeJS.Signals) {
     {
       env: { PATH: process.env['PATH'], HUB_SECRET: 'x', EARLY_SIGNAL: earlySignal },
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 15_000,
+      timeout: 60_000,
       killSignal: 'SIGKILL',
     },
   );

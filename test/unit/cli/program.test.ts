@@ -29,10 +29,14 @@ function run(
 ): Promise<Ended> {
   const child = spawn(process.execPath, [options.script ?? FIXTURE, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], ...options.env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...options.env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     // So that nothing a test starts outlives it.
-    timeout: 15_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   let stdout = '';

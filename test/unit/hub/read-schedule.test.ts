@@ -146,7 +146,7 @@ describe('a sick Core API', () => {
     await using test = await testHub(
       script(async () => {
         hanging.push('one');
-        await delay(10_000, undefined, { ref: false });
+        await delay(120_000, undefined, { ref: false });
       }),
       { maxConcurrentRequests },
     );
@@ -156,7 +156,7 @@ describe('a sick Core API', () => {
     const startedAt = performance.now();
     const read = Array.from({ length: 8 }, () => readAll(test.hub, 'users'));
     for (const { ids } of await Promise.all(read)) expect(ids).toEqual(['a']);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
     expect(hanging).toHaveLength(share);
   });
 });

@@ -338,7 +338,7 @@ describe('reading ahead', () => {
       await expect.poll(() => test.data().length).toBe(2);
       break;
     }
-    await expect.poll(() => closed, { timeout: 1000 }).toBe(true);
+    await expect.poll(() => closed).toBe(true);
   });
 
   it('an aborted signal ends the walk with its reason', async () => {

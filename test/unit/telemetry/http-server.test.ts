@@ -121,7 +121,7 @@ describe('the server', () => {
     socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const startedMs = performance.now();
     await server.close();
-    expect(performance.now() - startedMs).toBeLessThan(5000);
+    expect(performance.now() - startedMs).toBeLessThan(30_000);
     socket.destroy();
   });
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../../../src/main.ts', import.meta.url));
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 180_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -24,7 +24,7 @@ export function startRollcall(
   { longestMs = LONGEST_MS }: { readonly longestMs?: number } = {},
 ): Running {
   const child = spawn(process.execPath, [MAIN, '--config', configPath, ...args], {
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: longestMs,
     killSignal: 'SIGKILL',
