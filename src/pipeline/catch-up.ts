@@ -58,18 +58,20 @@ export async function catchUp(
     const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
     const plan = hasLost
       ? rebuildBecause('a topic was deleted, recreated or cut off')
-      : isApart
-        ? rebuildBecause('absences were not mirrored for some time')
-        : planCatchUp({
-            // The index stands where all of its topics do.
-            progress:
-              progress === null
-                ? null
-                : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
-            index: position,
-            transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
-            nowMs: parts.now(),
-          });
+      : ownership.unreadable?.has(collection) === true
+        ? rebuildBecause('its newest record in progress cannot be decoded')
+        : isApart
+          ? rebuildBecause('absences were not mirrored for some time')
+          : planCatchUp({
+              // The index stands where all of its topics do.
+              progress:
+                progress === null
+                  ? null
+                  : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
+              index: position,
+              transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
+              nowMs: parts.now(),
+            });
     if (plan.kind === 'current' && position !== null) {
       starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
       await report(parts, { collection, how: 'current', why: '' }, starts);

@@ -32,6 +32,8 @@ export interface Ownership {
   readonly owner: string;
   /** The newest committed progress of each collection. */
   readonly progress: ReadonlyMap<CollectionName, Progress>;
+  /** Collections without progress because their newest record of it cannot be decoded. */
+  readonly unreadable?: ReadonlySet<CollectionName> | undefined;
   /**
    * Each collection's transaction ids still to be found in `progress` since its topics last lost records: what proves that
    * an index is a point of this log.

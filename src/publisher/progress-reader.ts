@@ -6,6 +6,7 @@ import { topicName } from '../model/topics.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import { createProgressCodec, OWNER_KEY } from './progress-codec.ts';
+import { UndecodableRecord } from './registry-errors.ts';
 import type { Registry } from './registry.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
@@ -55,7 +56,7 @@ export async function readKnownProgress(options: {
     onMessages: async ({ topic, messages }) => {
       const collected = byTopic.get(topic);
       for (const message of messages) {
-        if (collected !== undefined) await collect({ collected, message, topic, registry });
+        if (collected !== undefined) await collectIfReadable({ collected, message, topic, registry });
       }
     },
   });
@@ -76,12 +77,27 @@ function asKafkaError(error: unknown): never {
   throw kafkaError(error, 'listing topics');
 }
 
-async function collect(options: {
-  collected: Collected;
-  message: KafkaMessage;
-  topic: string;
-  registry: Registry;
-}): Promise<void> {
+interface ToCollect {
+  readonly collected: Collected;
+  readonly message: KafkaMessage;
+  readonly topic: string;
+  readonly registry: Registry;
+}
+
+/** A collection whose newest record cannot be decoded has no progress, as its owner sees it too. */
+async function collectIfReadable(options: ToCollect): Promise<void> {
+  try {
+    await collect(options);
+  } catch (error) {
+    if (!(error instanceof UndecodableRecord)) throw error;
+    const { collected, message } = options;
+    const name = message.key?.toString('utf8') ?? '';
+    if (name === OWNER_KEY) collected.owner = null;
+    else if (isCollectionName(name)) collected.progress.delete(name);
+  }
+}
+
+async function collect(options: ToCollect): Promise<void> {
   const { collected, message, topic, registry } = options;
   const { key, value } = message;
   const name = key?.toString('utf8') ?? '';

@@ -51,21 +51,15 @@ export function refuseUnlessRegistered(
 const LOST_SCHEMAS =
   'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.';
 
-export function unknownSchema(url: string): RollcallError {
-  return new RollcallError(
-    'REGISTRY_REFUSED',
-    `The registry at ${url} knows no Avro schema of the id that a record names`,
-    { remedy: LOST_SCHEMAS },
-  );
-}
-
-/** Without a cause: a decoder's message may quote what it read. */
-export function misfit(url: string): RollcallError {
-  return new RollcallError(
-    'REGISTRY_REFUSED',
-    `The schema that the registry at ${url} gives for a record does not fit it`,
-    { remedy: LOST_SCHEMAS },
-  );
+/** A record that no schema at hand fits. Without a cause: a decoder's message may quote what it read. */
+export class UndecodableRecord extends RollcallError {
+  constructor(url: string, why: 'unknown id' | 'misfit') {
+    const message =
+      why === 'unknown id'
+        ? `The registry at ${url} knows no Avro schema of the id that a record names`
+        : `The schema that the registry at ${url} gives for a record does not fit it`;
+    super('REGISTRY_REFUSED', message, { remedy: LOST_SCHEMAS });
+  }
 }
 
 export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {

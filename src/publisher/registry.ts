@@ -3,8 +3,8 @@ import { RollcallError } from '../errors.ts';
 import type { AvroRecord } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { misfit, refuseUnlessOk, refuseUnlessRegistered, unknownSchema, wrongId } from './registry-errors.ts';
 import { levelIn } from './registry-answer.ts';
+import { refuseUnlessOk, refuseUnlessRegistered, UndecodableRecord, wrongId } from './registry-errors.ts';
 import { createRegistryHttp, type RegistryHttp } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
@@ -34,7 +34,7 @@ export interface Registry {
   /**
    * Decodes a framed value with the schema that its id names. Where the topics are given that it may be of, and the
    * registry has lost that schema or holds another one under the id, with the schema of these topics, if it fits.
-   * Throws `REGISTRY_…`.
+   * Throws `UndecodableRecord` when nothing fits, `REGISTRY_…` when the registry cannot be asked.
    */
   decode(framed: Buffer, topics?: readonly TopicSuffix[]): Promise<unknown>;
 }
@@ -103,7 +103,7 @@ export function createRegistry(connection: RegistryConnection, now: () => number
       try {
         return await schemas.decode(framed, own);
       } catch (error) {
-        if (!(error instanceof RollcallError) || error.code !== 'REGISTRY_REFUSED') throw error;
+        if (!(error instanceof UndecodableRecord)) throw error;
         const value = isFramed(framed) ? decodeWith(own, framed.subarray(FRAME_BYTES)) : undefined;
         if (value === undefined) throw error;
         return value;
@@ -147,14 +147,14 @@ class SchemasById {
 
   /** `types`: those that the value should be of, in any version; none: whatever the registry says. */
   async decode(framed: Buffer, types: readonly avro.Type[]): Promise<unknown> {
-    if (!isFramed(framed)) throw misfit(this.#url);
+    if (!isFramed(framed)) throw new UndecodableRecord(this.#url, 'misfit');
     const id = framed.readInt32BE(1);
     const { type, askedAtMs } = await this.#get(id);
     const isExpected = type !== null && (types.length === 0 || types.some(({ name }) => name === type.name));
     const value = isExpected ? decodeWith([type], framed.subarray(FRAME_BYTES)) : undefined;
     if (value !== undefined) return value;
     if (this.#now() - askedAtMs > ASK_AGAIN_AFTER_MS) this.#known.delete(id);
-    throw type === null ? unknownSchema(this.#url) : misfit(this.#url);
+    throw new UndecodableRecord(this.#url, type === null ? 'unknown id' : 'misfit');
   }
 
   #get(id: number): Promise<KnownSchema> {

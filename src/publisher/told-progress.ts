@@ -4,6 +4,10 @@ import { tellsOfLoss, type Progress } from '../model/progress.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { OWNER_KEY, type ProgressCodec } from './progress-codec.ts';
+import { UndecodableRecord } from './registry-errors.ts';
+
+/** In place of an owner whose record cannot be decoded: it is somebody, and not this process. */
+const UNREADABLE_OWNER = 'an owner that cannot be read';
 
 /** What a tenant's `progress` tells, up to an offset. */
 export interface ToldProgress extends Omit<Ownership, 'owner'> {
@@ -13,7 +17,10 @@ export interface ToldProgress extends Omit<Ownership, 'owner'> {
   readonly ownerOffset: number;
 }
 
-/** Reads `progress` from its beginning to before the offset `to`. Throws `KAFKA_…` and `REGISTRY_…`. */
+/**
+ * Reads `progress` from its beginning to before the offset `to`. A collection whose newest record cannot be decoded has no
+ * progress, as if its records were lost: what came before is not how far it is. Throws `KAFKA_…` and `REGISTRY_…`.
+ */
 export async function readToldProgress(options: {
   kafka: Kafka;
   groupIdPrefix: string;
@@ -26,17 +33,25 @@ export async function readToldProgress(options: {
   const progress = new Map<CollectionName, Progress>();
   const transactionIds = new Map<CollectionName, Set<string>>();
   const toldAtMs = new Map<CollectionName, number>();
+  const unreadable = new Set<CollectionName>();
   let owner: string | null = null;
   let ownerOffset = -1;
   const onMessage = async (message: KafkaMessage): Promise<void> => {
     const key = message.key?.toString('utf8');
     if (message.value === null) return;
-    const record = await options.codec.decode(message.value);
+    const record = await decodeIfPossible(options.codec, message.value);
     if (key === OWNER_KEY) {
-      owner = record.owner;
+      owner = record === null ? UNREADABLE_OWNER : record.owner;
       ownerOffset = Number(message.offset);
     }
-    if (record.progress === null || key === undefined || !isCollectionName(key)) return;
+    if (key === undefined || !isCollectionName(key)) return;
+    if (record === null) {
+      unreadable.add(key);
+      for (const known of [progress, transactionIds, toldAtMs]) known.delete(key);
+      return;
+    }
+    if (record.progress === null) return;
+    unreadable.delete(key);
     const before = progress.get(key);
     const isAnew = before === undefined || tellsOfLoss(before, record.progress);
     progress.set(key, record.progress);
@@ -53,5 +68,17 @@ export async function readToldProgress(options: {
     },
     signal,
   });
-  return { progress, owner, ownerOffset, transactionIds, toldAtMs };
+  return { progress, unreadable, owner, ownerOffset, transactionIds, toldAtMs };
+}
+
+async function decodeIfPossible(
+  codec: ProgressCodec,
+  framed: Buffer,
+): Promise<Awaited<ReturnType<ProgressCodec['decode']>> | null> {
+  try {
+    return await codec.decode(framed);
+  } catch (error) {
+    if (error instanceof UndecodableRecord) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,10 @@ import kafkajs from 'kafkajs';
 import { describe, expect, it, vi } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
-import { withAdmin } from './kafka-admin.ts';
+import { createValueCodec } from '../../../src/core/value-codec.ts';
+import { frame } from '../../../src/publisher/framing.ts';
+import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { plainKafka, withAdmin } from './kafka-admin.ts';
 import { deleteTopic, recreateTopic, settingsOf } from './recreate-topic.ts';
 
 // kafkajs is CommonJS, and Node finds only some of its names.
@@ -147,6 +150,36 @@ describe('a topic that lost its records under a living index', () => {
     const ends = await mirror.ends();
     await deleteTopic(mirror.topic('progress'));
     await mirror.restart();
+    expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
+    await mirror.full();
+    expect(await mirror.since(ends)).toEqual([]);
+    expect(await mirror.differences()).toEqual({});
+  });
+
+  it.each([
+    ['under an id of another schema: nothing is lost', true, 'current'],
+    ['and of which nothing can be read: the index is rebuilt from the topics', false, 'rebuilt'],
+  ] as const)('progress %s, and nothing is published twice', async (_, isWhole, how) => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const ends = await mirror.ends();
+    const topic = mirror.topic('progress');
+    const codec = createValueCodec<object>(readSchemaFiles().get('progress')?.schema ?? 'null');
+    const producer = plainKafka().producer();
+    await producer.connect();
+    for (const { key, value, headers } of (await mirror.view('progress')).values()) {
+      const body = isWhole ? codec.toBuffer({ ...value }) : Buffer.from('nothing that Rollcall wrote');
+      await producer.send({
+        topic,
+        messages: [{ key, value: frame(2_000_000_000, body), headers, partition: 0 }],
+      });
+    }
+    await producer.disconnect();
+    const before = mirror.events.length;
+    await mirror.restart();
+    expect(mirror.events.slice(before)).toContainEqual(
+      expect.objectContaining({ type: 'caught-up', collection: 'users', how }),
+    );
     expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
     await mirror.full();
     expect(await mirror.since(ends)).toEqual([]);
