@@ -11,6 +11,7 @@ import {
   type TenantConfig,
 } from '../config.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
+import type { RowReader } from '../core/reading.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
@@ -64,6 +65,26 @@ export interface AssembledTenant {
 
 type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 
+/** What all tenants use alike: compiling it for each would take most of the start's time, and much memory. */
+interface Compiled {
+  readonly codecs: Codecs;
+  /** By collection and what is set for its fields. */
+  readonly readers: Map<string, RowReader>;
+}
+
+type Codecs = ReturnType<typeof createCodecs>;
+
+function createCodecs(schemas: SchemaFiles) {
+  return {
+    progress: createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
+      schemaOf(schemas, 'progress'),
+    ),
+    rejects: createValueCodec<RejectValue>(schemaOf(schemas, 'rejects')),
+    versions: createValueCodec<AbsenceVersionValue>(schemaOf(schemas, 'absence-versions')),
+    changes: createValueCodec<AbsenceChangeValue>(schemaOf(schemas, 'absence-changes')),
+  };
+}
+
 export function assemble(config: Config, options: AssemblyOptions): Assembly {
   const kafka = connectKafka(config, options.logger);
   const registry = createRegistry({
@@ -74,6 +95,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
   });
   const store = openStore(config);
   const schemas = readSchemaFiles();
+  const compiled: Compiled = { codecs: createCodecs(schemas), readers: new Map() };
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const tenants = new Map<string, AssembledTenant>();
   const hubs: AsyncDisposable[] = [];
@@ -99,6 +121,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
         registry,
         store,
         schemas,
+        compiled,
         owner,
         emit,
       });
@@ -178,12 +201,14 @@ interface TenantInputs {
   readonly registry: Registry;
   readonly store: StateStore;
   readonly schemas: SchemaFiles;
+  readonly compiled: Compiled;
   readonly owner: string;
   readonly emit: (event: PipelineEvent) => void;
 }
 
 function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const { config, tenantConfig, schemas, registry, kafka, emit } = inputs;
+  const { codecs } = inputs.compiled;
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
   const collections = passCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
@@ -199,10 +224,6 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     replicationFactor,
   });
   const schemaIds = new Map<TopicSuffix, number>();
-  const progressValues = createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
-    schemaOf(schemas, 'progress'),
-  );
-  const rejectValues = createValueCodec<RejectValue>(schemaOf(schemas, 'rejects'));
   const now = (): number => Date.now();
   const log = createKafkaLog({
     kafka,
@@ -210,7 +231,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     tenantId,
     schemaIds,
     progressCodec: createProgressCodec({
-      encode: (value) => progressValues.toBuffer(value),
+      encode: (value) => codecs.progress.toBuffer(value),
       decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
     }),
     owner: inputs.owner,
@@ -228,7 +249,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     afterschoolIds: tenantConfig.afterschools,
     chains: tenantChains(inputs, { now, absent }),
     schedules: scheduleSettings(inputs, absent),
-    encodeReject: (value) => rejectValues.toBuffer(value),
+    encodeReject: (value) => codecs.rejects.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
     deltaOverlapMs: tenantConfig.deltaOverlapMs,
     prepare: async () => {
@@ -259,12 +280,11 @@ function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null 
 }
 
 function tenantChains(
-  { tenantConfig, schemas, registry }: TenantInputs,
+  { tenantConfig, compiled, registry }: TenantInputs,
   { now, absent }: { now: () => number; absent: AbsentIndex | null },
 ): TenantChains | undefined {
   if (absent === null) return undefined;
-  const versions = createValueCodec<AbsenceVersionValue>(schemaOf(schemas, 'absence-versions'));
-  const changes = createValueCodec<AbsenceChangeValue>(schemaOf(schemas, 'absence-changes'));
+  const { versions, changes } = compiled.codecs;
   // A day more than asked for, as the tenant's zone counts days otherwise.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
   return {
@@ -281,17 +301,31 @@ function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCol
   const settings = collectionSettings(inputs.tenantConfig, name);
   return {
     name,
-    reader: createRowReader({
-      schema: schemaOf(inputs.schemas, name),
-      strictFields: strictFieldsOf(name),
-      drop: settings.drop,
-      pseudonymise: settings.pseudonymise,
-      pseudonymiseKey: inputs.config.pseudonymise?.key.reveal(),
-      ignore: settings.ignore,
-    }),
+    reader: rowReader(inputs, name, settings),
     deltaEveryMs: settings.deltaEveryMs,
     fullPull: settings.fullPull,
   };
+}
+
+/** A reader keeps nothing of one row for the next, so tenants can share it. */
+function rowReader(
+  { config, schemas, compiled }: TenantInputs,
+  name: CollectionName,
+  { drop, pseudonymise, ignore }: ReturnType<typeof collectionSettings>,
+): RowReader {
+  const key = JSON.stringify([name, drop, pseudonymise, ignore]);
+  const reader =
+    compiled.readers.get(key) ??
+    createRowReader({
+      schema: schemaOf(schemas, name),
+      strictFields: strictFieldsOf(name),
+      drop,
+      pseudonymise,
+      pseudonymiseKey: config.pseudonymise?.key.reveal(),
+      ignore,
+    });
+  compiled.readers.set(key, reader);
+  return reader;
 }
 
 function scheduleSettings(
