@@ -142,7 +142,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   const ownedSinceMs = Date.now();
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
-    sign: () => ({ ownedSinceMs, notOffered: [] }),
+    ownedSinceMs: () => ownedSinceMs,
     signal: AbortSignal.any([signal, ending.signal]),
   });
   try {

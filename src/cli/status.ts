@@ -29,7 +29,8 @@ export function statusCommand(): Command {
   last full   when that began, by the hub's clock
   up to       everything the hub changed before then is published
   pass        the last pass, "…" while it is under way, "!" when it did not come to its end and nobody is at it,
-              and what it has seen, published and removed so far
+              and what it has seen, published and removed so far; "not offered" where the hub does not have the
+              collection, or not the one that it follows from
   withheld    deletions that wait for a person; where the index has forgotten them, as the log tells
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 

@@ -6,6 +6,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
 import type { Emit } from './events.ts';
 import type { FullPasses } from './full-passes.ts';
+import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import { runPass, type PassParts, type PassResult } from './pass.ts';
 import type { PassOptions, PassRunner } from './pass-runner.ts';
 import type { PassStats } from './pass-stats.ts';
@@ -16,6 +17,8 @@ const LONGEST_RETRY_MS = 300_000;
 const LONGEST_ASKED_MS = 600_000;
 const SHORTEST_RETRY_MS = 1_000;
 const READY_POLL_MS = 500;
+/** A hub that begins to offer a collection is no hurry. */
+const NOT_OFFERED_POLL_MS = 30_000;
 /** Where only full passes bring changes, the hub rests for so many times as long as one took. */
 const FULL_RESTS = 10;
 const DAY_MS = 24 * 3_600_000;
@@ -25,10 +28,11 @@ export interface RunnerParts {
   readonly pass: PassParts;
   readonly fullPasses: FullPasses;
   readonly hasDelta: boolean;
-  /** Whether its walks come from another collection's rows. */
-  readonly hasParents: boolean;
-  /** False while the collection that this one's walks come from has not been read whole. */
-  readonly isReady: () => boolean;
+  /** The collection from whose rows its walks come; null for most. */
+  readonly parent: CollectionName | null;
+  /** Of the collection that this one's walks come from; ready where there is none. */
+  readonly parents: () => ParentState;
+  readonly offer: Offer;
   readonly fullPull: FullPullTime;
   readonly deltaEveryMs: number;
   readonly now: () => number;
@@ -58,7 +62,6 @@ export class CollectionRunner implements PassRunner {
   readonly #failures: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
   readonly #notBeforeMs: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
   #notedAtMs = 0;
-  #saidNotOffered = false;
   #isFilterRefused = false;
   #fullTookMs = 0;
   #ended: { readonly error: unknown } | null = null;
@@ -74,11 +77,11 @@ export class CollectionRunner implements PassRunner {
 
   /** The hub does not have this collection. */
   get isNotOffered(): boolean {
-    return this.#saidNotOffered;
+    return this.#parts.offer.isNotOffered;
   }
 
   get hasParents(): boolean {
-    return this.#parts.hasParents;
+    return this.#parts.parent !== null;
   }
 
   get progress(): Progress | null {
@@ -130,8 +133,9 @@ export class CollectionRunner implements PassRunner {
   async #whatIsDue(signal: AbortSignal): Promise<void> {
     const { now, deltaEveryMs, fullPull, pass } = this.#parts;
     const nowMs = now();
-    if (!this.#parts.isReady()) {
-      await this.#rest(READY_POLL_MS, signal);
+    const parents = this.#parts.parents();
+    if (parents === 'waiting' || (parents === 'not-offered' && this.isNotOffered)) {
+      await this.#rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
     }
     const next = nextPass({
@@ -254,6 +258,7 @@ export class CollectionRunner implements PassRunner {
     const startedAtMs = now();
     emit({ type: 'pass-started', collection, mode });
     try {
+      this.#requireParents();
       const result = await runPass(pass, mode, options);
       if (result.kind === 'suspect') {
         // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
@@ -261,7 +266,7 @@ export class CollectionRunner implements PassRunner {
       } else {
         this.#failures[mode] = 0;
         this.#notBeforeMs[mode] = 0;
-        this.#saidNotOffered = false;
+        await this.#parts.offer.noteOffered();
       }
       // After a full pass, which may have taken long, from its end on: the hub needs its rest.
       this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
@@ -282,21 +287,28 @@ export class CollectionRunner implements PassRunner {
     } catch (error) {
       const durationMs = now() - startedAtMs;
       if (signal.aborted) emit({ type: 'pass-stopped', collection, mode, durationMs });
-      else this.#noteFailure(error, { mode, durationMs });
+      else await this.#noteFailure(error, { mode, durationMs });
       throw error;
     }
   }
 
-  #noteFailure(error: unknown, pass: { mode: PassMode; durationMs: number }): void {
+  #requireParents(): void {
+    const { collection, parent, parents } = this.#parts;
+    if (parent !== null && parents() === 'not-offered') throw parentNotOffered(collection, parent);
+  }
+
+  async #noteFailure(error: unknown, pass: { mode: PassMode; durationMs: number }): Promise<void> {
     const { collection, emit, fullPull, now } = this.#parts;
     const { writer } = this.#parts.pass;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // Where rows are known, a 404 is a gateway's bad minute like any other.
     if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
-      emit({ type: 'not-offered', collection, error, ...pass, isNews: !this.#saidNotOffered });
-      this.#saidNotOffered = true;
+      const isNews = await this.#parts.offer.noteNotOffered();
+      emit({ type: 'not-offered', collection, error, ...pass, isNews });
       this.#notedAtMs = now();
-      this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
+      // One that lacks its parents begins as soon as these are there.
+      if (this.#parts.parents() !== 'not-offered')
+        this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;

@@ -5,6 +5,8 @@ import type { CoreApi } from '../hub/core-api.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import type { CollectionWriter } from './collection-writer.ts';
+import { parentState, type Offer } from './offer.ts';
+import type { PassRunner } from './pass-runner.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
 import type { TenantCollection, TenantParts } from './tenant.ts';
 import { wantedStudents } from './wanted-students.ts';
@@ -24,9 +26,11 @@ export function createScheduleRunner(options: {
   collection: TenantCollection;
   writer: CollectionWriter;
   writers: ReadonlyMap<CollectionName, CollectionWriter>;
+  runners: ReadonlyMap<CollectionName, PassRunner>;
+  offer: Offer;
   signal: AbortSignal;
 }): ScheduleRunner {
-  const { parts, collection, writer, writers, signal } = options;
+  const { parts, collection, writer, writers, runners, offer, signal } = options;
   const { schedules: settings, now } = parts;
   if (settings === undefined) throw new Error('there are no settings of schedules');
   const { fullPull, deltaEveryMs, name } = collection;
@@ -54,8 +58,12 @@ export function createScheduleRunner(options: {
       return (parent === null ? undefined : writers.get(parent)?.undisturbed(read)) ?? read();
     },
     onlyWanted: which !== 'absent',
-    hasParents: parent !== null,
-    isReady: () => parent === null || writers.get(parent)?.wholeSinceMs != null,
+    parent,
+    parents: () => {
+      if (parent === null) return 'ready';
+      return parentState(writers.get(parent)?.wholeSinceMs != null, runners.get(parent));
+    },
+    offer,
     size: { daysBack, daysAhead },
     fullPull,
     deltaEveryMs,

@@ -3,18 +3,21 @@ import { AskQueue } from '../core/schedules/ask-queue.ts';
 import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
 import { overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
 import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { PassMode, Progress } from '../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
+import { Newcomers } from './newcomers.ts';
+import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import type { PassResult } from './pass.ts';
 import type { PassOptions, PassRunner } from './pass-runner.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
 import { ScheduleApproval } from './schedule-approval.ts';
+import { ScheduleFailures } from './schedule-failures.ts';
 import { SCHEDULES, SchedulePasses, type Round, type SchedulePassParts } from './schedule-passes.ts';
 import { ScheduleTrouble } from './schedule-trouble.ts';
 
 /** A student said to have lost lessons is asked for a second time after so long. */
 const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
-const GATHER_NEWCOMERS_MS = 1_000;
 const READY_POLL_MS = 500;
 /** What is due is looked at again at least so often: the clock may be set. */
 const LONGEST_REST_MS = 30_000;
@@ -26,9 +29,10 @@ export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
   readonly wanted: (window: DayWindow) => Promise<Set<string>>;
   /** Whose absences change is not wanted for that alone. */
   readonly onlyWanted: boolean;
-  /** Whether the list of students comes from another collection, and whether that has been read whole. */
-  readonly hasParents: boolean;
-  readonly isReady: () => boolean;
+  /** The collection that says which students are wanted; null for a list of ids. */
+  readonly parent: CollectionName | null;
+  readonly parents: () => ParentState;
+  readonly offer: Offer;
   readonly size: { readonly daysBack: number; readonly daysAhead: number };
   readonly fullPull: FullPullTime;
   /** 0 to 1 */
@@ -62,11 +66,9 @@ export class ScheduleRunner implements PassRunner {
   /** Whoever waits for the end of the round. */
   readonly #waiting: Waiting[] = [];
   #wanted: Set<string> | null = null;
-  /** Students whose absences changed and who were not wanted: it is looked up whether they are now. */
-  readonly #newcomers = new Set<string>();
-  #newcomersSinceMs = 0;
+  readonly #newcomers: Newcomers;
+  readonly #failures: ScheduleFailures;
   #lastDueMs: number | null = null;
-  #notOffered = false;
   /** What concerns the whole tenant. */
   #failure: { readonly error: unknown } | null = null;
   /** Why the hub counts as away, for whoever does not stay. */
@@ -79,16 +81,18 @@ export class ScheduleRunner implements PassRunner {
     this.#parts = parts;
     this.#passes = new SchedulePasses(parts);
     this.#trouble = new ScheduleTrouble(parts.random);
+    this.#newcomers = new Newcomers(parts.now);
+    this.#failures = new ScheduleFailures(parts, () => this.#passes.round);
     const stop = parts.absent.onChange((students) => this.#noteChanges(students));
     parts.signal.addEventListener('abort', stop, { once: true });
   }
 
   get isNotOffered(): boolean {
-    return this.#notOffered;
+    return this.#parts.offer.isNotOffered;
   }
 
   get hasParents(): boolean {
-    return this.#parts.hasParents;
+    return this.#parts.parent !== null;
   }
 
   get progress(): Progress | null {
@@ -110,16 +114,16 @@ export class ScheduleRunner implements PassRunner {
   async loop(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
-        if (this.#parts.isReady()) {
+        if (this.#parts.parents() === 'ready') {
           if (this.#wanted === null) await this.#listWanted(this.#window());
-          if (this.#newcomersDueInMs() <= 0) await this.#admitNewcomers();
+          if (this.#newcomers.dueInMs() <= 0) await this.#admitNewcomers();
           await this.#meetDemands();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
           await this.#turn(signal);
         } else {
-          for (const { done } of this.#demands.splice(0)) done.resolve(this.#notReady());
-          await this.#rest(READY_POLL_MS, signal);
+          await this.#meetWithoutParents();
+          await this.#rest(this.isNotOffered ? LONGEST_REST_MS : READY_POLL_MS, signal);
         }
       }
       this.#end(signal.reason);
@@ -133,8 +137,8 @@ export class ScheduleRunner implements PassRunner {
 
   async once(mode: PassMode, options: PassOptions & { readonly signal: AbortSignal }): Promise<PassResult> {
     const { signal, approved } = options;
-    const { isReady, writer } = this.#parts;
-    if (!isReady()) return this.#notReady();
+    const { parents, writer } = this.#parts;
+    if (parents() !== 'ready') return this.#withoutParents();
     this.#away = null;
     if (approved !== undefined) {
       const approval = await this.#approve(approved);
@@ -182,8 +186,8 @@ export class ScheduleRunner implements PassRunner {
   }
 
   #planNow(): RoundPlan {
-    const { fullPull, now } = this.#parts;
-    return { dueMs: lastFullPullDue(fullPull, now()), endMs: now() };
+    const nowMs = this.#parts.now();
+    return { dueMs: lastFullPullDue(this.#parts.fullPull, nowMs), endMs: nowMs };
   }
 
   async #meetDemands(): Promise<void> {
@@ -250,20 +254,14 @@ export class ScheduleRunner implements PassRunner {
 
   /** Students whose absences changed and who were not wanted: those who now are become so, and are asked. */
   async #admitNewcomers(): Promise<void> {
-    if (this.#newcomers.size === 0) return;
-    const newcomers = new Set(this.#newcomers);
-    this.#newcomers.clear();
+    const newcomers = this.#newcomers.take();
+    if (newcomers.size === 0) return;
     const wanted = await this.#parts.wanted(this.#window());
     for (const student of newcomers) {
       if (!wanted.has(student)) continue;
       this.#wanted?.add(student);
       this.#queue.change(student);
     }
-  }
-
-  #newcomersDueInMs(): number {
-    if (this.#newcomers.size === 0) return Number.POSITIVE_INFINITY;
-    return this.#newcomersSinceMs + GATHER_NEWCOMERS_MS - this.#parts.now();
   }
 
   /** One step: asks whom it may, publishes what came, ends the round, or waits. */
@@ -282,7 +280,7 @@ export class ScheduleRunner implements PassRunner {
     const flushInMs = this.#passes.dueInMs(this.#asking.size);
     const askInMs = askAtMs - this.#parts.now();
     if (flushInMs <= 0) await this.#passes.flush({ isForced: false });
-    else await this.#rest(Math.min(askInMs, flushInMs, this.#newcomersDueInMs(), LONGEST_REST_MS), signal);
+    else await this.#rest(Math.min(askInMs, flushInMs, this.#newcomers.dueInMs(), LONGEST_REST_MS), signal);
   }
 
   async #endRound(round: Round): Promise<void> {
@@ -298,6 +296,7 @@ export class ScheduleRunner implements PassRunner {
       if (doubtful.length > 0) return;
     }
     const result = await this.#passes.completeRound(round);
+    await this.#parts.offer.noteOffered();
     for (const done of this.#waiting.splice(0)) done.resolve(result);
   }
 
@@ -338,14 +337,16 @@ export class ScheduleRunner implements PassRunner {
       this.#trouble.answered(student);
       this.#queue.answered(student);
       approval?.settled(student);
-      this.#notOffered = false;
       this.#away = null;
+      await this.#parts.offer.noteOffered();
       if (wantsSecond === true) {
         this.#queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
       }
     } catch (error) {
       if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
-        await this.#noteTrouble(student, error);
+        await this.#noteTrouble(student, error).catch((failure: unknown) => {
+          this.#failure ??= { error: failure };
+        });
       } else {
         this.#failure ??= { error };
         this.#queue.failed(student, now());
@@ -367,13 +368,17 @@ export class ScheduleRunner implements PassRunner {
     }
     if (verdict.kind === 'not-offered') {
       this.#queue.failed(student, now());
-      // Where rows are known, a 404 is a gateway's bad minute like any other.
-      const isNew = writer.knownRows === 0 && writer.progress?.lastCompleteFull == null;
-      const untilMs = isNew ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
-      this.#tellFailure(error, { retryInMs: untilMs - now(), isNotOffered: isNew });
-      this.#notOffered = isNew;
+      // Where lessons are known, a 404 is a gateway's bad minute like any other. Where none are, nobody may have been
+      // absent until now: then the API may be there tomorrow, or in a minute.
+      const isNotOffered = writer.knownRows === 0;
+      const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
+      const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
       this.#queue.pauseUntil(untilMs);
-      this.#giveUp(error);
+      const { round } = this.#passes;
+      if (isNotOffered) await this.#failures.reportNotOffered(error);
+      else this.#failures.report(error, untilMs - now());
+      // Another student's answer may have ended the round meanwhile: the next one is to be tried.
+      if (this.#passes.round === round) this.#giveUp(error);
       return;
     }
     this.#queue.failed(student, now() + verdict.retryMs);
@@ -381,33 +386,39 @@ export class ScheduleRunner implements PassRunner {
     if (pause === null) return;
     if (pause.canary !== null) this.#queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
     this.#queue.pauseUntil(now() + pause.ms);
-    this.#tellFailure(error, { retryInMs: pause.ms, isNotOffered: false });
+    this.#failures.report(error, pause.ms);
     if (this.#trouble.isAway) this.#giveUp(error);
   }
 
-  #tellFailure(error: RollcallError, next: { retryInMs: number; isNotOffered: boolean }): void {
-    const { emit, now } = this.#parts;
-    const { round } = this.#passes;
-    const mode: PassMode = round?.isHurried === true ? 'FULL' : 'DELTA';
-    const durationMs = round === null ? 0 : now() - round.startedAtMs;
-    const failed = { collection: SCHEDULES, error, mode, durationMs };
-    if (next.isNotOffered) emit({ type: 'not-offered', ...failed, isNews: !this.#notOffered });
-    else emit({ type: 'pass-failed', ...failed, retryInMs: next.retryInMs });
+  async #meetWithoutParents(): Promise<void> {
+    const demands = this.#demands.splice(0);
+    if (demands.length === 0 && this.isNotOffered) return;
+    try {
+      const result = await this.#withoutParents();
+      for (const { done } of demands) done.resolve(result);
+    } catch (error) {
+      for (const { done } of demands) done.reject(asError(error));
+      if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
+    }
+  }
+
+  /** Throws when the hub does not offer the collection that says which students are wanted. */
+  async #withoutParents(): Promise<PassResult> {
+    const { parent, parents } = this.#parts;
+    if (parent === null || parents() !== 'not-offered') return this.#notReady();
+    const error = parentNotOffered(SCHEDULES, parent);
+    await this.#failures.reportNotOffered(error);
+    throw error;
   }
 
   #noteChanges(students: ReadonlySet<string>): void {
     for (const student of students) {
       // Before it is known who is wanted, everybody is kept: the list that is to be made tells.
       if (this.#wanted === null || this.#wanted.has(student)) this.#queue.change(student);
-      else if (!this.#parts.onlyWanted) this.#noteNewcomer(student);
+      // An absence of last spring that is corrected makes nobody wanted; who is, is looked up for many at once.
+      else if (!this.#parts.onlyWanted) this.#newcomers.note(student);
     }
     this.#wake();
-  }
-
-  /** An absence of last spring that is corrected makes nobody wanted; who is, is looked up for many at once. */
-  #noteNewcomer(student: string): void {
-    if (this.#newcomers.size === 0) this.#newcomersSinceMs = this.#parts.now();
-    this.#newcomers.add(student);
   }
 
   #window(): DayWindow {

@@ -8,7 +8,7 @@ import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../publisher/log.ts';
-import type { CollectionIndex, TenantState } from '../state/index-store.ts';
+import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
 import { ChainBook } from './chains/chain-book.ts';
 import type { ChainParts } from './chains/chain-teller.ts';
@@ -22,12 +22,14 @@ import type { Emit } from './events.ts';
 import { ForeignWatch } from './foreign-watch.ts';
 import { FullPasses } from './full-passes.ts';
 import { Mutex } from './mutex.ts';
+import { Offer, parentState, type ParentState } from './offer.ts';
 import type { OpeningQueue } from './opening-queue.ts';
 import type { PassParts, PassResult } from './pass.ts';
 import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
-import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
+import { createSource } from './create-source.ts';
+import type { Source } from './source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -111,12 +113,24 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     now: parts.now,
   });
   const fullPasses = new FullPasses();
+  const notOffered = await parts.state.deletions.notOffered();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
     if (start === undefined) throw new Error(`${collection.name} was not caught up`);
     runners.set(
       collection.name,
-      createRunner({ parts, collection, start, commit, signal, writers, foreign, fullPasses }),
+      createRunner({
+        parts,
+        collection,
+        start,
+        commit,
+        signal,
+        writers,
+        runners,
+        foreign,
+        fullPasses,
+        offer: new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name)),
+      }),
     );
   }
   return { runners, writers };
@@ -149,12 +163,14 @@ function createRunner(options: {
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
+  runners: ReadonlyMap<CollectionName, PassRunner>;
   foreign: ForeignWatch;
   fullPasses: FullPasses;
+  offer: Offer;
 }): PassRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
-  const source = sourceOf(parts, collection, options.writers);
+  const source = createSource(parts, collection, options.writers);
   const writer = new CollectionWriter(
     {
       tenantId: parts.tenantId,
@@ -172,7 +188,7 @@ function createRunner(options: {
   );
   options.writers.set(name, writer);
   if (name === 'schedules') {
-    return createScheduleRunner({ parts, collection, writer, writers: options.writers, signal });
+    return createScheduleRunner({ ...options, writer });
   }
   const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
     source.findExisting(keys, signal);
@@ -208,11 +224,9 @@ function createRunner(options: {
     pass,
     fullPasses: options.fullPasses,
     hasDelta: collectionNamed(name).keyset,
-    hasParents: source.parents !== undefined,
-    isReady: () => {
-      const parents = source.parents === undefined ? undefined : options.writers.get(source.parents);
-      return parents === undefined || parents.progress?.lastCompleteFull != null;
-    },
+    parent: source.parents ?? null,
+    parents: () => parentsOf(source, options),
+    offer: options.offer,
     fullPull,
     deltaEveryMs,
     now: parts.now,
@@ -220,6 +234,19 @@ function createRunner(options: {
     sleep: parts.sleep,
     emit: parts.emit,
   });
+}
+
+function parentsOf(
+  { parents }: Source,
+  options: {
+    writers: ReadonlyMap<CollectionName, CollectionWriter>;
+    runners: ReadonlyMap<CollectionName, PassRunner>;
+  },
+): ParentState {
+  if (parents === undefined) return 'ready';
+  const writer = options.writers.get(parents);
+  const isWhole = writer === undefined || writer.progress?.lastCompleteFull != null;
+  return parentState(isWhole, options.runners.get(parents));
 }
 
 function deletionParts(
@@ -291,37 +318,6 @@ function chainParts(
       chains.onStudents(students);
     },
   };
-}
-
-function sourceOf(
-  parts: TenantParts,
-  { name, reader }: TenantCollection,
-  writers: ReadonlyMap<CollectionName, CollectionWriter>,
-): Source {
-  const { hub } = parts;
-  const collection = collectionNamed(name);
-  switch (name) {
-    case 'class-students':
-      return classStudentsSource({
-        hub,
-        collection,
-        classes: collectionNamed('classes'),
-        classIds: async function* () {
-          const read = (): Promise<string[]> => allKeys(parts.state.collection('classes'));
-          yield await (writers.get('classes')?.undisturbed(read) ?? read());
-        },
-      });
-    case 'afterschool-users':
-      return nestedSource({ hub, collection, reader, parentIds: parts.afterschoolIds });
-    default:
-      return plainSource(hub, collection, reader);
-  }
-}
-
-async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
-  const all: string[] = [];
-  for await (const keys of index.keys('rows')) all.push(...keys);
-  return all;
 }
 
 const FIRST_RETRY_MS = 1_000;

@@ -37,12 +37,10 @@ async function mirrorTenant(
   { tenantId, openings, signal }: { tenantId: string; openings: OpeningQueue; signal: AbortSignal },
 ): Promise<void> {
   const ending = new AbortController();
-  let session: TenantSession | null = null;
   let ownedSinceMs = 0;
-  const sign = (): Sign => ({ ownedSinceMs, notOffered: notOfferedIn(session) });
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
-    sign,
+    ownedSinceMs: () => ownedSinceMs,
     signal: AbortSignal.any([signal, ending.signal]),
   });
   let stopServing = new AbortController();
@@ -52,7 +50,6 @@ async function mirrorTenant(
       signal,
       openings,
       onSession: (opened) => {
-        session = opened;
         stopServing.abort();
         if (opened === null) return;
         ownedSinceMs = Date.now();
@@ -95,28 +92,17 @@ function serve(
   });
 }
 
-interface Sign {
-  readonly ownedSinceMs: number;
-  /** Collections that the hub does not have: `status` must not wait for them. */
-  readonly notOffered: readonly string[];
-}
-
-function notOfferedIn(session: TenantSession | null): string[] {
-  const runners = [...(session?.runners.values() ?? [])];
-  return runners.filter(({ isNotOffered }) => isNotOffered).map(({ collection }) => collection);
-}
-
 /**
  * Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7).
  * With `ownedSinceMs` 0 it yields to any other owner: it is only about to take the tenant over.
  */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
-  options: { tenantId: string; sign: () => Sign; signal: AbortSignal },
+  options: { tenantId: string; ownedSinceMs: () => number; signal: AbortSignal },
 ): Promise<void> {
   while (!options.signal.aborted) {
-    const { ownedSinceMs, notOffered } = options.sign();
-    const info = { host: hostname(), pid: String(process.pid), notOffered: notOffered.join(' ') };
+    const ownedSinceMs = options.ownedSinceMs();
+    const info = { host: hostname(), pid: String(process.pid) };
     await assembly.store.coordination
       .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);

@@ -121,6 +121,9 @@ export interface DeletionMemory {
   foreign(): Promise<ReadonlyMap<CollectionName, number>>;
   /** `sinceMs` null: its rows are the tenant's own again, or a person says so. */
   setForeign(collection: CollectionName, sinceMs: number | null): Promise<void>;
+  /** Collections that the hub did not offer when it was last asked. */
+  notOffered(): Promise<ReadonlySet<CollectionName>>;
+  setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
   /** Removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
   removedOn(day: string): Promise<ReadonlyMap<string, number>>;
   addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;

@@ -10,6 +10,7 @@ export class MemoryDeletions implements DeletionMemory {
   readonly #tripped = new Set<CollectionName>();
   readonly #notes = new Map<CollectionName, DeletionNote>();
   readonly #foreign = new Map<CollectionName, number>();
+  readonly #notOffered = new Set<CollectionName>();
   readonly #removed = new Map<string, Map<string, number>>();
 
   async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
@@ -53,6 +54,15 @@ export class MemoryDeletions implements DeletionMemory {
   async setForeign(collection: CollectionName, sinceMs: number | null): Promise<void> {
     if (sinceMs === null) this.#foreign.delete(collection);
     else this.#foreign.set(collection, sinceMs);
+  }
+
+  async notOffered(): Promise<ReadonlySet<CollectionName>> {
+    return new Set(this.#notOffered);
+  }
+
+  async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
+    if (isNotOffered) this.#notOffered.add(collection);
+    else this.#notOffered.delete(collection);
   }
 
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {

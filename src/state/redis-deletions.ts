@@ -34,15 +34,20 @@ export class RedisDeletions implements DeletionMemory {
     await this.#replace(this.#keys.collection(collection).withheld, keys);
   }
 
-  async tripped(): Promise<ReadonlySet<CollectionName>> {
-    return new Set([...(await this.#read(this.#keys.tripped, Number)).keys()] as CollectionName[]);
+  tripped(): Promise<ReadonlySet<CollectionName>> {
+    return this.#readSet(this.#keys.tripped);
   }
 
-  async setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
-    const key = this.#keys.tripped;
-    await this.#connection.run((client) =>
-      isTripped ? client.hset(key, collection, 1) : client.hdel(key, collection),
-    );
+  setTripped(collection: CollectionName, isTripped: boolean): Promise<void> {
+    return this.#mark(this.#keys.tripped, collection, isTripped);
+  }
+
+  notOffered(): Promise<ReadonlySet<CollectionName>> {
+    return this.#readSet(this.#keys.notOffered);
+  }
+
+  setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
+    return this.#mark(this.#keys.notOffered, collection, isNotOffered);
   }
 
   async note(collection: CollectionName): Promise<DeletionNote | null> {
@@ -76,6 +81,16 @@ export class RedisDeletions implements DeletionMemory {
     const key = this.#keys.removed(day);
     await this.#transaction((multi) =>
       multi.hincrby(key, collection, count).expire(key, REMOVED_KEPT_SECONDS),
+    );
+  }
+
+  async #readSet(key: string): Promise<ReadonlySet<CollectionName>> {
+    return new Set([...(await this.#read(key, Number)).keys()] as CollectionName[]);
+  }
+
+  async #mark(key: string, collection: CollectionName, isMarked: boolean): Promise<void> {
+    await this.#connection.run((client) =>
+      isMarked ? client.hset(key, collection, 1) : client.hdel(key, collection),
     );
   }
 

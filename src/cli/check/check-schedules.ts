@@ -1,12 +1,13 @@
 import { collectionSettings, type TenantConfig } from '../../config.ts';
 import { localDate } from '../../core/full-pull-time.ts';
+import { collectionTelling } from '../../core/schedules/which-students.ts';
 import { readLesson } from '../../core/schedules/read-lesson.ts';
 import { windowAround } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
 import { isJsonObject } from '../../core/raw-json.ts';
 import { RollcallError } from '../../errors.ts';
 import type { HubProbe } from '../../hub/probe-hub.ts';
-import { collectionNamed } from '../../model/collections.ts';
+import { collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
 import { countOf } from '../words.ts';
 import type { Probed } from './check-hub.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
@@ -23,6 +24,16 @@ export async function scheduleFindings(
   // Where nothing else could be had, one more failure tells nothing new.
   if (!settings.enabled || (probed.length > 0 && probed.every((each) => each.probe === undefined))) return [];
   const { timeZone } = settings.fullPull;
+  const parent = parentNotOffered(options);
+  if (parent !== null) {
+    return [
+      warning(
+        NAME,
+        `the hub does not offer ${parent}, which says whose schedules are wanted`,
+        'Leave it out of tenants.collections, or set schedules.students; the others are mirrored all the same.',
+      ),
+    ];
+  }
   try {
     const student = await studentToTry(probe, options);
     if (student === null) {
@@ -46,6 +57,20 @@ export async function scheduleFindings(
       ),
     ];
   }
+}
+
+/** The collection that says whose schedules are wanted, where the hub does not have it. */
+function parentNotOffered({
+  tenant,
+  probed,
+}: {
+  tenant: TenantConfig;
+  probed: readonly Probed[];
+}): CollectionName | null {
+  const telling = collectionTelling(tenant.schedules.students);
+  const parent = telling === null ? null : sourceOf(telling);
+  const error = probed.find(({ collection }) => collection.name === parent)?.error;
+  return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? parent : null;
 }
 
 async function studentToTry(

@@ -35,7 +35,7 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
   if (assembly.config.redis === undefined) {
     return {
       trouble:
-        'no Redis is configured: whether a process is running is unknown, as are contradictory absences; what is withheld is as the last full pass told it',
+        'no Redis is configured: whether a process is running, what the hub does not offer, and which absences are contradictory is unknown; what is withheld is as the last full pass told it',
       tenants: found,
     };
   }
@@ -66,7 +66,8 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
   }
   const owner = await store.coordination.livingOwner(tenant.id);
-  const notOffered = (owner?.info['notOffered'] ?? '').split(' ').filter((name) => name !== '');
+  const mirrored = new Set<string>(passCollections(tenant).map(({ name }) => name));
+  const notOffered = [...(await state.deletions.notOffered())].filter((name) => mirrored.has(name));
   const contradictions = tenant.collections.absences.enabled
     ? await readContradictions(state.collection('absence-versions'))
     : null;

@@ -82,9 +82,10 @@ function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[
 }
 
 function passCells(
-  { pass, unfinished, derivedFrom }: CollectionStatus,
+  { pass, unfinished, derivedFrom, isNotOffered }: CollectionStatus,
   warn: (text: string) => string,
 ): string[] {
+  if (isNotOffered) return ['not offered', '-', '-', '-'];
   if (pass === null) return ['-', '-', '-', '-'];
   if (derivedFrom !== null) return ['-', '-', formatCount(pass.published), formatCount(pass.removed)];
   const name = pass.mode === 'FULL' ? 'full' : 'delta';

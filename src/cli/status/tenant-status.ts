@@ -28,7 +28,7 @@ export interface TenantFacts {
   readonly owner: { readonly owner: string; readonly ownedSinceMs: number } | null;
   /** Whether a process gives signs of life; null when that cannot be told. */
   readonly isOwnerAlive: boolean | null;
-  /** Collections that the hub does not have, as the living owner tells it. */
+  /** Collections that the hub did not offer when it was last asked, as the index remembers. */
   readonly notOffered: readonly string[];
   /** Collections that came with quite other rows than there were, as the index tells it: nothing is published. */
   readonly foreign: readonly string[];
@@ -51,6 +51,8 @@ export interface CollectionStatus {
   readonly collection: CollectionName;
   /** The collection in whose passes this one's records come: troubles are told there alone; null for most. */
   readonly derivedFrom: CollectionName | null;
+  /** The hub does not offer it, or not the collection that it follows from. */
+  readonly isNotOffered: boolean;
   /** Rows as of the last complete full pass. */
   readonly rows: number | null;
   readonly lastCompleteFullMs: number | null;
@@ -107,9 +109,11 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
   const { progress } = facts;
   const full = progress?.lastCompleteFull ?? null;
   const { derivedFrom } = collectionNamed(facts.collection);
+  const isNotOffered = tenant.notOffered.includes(derivedFrom ?? facts.collection);
   return {
     collection: facts.collection,
     derivedFrom,
+    isNotOffered,
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
@@ -125,7 +129,7 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
             rejected: progress.rowsRejected,
             removed: progress.rowsRemoved,
           },
-    ...(derivedFrom === null ? troublesOf(facts, tenant) : NO_TROUBLES),
+    ...(derivedFrom === null && !isNotOffered ? troublesOf(facts, tenant) : NO_TROUBLES),
   };
 }
 
@@ -195,6 +199,8 @@ function judge(
   collections: readonly CollectionStatus[],
 ): { state: TenantState; headline: string } {
   const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
+  const { notOffered } = facts;
+  const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
   if (facts.foreign.length > 0) {
     const which = named([...facts.foreign]);
     const headline = `needs a person: nothing is published, as the hub gives quite other rows for ${which} than there were`;
@@ -204,11 +210,9 @@ function judge(
     return { state: 'needs-person', headline: withheldHeadline(collections) };
   }
   if (collections.every(({ pass }) => pass === null)) {
-    const headline =
-      facts.owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
-    return { state: 'not-mirrored', headline };
+    return { state: 'not-mirrored', headline: notMirrored(facts, collections, suffix) };
   }
-  const { expected, incomplete } = wholeness(facts, collections);
+  const { expected, incomplete } = wholeness(collections);
   if (incomplete.length > 0) {
     const done = expected - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
@@ -217,7 +221,7 @@ function judge(
       : '';
     return {
       state: 'loading',
-      headline: `first load: ${done} of ${expected} collections are whole, not yet ${which}${stuck}${suffix}`,
+      headline: `first load: ${done} of ${expected} collections are whole, not yet ${which}${stuck}${missing}${suffix}`,
     };
   }
   const unfinished = collections.filter((each) => each.unfinished);
@@ -233,32 +237,40 @@ function judge(
   }
   const rejected = collections.reduce((sum, each) => sum + each.rejected, 0);
   const rejects = rejected === 0 ? '' : `, ${countOf(rejected, 'row')} rejected`;
-  const { notOffered, contradictions } = facts;
+  const { contradictions } = facts;
   const contradictory =
     contradictions === null || contradictions.absences === 0
       ? ''
       : `, ${contradictoryAbsences(contradictions)}`;
-  const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
   return { state: 'well', headline: `all well${rejects}${contradictory}${missing}${suffix}` };
+}
+
+function notMirrored(
+  { owner }: TenantFacts,
+  collections: readonly CollectionStatus[],
+  suffix: string,
+): string {
+  if (collections.length > 0 && collections.every(({ isNotOffered }) => isNotOffered)) {
+    return `the hub offers none of the collections: check hub.baseUrl${suffix}`;
+  }
+  return owner === null ? 'not mirrored yet' : `taken over, but nothing is mirrored yet${suffix}`;
 }
 
 /**
  * Which collections were never read whole. What follows from another one is told only if it alone is lacking, as after
  * it was switched on, or its topic was lost.
  */
-function wholeness(
-  { notOffered }: TenantFacts,
-  collections: readonly CollectionStatus[],
-): { expected: number; incomplete: readonly CollectionStatus[] } {
-  const incomplete = collections.filter(
-    ({ collection, derivedFrom, lastCompleteFullMs }) =>
-      lastCompleteFullMs === null && !notOffered.includes(derivedFrom ?? collection),
-  );
+function wholeness(collections: readonly CollectionStatus[]): {
+  expected: number;
+  incomplete: readonly CollectionStatus[];
+} {
+  const offered = collections.filter(({ isNotOffered }) => !isNotOffered);
+  const incomplete = offered.filter(({ lastCompleteFullMs }) => lastCompleteFullMs === null);
   const names = new Set(incomplete.map(({ collection }) => collection));
   const isToldElsewhere = ({ derivedFrom }: CollectionStatus): boolean =>
     derivedFrom !== null && names.has(derivedFrom);
   return {
-    expected: collections.filter((each) => !isToldElsewhere(each)).length,
+    expected: offered.filter((each) => !isToldElsewhere(each)).length,
     incomplete: incomplete.filter((each) => !isToldElsewhere(each)),
   };
 }

@@ -76,6 +76,25 @@ describe('class-students', () => {
     expect(await mirror.differences('class-students')).toEqual({});
   });
 
+  it('are not offered where the hub does not offer classes, and come once it does', async () => {
+    await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
+    mirror.hub.faults.set('not-offered@classes');
+    for (let again = 0; again < 2; again += 1) {
+      const outcomes = await mirror.attempt('FULL');
+      const failed = outcomes.filter(({ error }) => error !== null);
+      expect(failed.map(({ collection }) => collection)).toEqual(['classes', 'class-students']);
+      for (const { error } of failed) expect(error).toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    }
+    const { deletions } = mirror.parts.state;
+    expect(await deletions.notOffered()).toEqual(new Set(['classes', 'class-students']));
+    const said = mirror.events.filter((event) => event.type === 'not-offered' && event.isNews);
+    expect(said).toHaveLength(2);
+    mirror.hub.faults.clear();
+    await mirror.full();
+    expect(await mirror.differences('classes', 'class-students')).toEqual({});
+    expect(await deletions.notOffered()).toEqual(new Set());
+  });
+
   it('come whole over several pages', async () => {
     await using mirror = await openMirror({
       collections: ENABLED,

@@ -81,12 +81,12 @@ describe('the first load', () => {
 
   it('begins before it is known whose schedules are wanted', async () => {
     const made = bench(3);
-    made.isReady = false;
+    made.parents = 'waiting';
     expect(await pull(made)).toMatchObject({ kind: 'suspect' });
     await living(made, async () => {
       await made.time.sleep(MINUTE);
       expect(made.requests).toEqual([]);
-      made.isReady = true;
+      made.parents = 'ready';
       await made.time.sleep(MINUTE);
       expect(asked(made)).toHaveLength(3);
     });
@@ -527,6 +527,51 @@ describe('a Core API that is not offered', () => {
       await made.time.sleep(DAY);
       expect(runner.isNotOffered).toBe(false);
       expect(made.view().size).toBeGreaterThan(0);
+    });
+  });
+
+  it('is not offered either where the hub does not offer what says who is wanted, and comes once it does', async () => {
+    const made = bench(3, { students: 'absent' });
+    made.absent.add('s01');
+    made.parents = 'not-offered';
+    await expect(pull(made)).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    expect(await made.store.tenant('north').deletions.notOffered()).toEqual(new Set(['schedules']));
+    await living(made, async (runner) => {
+      expect(runner.isNotOffered).toBe(true);
+      await expect(runner.demand('FULL')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+      await made.time.sleep(2 * DAY);
+      expect(made.requests).toEqual([]);
+      expect(made.events.filter(({ type }) => type === 'pass-failed')).toEqual([]);
+      made.parents = 'ready';
+      await made.time.sleep(MINUTE);
+      expect(asked(made)).toEqual(['s01']);
+      expect(runner.isNotOffered).toBe(false);
+    });
+    expect(await made.store.tenant('north').deletions.notOffered()).toEqual(new Set());
+  });
+
+  it('is told once, not at every look, that what says who is wanted is not offered', async () => {
+    const made = bench(3);
+    made.parents = 'not-offered';
+    await living(made, () => made.time.sleep(2 * DAY));
+    expect(made.events).toMatchObject([{ type: 'not-offered', collection: 'schedules', isNews: true }]);
+  });
+
+  it('that is not there when the first student is wanted is not offered, and no failure', async () => {
+    const made = bench(3, { students: 'absent' });
+    expect(await pull(made)).toMatchObject({ kind: 'complete' });
+    made.absent.add('s01');
+    made.trouble = () => hubTrouble('HUB_NOT_OFFERED', 404);
+    await expect(pull(made)).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+    await living(made, async (runner) => {
+      made.change('s01');
+      await made.time.sleep(HOUR);
+      expect(runner.isNotOffered).toBe(true);
+      expect(made.events.filter(({ type }) => type === 'pass-failed')).toEqual([]);
+      made.trouble = () => null;
+      await made.time.sleep(10 * MINUTE);
+      expect(runner.isNotOffered).toBe(false);
+      expect(made.view().size).toBe(4);
     });
   });
 

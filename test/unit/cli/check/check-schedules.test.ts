@@ -78,6 +78,28 @@ describe('check of schedules', () => {
     expect(findings[0]?.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
   });
 
+  it('a hub without absences has no schedules of those absent, and is not asked for any', async () => {
+    const [tenant] = load(yamlWith({ tenant: 'deltaEvery: 1m' })).tenants;
+    if (tenant === undefined) throw new Error('no tenant');
+    const error = new HubError('HUB_NOT_OFFERED', 'no', { remedy: 'r' });
+    const never = (): never => {
+      throw new Error('nobody is asked');
+    };
+    const findings = await scheduleFindings(
+      { collection: never, readSchedule: never },
+      {
+        tenant,
+        probed: [
+          { collection: collectionNamed('orgs'), probe: probeOf('o') },
+          { collection: collectionNamed('absence-versions'), error },
+        ],
+        signal,
+      },
+    );
+    expect(findings).toMatchObject([{ subject: 'schedules', level: 'warning' }]);
+    expect(findings[0]?.text).toContain('does not offer absence-versions');
+  });
+
   it('names of the configuration are not tried', async () => {
     const tenant = 'schedules: { fields: { start: [begynner], classes: [gruppe] } }';
     const { findings } = await check([{ begynner: '2026-11-20T08:15', gruppe: 'k' }], { tenant });

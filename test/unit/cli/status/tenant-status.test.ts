@@ -303,6 +303,27 @@ describe('what follows from absence-versions', () => {
       notOffered: ['absence-versions'],
     });
     expect(status.headline).toBe('all well; the hub does not offer absence-versions');
+    expect(status.collections.map(({ isNotOffered }) => isNotOffered)).toEqual([false, true, true, true]);
+  });
+
+  it('that is not offered is neither counted nor late', () => {
+    const schedules = facts('schedules', {
+      progress: progress({ fullAgoMs: 90 * HOUR_MS, complete: false }),
+    });
+    const notOffered = ['absence-versions', 'schedules'];
+    const more = { notOffered };
+    const collections = [facts('users'), facts('orgs', { progress: null }), ...derived({ progress: null })];
+    expect(statusOf([...collections, schedules], true, 'vm-1', more).headline).toBe(
+      'first load: 1 of 2 collections are whole, not yet orgs; the hub does not offer absence-versions, schedules',
+    );
+    expect(statusOf([facts('users'), schedules], false, 'vm-1', more).headline).toBe(
+      'all well; the hub does not offer absence-versions, schedules; no process is running',
+    );
+  });
+
+  it('a hub that offers none of the collections is said to have a wrong address', () => {
+    const status = statusOf([facts('users', { progress: null })], true, 'vm-1', { notOffered: ['users'] });
+    expect(status.headline).toBe('the hub offers none of the collections: check hub.baseUrl');
   });
 });
 

@@ -6,6 +6,7 @@ import { HubError } from '../../../../src/hub/hub-error.ts';
 import { withOffsets } from '../../../../src/model/progress.ts';
 import { CollectionWriter, type WriterStart } from '../../../../src/pipeline/collection-writer.ts';
 import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
+import { Offer, type ParentState } from '../../../../src/pipeline/offer.ts';
 import { ScheduleRunner } from '../../../../src/pipeline/schedule-runner.ts';
 import { wantedStudents } from '../../../../src/pipeline/wanted-students.ts';
 import type { WhichStudents } from '../../../../src/core/schedules/which-students.ts';
@@ -47,7 +48,7 @@ export class ScheduleBench {
   trouble: (student: string) => HubError | number | null = () => null;
   /** What the hub answers instead of the student's days. */
   answer: (student: string, days: readonly string[]) => readonly unknown[] = (_, days) => days.map(lessonOn);
-  isReady = true;
+  parents: ParentState = 'ready';
   hubSkewMs = 0;
   mostUnderWay = 0;
   readonly store = createMemoryStore();
@@ -125,6 +126,7 @@ export class ScheduleBench {
     const allStudents = async function* (): AsyncGenerator<string[]> {
       yield [...all];
     };
+    const notOffered = await state.deletions.notOffered();
     const emit = (event: PipelineEvent): void => void this.events.push(event);
     return new ScheduleRunner({
       api: this.#api(),
@@ -148,8 +150,9 @@ export class ScheduleBench {
       absent,
       wanted: (window) => wantedStudents({ which, absent, allStudents }, window),
       onlyWanted: which !== 'absent',
-      hasParents: true,
-      isReady: () => this.isReady,
+      parent: which === 'all' ? 'students' : 'absence-versions',
+      parents: () => this.parents,
+      offer: new Offer('schedules', state.deletions, notOffered.has('schedules')),
       size: { daysBack, daysAhead },
       fullPull: FULL_PULL,
       deltaEveryMs: 60_000,

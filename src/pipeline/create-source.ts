@@ -1,0 +1,37 @@
+import { collectionNamed, type CollectionName } from '../model/collections.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
+import type { TenantCollection, TenantParts } from './tenant.ts';
+
+/** Where a collection's rows come from, by what it is. */
+export function createSource(
+  parts: TenantParts,
+  { name, reader }: TenantCollection,
+  writers: ReadonlyMap<CollectionName, CollectionWriter>,
+): Source {
+  const { hub } = parts;
+  const collection = collectionNamed(name);
+  switch (name) {
+    case 'class-students':
+      return classStudentsSource({
+        hub,
+        collection,
+        classes: collectionNamed('classes'),
+        classIds: async function* () {
+          const read = (): Promise<string[]> => allKeys(parts.state.collection('classes'));
+          yield await (writers.get('classes')?.undisturbed(read) ?? read());
+        },
+      });
+    case 'afterschool-users':
+      return nestedSource({ hub, collection, reader, parentIds: parts.afterschoolIds });
+    default:
+      return plainSource(hub, collection, reader);
+  }
+}
+
+async function allKeys(index: Pick<CollectionIndex, 'keys'>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const keys of index.keys('rows')) all.push(...keys);
+  return all;
+}

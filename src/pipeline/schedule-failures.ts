@@ -1,0 +1,36 @@
+import type { RollcallError } from '../errors.ts';
+import type { PassMode } from '../model/progress.ts';
+import type { Emit } from './events.ts';
+import type { Offer } from './offer.ts';
+import { SCHEDULES, type Round } from './schedule-passes.ts';
+
+/** Reports what keeps schedules from being read. */
+export class ScheduleFailures {
+  readonly #parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer };
+  readonly #round: () => Round | null;
+
+  /** `round`: the one under way. */
+  constructor(
+    parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer },
+    round: () => Round | null,
+  ) {
+    this.#parts = parts;
+    this.#round = round;
+  }
+
+  report(error: RollcallError, retryInMs: number): void {
+    this.#parts.emit({ type: 'pass-failed', ...this.#failed(error), retryInMs });
+  }
+
+  async reportNotOffered(error: RollcallError): Promise<void> {
+    const isNews = await this.#parts.offer.noteNotOffered();
+    this.#parts.emit({ type: 'not-offered', ...this.#failed(error), isNews });
+  }
+
+  #failed(error: RollcallError) {
+    const round = this.#round();
+    const mode: PassMode = round?.isHurried === true ? 'FULL' : 'DELTA';
+    const durationMs = round === null ? 0 : this.#parts.now() - round.startedAtMs;
+    return { collection: SCHEDULES, error, mode, durationMs };
+  }
+}

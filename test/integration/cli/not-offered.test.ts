@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
+import { rollcall } from './support/rollcall.ts';
+
+let tenant: TestTenant;
+beforeAll(async () => {
+  tenant = await startTestTenant();
+  tenant.hub.faults.set('not-offered@absence-versions');
+});
+afterAll(() => tenant[Symbol.asyncDispose]());
+
+describe('a hub without absences', () => {
+  it('is mirrored: pull ends with 0 each time, and status says what is not offered', async () => {
+    const collections = '[orgs, students, absence-versions, absences, absence-changes, schedules]';
+    const configPath = tenant.configWith({ collections });
+    for (let again = 0; again < 2; again += 1) {
+      const pull = await rollcall(configPath, 'pull', '--full');
+      expect(pull.stdout).toMatch(/schedules +not-offered/);
+      expect(pull.stderr).toContain('the hub does not offer absence-versions');
+      expect(pull.code).toBe(0);
+    }
+    const status = await rollcall(configPath, 'status');
+    expect(status.stdout).toContain('all well; the hub does not offer absence-versions, schedules');
+    expect(status.stdout).toMatch(/absence-changes .* not offered/);
+    expect(status.code).toBe(0);
+    expect(tenant.hub.district.ids('students').length).toBeGreaterThan(0);
+  });
+});
