@@ -1,8 +1,12 @@
-import type { ChainGraph, ChainNode } from './chain-node.ts';
+import { ownAbsenceIds } from './absence-student.ts';
+import { studentOfChain, type ChainGraph, type ChainNode } from './chain-node.ts';
 import type { ChainShape } from './chain-shape.ts';
 import type { ChainKnowledge } from './knowledge.ts';
 
-/** Rule 12 of the design note in resolve.ts. An id under which its versions were published before, and that nobody has now, comes first. */
+/**
+ * Rules 12 and 16 of the design note in resolve.ts. An id under which its versions were published before, and that
+ * nobody has now, comes first.
+ */
 export function nameOf(parts: {
   knowledge: ChainKnowledge;
   graph: ChainGraph;
@@ -10,16 +14,27 @@ export function nameOf(parts: {
   shape: ChainShape;
   taken: ReadonlySet<string>;
 }): string {
+  const { graph, knowledge, nodes } = parts;
   const { path, tail } = parts.shape;
+  const student = studentOfChain(nodes);
   const isFree = (id: string): boolean => {
-    if (parts.taken.has(id) || (parts.knowledge.absences.get(id) ?? null) !== null) return false;
+    if (parts.taken.has(id) || (knowledge.absences.get(id) ?? null) !== null) return false;
+    // Published under it, and forgotten since.
+    if ((graph.studentsByAbsence.get(id) ?? student) !== student) return false;
     // The other chain may need it.
-    const owner = parts.graph.known.get(id);
+    const owner = graph.known.get(id);
     return owner === undefined || owner.component === tail?.component;
   };
   const earlier = path.map(({ before }) => before?.absenceId ?? null).filter((id) => id !== null);
   const names = [...earlier, ...path.map(({ id }) => id)];
-  const name = names.find((id) => isFree(id)) ?? parts.nodes.find(({ id }) => isFree(id))?.id;
-  if (name === undefined) throw new Error('the id of a version can only be taken by its own chain');
-  return name;
+  const name = names.find((id) => isFree(id)) ?? nodes.find(({ id }) => isFree(id))?.id;
+  if (name !== undefined) return name;
+  for (const { id, state } of [...path, ...nodes]) {
+    if (state !== 'present') continue;
+    for (const own of ownAbsenceIds(id)) {
+      if (knowledge.absences.get(own) === undefined) break;
+      if (isFree(own) && !graph.known.has(own) && knowledge.versions.get(own) === null) return own;
+    }
+  }
+  throw new Error('the id of a version is taken by an absence of its own student that no chain owns');
 }

@@ -1,3 +1,4 @@
+import { studentsByAbsence } from './absence-student.ts';
 import { clusterOf, rowsById, type ChainInput, type Cluster } from './cluster.ts';
 import { crowdsIn } from './crowd.ts';
 import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './knowledge.ts';
@@ -21,6 +22,11 @@ export interface ChainNode {
   component: number;
 }
 
+/** By {@link studentFingerprint}: whose records a component is made of; 0 where none of them names a student. */
+export function studentOfChain(nodes: readonly ChainNode[]): number {
+  return nodes.find((node) => !isNobodys(node))?.student ?? 0;
+}
+
 export interface ChainGraph {
   readonly cluster: Cluster;
   /** Of versions that are or were at the hub: one each. */
@@ -30,6 +36,8 @@ export interface ChainGraph {
   /** Ids in the index that were referred to and are no longer. */
   readonly unlinked: ReadonlyMap<string, VersionEntry>;
   readonly components: readonly (readonly ChainNode[])[];
+  /** See there. */
+  readonly studentsByAbsence: ReadonlyMap<string, number>;
   /** Ids that too many versions refer to. */
   readonly crowds: ReadonlyMap<string, VersionEntry | null>;
   /** Links that are not followed, because they lead to the record itself, to another student's, or where too many lead. */
@@ -57,7 +65,9 @@ export function graphOf(input: ChainInput): ChainGraph {
     const entry = input.knowledge.versions.get(id) ?? null;
     if (entry !== null && !known.has(id) && !ghosts.has(id) && !crowds.has(id)) unlinked.set(id, entry);
   }
-  return { cluster, known, ghosts, unlinked, components: linked.components, crowds, refused };
+  const students = studentsByAbsence(input.knowledge, cluster.versions);
+  const { components } = linked;
+  return { cluster, known, ghosts, unlinked, components, studentsByAbsence: students, crowds, refused };
 }
 
 type Linked = Pick<ChainGraph, 'ghosts' | 'components' | 'crowds' | 'refused'>;
@@ -125,7 +135,7 @@ function knownNodes(parts: {
         replaces: row.replaces,
         replacedBy: row.replacedBy,
         isDeleted: row.isDeleted,
-        student: studentFingerprint(row.studentId),
+        student: studentOf(row, before),
         before,
         isTouched: true,
       });
@@ -142,6 +152,11 @@ function knownNodes(parts: {
     }
   }
   return known;
+}
+
+/** A record that names no student any more stays with the one that it named. */
+function studentOf({ studentId }: ChainRow, before: VersionEntry | null): number {
+  return studentId === null ? (before?.student ?? 0) : studentFingerprint(studentId);
 }
 
 function newNode(id: string, state: VersionState): ChainNode {

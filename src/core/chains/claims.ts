@@ -1,4 +1,5 @@
-import type { ChainGraph, ChainNode } from './chain-node.ts';
+import { mayHaveGivenItsId } from './absence-student.ts';
+import { studentOfChain, type ChainGraph, type ChainNode } from './chain-node.ts';
 import type { AbsenceEntry, ChainKnowledge } from './knowledge.ts';
 
 /** A published absence with its id. */
@@ -15,6 +16,7 @@ export function isAlive({ entry }: NamedAbsence): boolean {
 /** The absences that consumers were told of and that belong to a component, the one that stays first. */
 export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
 
+const IS_TOLD_AND_CHANGED_STUDENT = 0;
 const GAVE_ITS_ID_AND_LEFT = 1;
 const MEMBER = 2;
 const TOLD = 3;
@@ -24,7 +26,8 @@ const HAS_VERSIONS = 8;
 /**
  * To which component each published absence belongs: where the version is that gave it its id, so that no other chain
  * needs that id; else where the version last told is; else where one is that was published under it. A component of
- * which the hub still has a version comes before all others; of equals, the one with the least id.
+ * which the hub still has a version comes before all others; of equals, the one with the least id. Never to one of
+ * another student (rule 16), unless that is the version last told itself, whose student the hub has changed.
  */
 export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   const best = new Map<string, { component: number; strength: number; leastId: string }>();
@@ -34,7 +37,13 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
       ? null
       : before.absenceId;
   const isPublished = graph.components.map((nodes) => nodes.some((node) => memberOf(node) !== null));
-  const claim = (node: ChainNode, absenceId: string, kind: number): void => {
+  const students = graph.components.map((nodes) => studentOfChain(nodes));
+  const claim = (node: ChainNode, absenceId: string, asWhat: number): void => {
+    const student = graph.studentsByAbsence.get(absenceId);
+    const isOther = student !== undefined && student !== students[node.component];
+    const isChanged = asWhat === TOLD && node.before !== null && node.before.student !== node.student;
+    if (isOther && !isChanged) return;
+    const kind = isOther ? IS_TOLD_AND_CHANGED_STUDENT : asWhat;
     const strength = kind + (hasVersions[node.component] === true ? HAS_VERSIONS : 0);
     const other = best.get(absenceId);
     if (other !== undefined && other.strength > strength) return;
@@ -44,8 +53,11 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   const claimAll = (node: ChainNode): void => {
     const absenceId = memberOf(node);
     if (absenceId !== null) claim(node, absenceId, MEMBER);
-    if (knowledge.absences.get(node.id) === null) return;
-    if (node.state === 'present') claim(node, node.id, GAVE_ITS_ID);
+    const named = knowledge.absences.get(node.id) ?? null;
+    if (named === null) return;
+    if (node.state === 'present') {
+      if (mayHaveGivenItsId(node.before, node.id, named)) claim(node, node.id, GAVE_ITS_ID);
+    }
     // Versions published under another id have left this one for good.
     else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_LEFT);
   };

@@ -1,5 +1,6 @@
+import { mayHaveGivenItsId, ownAbsenceIds, studentsByAbsence } from './absence-student.ts';
 import { isKnownCrowd } from './crowd.ts';
-import type { ChainKnowledge, ChainRow } from './knowledge.ts';
+import { studentFingerprint, type ChainKnowledge, type ChainRow } from './knowledge.ts';
 
 /** What a resolution starts from. */
 export interface ChainInput {
@@ -23,8 +24,9 @@ export interface Cluster {
 }
 
 /**
- * Closes the input over links in both directions, as they were and as they are, over the absences of versions, and over
- * the versions that gave absences their ids or were last told of them.
+ * Closes the input over links in both directions, as they were and as they are, over the absences of versions, over the
+ * versions that gave absences their ids or were last told of them, and over the ids that an absence may get where a
+ * version's own is another student's absence already (rule 16).
  */
 export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>): Cluster {
   const { knowledge } = input;
@@ -51,7 +53,7 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
   };
   for (const id of rows.keys()) addVersion(id);
   for (const ids of [input.vanished, input.revisit]) for (const id of ids ?? []) addVersion(id);
-  for (let id = todo.pop(); id !== undefined; id = todo.pop()) {
+  const close = (id: string): void => {
     const row = rows.get(id);
     if (row !== undefined) {
       addVersion(row.replaces);
@@ -60,13 +62,44 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
     addAbsence(id);
     const entry = knowledge.versions.get(id);
     if (entry === undefined) unknownVersions.push(id);
-    if (entry === undefined || entry === null) continue;
+    if (entry === undefined || entry === null) return;
     addVersion(entry.replaces);
     addVersion(entry.replacedBy);
     if (!isKnownCrowd(entry)) for (const other of entry.linkedFrom) addVersion(other);
     if (entry.absenceId !== null) addAbsence(entry.absenceId);
-  }
+  };
+  do {
+    for (let id = todo.pop(); id !== undefined; id = todo.pop()) close(id);
+    for (const id of ownIdsNeeded({ knowledge, rows, versions })) addVersion(id);
+  } while (todo.length > 0);
   return { versions, absences, unknownVersions, unknownAbsences };
+}
+
+/** Of each version whose id bears an absence that is not of its student: ids up to the first that nothing has. */
+function ownIdsNeeded(parts: {
+  knowledge: ChainKnowledge;
+  rows: ReadonlyMap<string, ChainRow>;
+  versions: ReadonlySet<string>;
+}): readonly string[] {
+  const { knowledge, rows } = parts;
+  const students = studentsByAbsence(knowledge, parts.versions);
+  const needed: string[] = [];
+  for (const versionId of parts.versions) {
+    const row = rows.get(versionId);
+    const entry = knowledge.versions.get(versionId) ?? null;
+    if (row === undefined && entry?.state !== 'present') continue;
+    if (!students.has(versionId) && !knowledge.absences.get(versionId)) continue;
+    const student = row === undefined ? entry?.student : studentFingerprint(row.studentId);
+    const mayClaim = mayHaveGivenItsId(entry, versionId, knowledge.absences.get(versionId) ?? null);
+    if (mayClaim && students.get(versionId) === student) continue;
+    for (const id of ownAbsenceIds(versionId)) {
+      needed.push(id);
+      const isTaken =
+        rows.has(id) || Boolean(knowledge.versions.get(id)) || Boolean(knowledge.absences.get(id));
+      if (!isTaken) break;
+    }
+  }
+  return needed;
 }
 
 /** By id; the last of an id counts. */

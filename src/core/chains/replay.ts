@@ -43,6 +43,8 @@ export class EntryReplay {
     const before = this.#entries.get(row.id) ?? null;
     this.#set(row.id, {
       ...entryOf(row),
+      // As in a resolution: a record that names no student any more stays with the one that it named.
+      student: row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId),
       state: 'present',
       linkedFrom: this.#linksTo(row, before),
       absenceId: before?.absenceId ?? null,
@@ -64,7 +66,8 @@ export class EntryReplay {
     if (mergedInto !== null) return;
     const before = this.#entries.get(row.id) ?? null;
     if (before?.state === 'present') {
-      this.#set(row.id, { ...before, absenceId });
+      const student = before.student === 0 ? studentFingerprint(row.studentId) : before.student;
+      this.#set(row.id, { ...before, absenceId, student });
       return;
     }
     // Unless its record comes too, it has left the hub, or the log has lost it.

@@ -54,10 +54,17 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  *    lesser id), and is told first; the other is told `DELETED`, `MERGED`, unless it was deleted before.
  * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version
  *    is that gave it its id, else where the version told last is; the other chain is an absence of its own, told by its
- *    tail.
+ *    tail. A version that nobody had seen when its id was given takes nothing over: the absence stays with the record
+ *    that was published under it.
  * 15. *A lost index* is made again from the records of the versions at the hub and the last event of each absence:
  *    every version settled, those named by a last event (but for `MERGED`) in its absence, the others in none yet. Ids
  *    and steps of sound chains go on from there, also if their older versions have left the hub.
+ * 16. *Students.* Records of two students never stand under one absence id (invariant 11). An absence is the student's
+ *    whose record was published under it last, and no chain of another student's takes it over. Where all ids of a chain
+ *    are taken (a record of B turns up under the id that A's absence got from an unseen ancestor), it gets the first free
+ *    of `<sourcedId>|absence-2`, `|absence-3`, …, frozen like any other. An absence whose versions are all another
+ *    student's now is told `DELETED`. Only where the hub gives the record published last itself to another student, the
+ *    absence goes with the record.
  *
  * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
  * chain that is not deleted. What may: ids and numbers of steps, where something was published before a fact came that
@@ -142,7 +149,8 @@ export function resolve(input: ResolveInput): Resolution {
     unsettled: new Map(),
     taken: new Set(),
   };
-  for (const owned of claims.values()) for (const { id } of owned) draft.taken.add(id);
+  const claimed = new Set([...claims.values()].flatMap((owned) => owned.map(({ id }) => id)));
+  for (const id of claimed) draft.taken.add(id);
   const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
   for (const [index, nodes] of graph.components.entries()) {
     const shape = shapeOf(nodes);
@@ -165,6 +173,7 @@ export function resolve(input: ResolveInput): Resolution {
     const found = contradictionsIn({ graph, nodes, shape, refused: refused.get(index) ?? [] });
     for (const contradiction of found) draft.contradictions.push({ ...contradiction, absenceId });
   }
+  endUnclaimed({ input, graph, draft, claimed });
   const { absences, steps, currents, open, contradictions, left } = draft;
   const versions = changedVersions(graph, draft);
   return { versions, absences, steps, currents, open, contradictions, left };
@@ -231,6 +240,28 @@ function showCurrent(parts: {
     const mayDiffer = parts.hasSteps || tail.isTouched || tail.before?.isSettled === false;
     if (mayDiffer) draft.currents.push({ absenceId, versionId: tail.id });
   } else if (before !== null && !before.isToldDeleted) {
+    draft.currents.push({ absenceId, versionId: null });
+  }
+}
+
+/** Of an absence whose versions are all another student's now, none remains (rule 16). */
+function endUnclaimed(parts: {
+  input: ResolveInput;
+  graph: ChainGraph;
+  draft: Draft;
+  claimed: ReadonlySet<string>;
+}): void {
+  const { graph, draft } = parts;
+  for (const absenceId of graph.cluster.absences) {
+    const entry = parts.input.knowledge.absences.get(absenceId) ?? null;
+    if (entry === null || entry.isToldDeleted || parts.claimed.has(absenceId)) continue;
+    const versionId = entry.toldVersionId;
+    const component = graph.known.get(versionId)?.component;
+    if (component === undefined || draft.unsettled.has(component)) continue;
+    const step = entry.step + 1;
+    draft.absences.set(absenceId, { ...entry, step, isToldDeleted: true });
+    const ended = { absenceId, step, versionId, previousVersionId: null, mergedInto: null };
+    draft.steps.push({ ...ended, operation: 'DELETED', cause: 'HUB' });
     draft.currents.push({ absenceId, versionId: null });
   }
 }

@@ -8,6 +8,8 @@ export interface ShownAbsence {
   readonly entry: TopicEntry;
   /** Null where the record cannot be read. */
   readonly versionId: string | null;
+  /** Null where the record names none, or cannot be read. */
+  readonly studentId: string | null;
 }
 
 /** What the events of one absence tell. */
@@ -19,6 +21,10 @@ export interface ToldEvents {
   readonly step: number;
   /** A step is missing between two that are there, or stands there twice. */
   readonly hasGap: boolean;
+  /** Of the last event that names one. */
+  readonly studentId: string | null;
+  /** Invariant 11: the events hold records of two students. */
+  readonly isOfTwo: boolean;
 }
 
 export interface ChainTopics {
@@ -152,15 +158,28 @@ class ChainComparison {
       const versionIds = [versionId ?? key];
       this.#tell('absences', key, { kind: isSound(entry) ? 'left-over' : 'undecodable', versionIds });
     }
-    for (const [key, { entry, versionId, isDeleted, hasGap }] of changes) {
+    for (const [key, { entry, versionId, isDeleted, hasGap, isOfTwo }] of changes) {
       const versionIds = [versionId ?? key];
       if (!isSound(entry)) this.#tell('absence-changes', key, { kind: 'undecodable', versionIds });
       else if (!isDeleted && !this.#told.has(key)) {
         this.#tell('absence-changes', key, { kind: 'left-over', versionIds });
       }
       if (hasGap) this.#tell('absence-changes', key, { kind: 'gap', versionIds });
+      if (isOfTwo) this.#tell('absence-changes', key, { kind: 'two-students', versionIds });
     }
+    this.#findTwoStudents();
     return this.#found;
+  }
+
+  /** A record that the hub gave to another student after its event is no other record. */
+  #findTwoStudents(): void {
+    const { absences, changes } = this.#options.topics;
+    for (const [key, shown] of absences) {
+      const told = changes.get(key);
+      if (told === undefined || told.versionId === shown.versionId) continue;
+      if (shown.studentId === null || told.studentId === null || shown.studentId === told.studentId) continue;
+      this.#tell('absences', key, { kind: 'two-students', versionIds: [shown.versionId ?? key] });
+    }
   }
 
   #tell(

@@ -6,6 +6,7 @@ import type { CollectionName } from '../../model/collections.ts';
  * - `different`: both have it, with other content
  * - `undecodable`: the record cannot be read, lacks what the contract asks for, or is not what its hash says
  * - `gap`: a step of an absence is missing among those told, or stands there twice
+ * - `two-students`: records of two students stand under one absence id
  * - `reject-missing`, `reject-left-over`: the same of rows that cannot be read
  * - `index`: the index says something else than the topic
  */
@@ -15,6 +16,7 @@ export const DIFFERENCE_KINDS = [
   'different',
   'undecodable',
   'gap',
+  'two-students',
   'reject-missing',
   'reject-left-over',
   'index',

@@ -6,16 +6,11 @@ import type { ChainCollection } from '../../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../publisher/log.ts';
 import type { LookUp } from './chain-lookup.ts';
+import { contradictionChanges } from './contradiction-changes.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
 import { OpenRecords } from './open-records.ts';
-import {
-  contradictionChanges,
-  forgetting,
-  hiding,
-  renderChains,
-  type RenderChainsParts,
-} from './render-chains.ts';
+import { forgetting, hiding, renderChains, type RenderChainsParts } from './render-chains.ts';
 import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
 
 export interface ChainBookParts extends RenderChainsParts {

@@ -5,7 +5,7 @@ import { resolve } from '../../core/chains/resolve.ts';
 import { decodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
 import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
 import { KnownChains } from './chain-lookup.ts';
-import { contradictionChanges } from './render-chains.ts';
+import { contradictionChanges } from './contradiction-changes.ts';
 import { ReplayedEntries } from './replayed-entries.ts';
 
 export interface ChainExaminationParts {

@@ -1,6 +1,6 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import type { Contradiction } from '../../core/chains/contradictions.ts';
+import type { ChainStep } from '../../core/chains/chain-steps.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import type { AbsenceEntry, VersionEntry } from '../../core/chains/knowledge.ts';
 import { encodeToldAbsence } from '../../core/chains/told-absence.ts';
@@ -78,8 +78,9 @@ class OutcomeDraft {
     const { absences, left, steps } = this.#resolved.resolution;
     for (const step of steps) {
       const { versionId, previousVersionId, ...told } = step;
-      const version = this.#record(versionId);
-      const previousVersion = previousVersionId === null ? null : this.#record(previousVersionId);
+      const version = this.#hasLeftStudent(step) ? { sourcedId: versionId } : this.#record(versionId);
+      const previousVersion =
+        previousVersionId === null ? null : this.#previousOf(version, previousVersionId);
       const event = { ...told, version, snapshot: this.#task.snapshot, detectedAt: now() };
       const whole = encodeChange({ ...event, previousVersion });
       const isTooLarge = previousVersion !== null && whole.length > LARGEST_EVENT_BYTES;
@@ -104,6 +105,22 @@ class OutcomeDraft {
       });
     }
     for (const absenceId of left) this.#forget(absenceId);
+  }
+
+  /** Invariant 11: of a record that the hub has given to another student meanwhile, no more than the id. */
+  #previousOf(version: AbsenceVersionValue, previousId: string): AbsenceVersionValue {
+    const previous = this.#record(previousId);
+    const [one, other] = [version.student?.sourcedId, previous.student?.sourcedId];
+    return one === undefined || other === undefined || one === other ? previous : { sourcedId: previousId };
+  }
+
+  /** The same of a deletion: the record is another student's now, and stands under another absence id. */
+  #hasLeftStudent({ absenceId, versionId }: ChainStep): boolean {
+    const { known, resolution } = this.#resolved;
+    const before = known.versions.get(versionId) ?? null;
+    const after = resolution.versions.get(versionId) ?? null;
+    if (before === null || after === null || after.absenceId === absenceId) return false;
+    return before.student !== 0 && before.student !== after.student;
   }
 
   showCurrents(): void {
@@ -300,22 +317,4 @@ export function forgetting(options: { tenantId: string; absenceId: string; id: s
       firstSequence: null,
     }),
   };
-}
-
-/** What is to be written of the contradictions of chains: by the first version that each names. */
-export function contradictionChanges(
-  found: readonly Contradiction[],
-  known: { versionIds: readonly string[]; reported: readonly (Buffer | null)[] },
-): IndexChange[] {
-  const area = 'contradictions';
-  const byFirst = Map.groupBy(found, ({ versionIds }) => versionIds[0] ?? '');
-  const changes: IndexChange[] = [...byFirst].map(([key, some]) => ({
-    area,
-    key,
-    value: Buffer.from(JSON.stringify(some)),
-  }));
-  for (const [at, key] of known.versionIds.entries()) {
-    if (!byFirst.has(key) && (known.reported[at] ?? null) !== null) changes.push({ area, key, value: null });
-  }
-  return changes;
 }

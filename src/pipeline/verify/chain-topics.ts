@@ -33,7 +33,11 @@ export class ChainTopicsView {
     const entry = topicEntry(checked.hash, checked.isSound);
     if (isShown) {
       const shown = checked.value as AbsenceVersionValue | null;
-      this.absences.set(key, { entry, versionId: shown?.sourcedId ?? null });
+      this.absences.set(key, {
+        entry,
+        versionId: shown?.sourcedId ?? null,
+        studentId: shown?.student?.sourcedId ?? null,
+      });
     } else {
       const before = this.changes.get(key) ?? null;
       this.changes.set(
@@ -54,9 +58,15 @@ function eventsAfter(
 ): ToldEvents {
   if (event === null) {
     const step = (before?.step ?? 0) + 1;
-    return { entry, versionId: null, isDeleted: false, step, hasGap: before?.hasGap ?? false };
+    const { hasGap = false, studentId = null, isOfTwo = false } = before ?? {};
+    return { entry, versionId: null, isDeleted: false, step, hasGap, studentId, isOfTwo };
   }
-  const { step, operation, version } = event;
+  const { step, operation, version, previousVersion } = event;
+  const studentId = version.student?.sourcedId ?? null;
+  // The hub may give a record itself to another student; no record of another student follows it.
+  const isSameRecord = before?.versionId === version.sourcedId;
+  const former = previousVersion?.student?.sourcedId ?? (isSameRecord ? null : (before?.studentId ?? null));
+  const isOther = former !== null && studentId !== null && former !== studentId;
   const isNext = before === null || before.versionId === null || step === before.step + 1;
   return {
     entry,
@@ -64,5 +74,7 @@ function eventsAfter(
     isDeleted: operation === 'DELETED',
     step,
     hasGap: !isNext || before?.hasGap === true,
+    studentId: studentId ?? before?.studentId ?? null,
+    isOfTwo: isOther || before?.isOfTwo === true,
   };
 }

@@ -4,7 +4,7 @@ import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
 import { tellsGone } from '../../core/verify/judge-walk.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
-import type { Difference, DifferenceState } from '../../core/verify/difference.ts';
+import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
 import type { TenantCollection } from '../tenant.ts';
@@ -20,6 +20,8 @@ const BETWEEN_LOOKS_MS = 1_000;
 /** Asked for anew, versions may refer to others. */
 const ROUNDS_OF_ASKING = 5;
 const DAY_MS = 24 * 3_600_000;
+/** These say nothing of what is shown as current. */
+const BESIDE_TAILS: ReadonlySet<DifferenceKind> = new Set(['left-over', 'gap', 'two-students']);
 
 /** The versions of a walk, as chains need them: of what the hub lists twice, the first place counts. */
 export class VersionsOfHub {
@@ -111,7 +113,7 @@ export async function verifyChains(
       foreseen: null,
       hubRows: live,
       topicKeys: name === 'absences' ? topics.absences.size : topics.changes.size,
-      equal: live - own.filter(({ kind }) => kind !== 'left-over' && kind !== 'gap').length,
+      equal: live - own.filter(({ kind }) => !BESIDE_TAILS.has(kind)).length,
       settled: before - found.length > 0 && name === 'absences' ? before - found.length : 0,
       indexSkipped: name === 'absences' ? indexed.skipped : 0,
       differences: [...own, ...indexed.differences.filter((each) => each.collection === name)],
@@ -218,7 +220,7 @@ function stateOf(
   versions: ReadonlyMap<string, HubVersion>,
   { rows, open, known }: ChainCircumstances,
 ): DifferenceState {
-  if (kind === 'undecodable' || kind === 'gap') return 'wrong';
+  if (kind === 'undecodable' || kind === 'gap' || kind === 'two-students') return 'wrong';
   if (kind !== 'missing' && versionIds.some((id) => known.withheld.has(id))) return 'withheld';
   const isGone = (id: string): boolean => !versions.has(id);
   if (known.isListLost && kind === 'left-over' && versionIds.every(isGone)) return 'withheld';

@@ -1,4 +1,4 @@
-import { toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
+import { studentProblems, toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
 import { compactedView, type TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';
 import { where } from './row-problems.ts';
@@ -26,7 +26,7 @@ export function absenceProblems(options: {
     const problem = problemOfSteps(records, replaces);
     if (problem !== null) problems.push(`absence-changes ${key}: ${problem}`);
   }
-  return [...problems, ...snapshotProblems(options.changes)];
+  return [...problems, ...studentProblems(options), ...snapshotProblems(options.changes)];
 }
 
 /**

@@ -13,6 +13,8 @@ export interface ToldChange {
   readonly snapshot: boolean;
   readonly cause: string;
   readonly mergedInto: string | null;
+  /** Of `version`. */
+  readonly studentId: string | null;
 }
 
 export function toldChanges(records: readonly TopicRecord[]): ToldChange[] {
@@ -29,6 +31,7 @@ export function toldChanges(records: readonly TopicRecord[]): ToldChange[] {
         snapshot: change['snapshot'] === true,
         cause: String(change['cause']),
         mergedInto: (change['mergedInto'] as string | null) ?? null,
+        studentId: studentIn(change['version']),
       },
     ];
   });
@@ -68,7 +71,24 @@ export function chainProblems(options: {
   for (const [key, { value }] of view) {
     if (value !== null && !expected.has(key)) problems.push(`absences ${key}: not at the hub`);
   }
+  problems.push(...studentProblems(options));
   return [...problems, ...historyProblems(options.changes, expected)].slice(0, 10);
+}
+
+/** Invariant 11: no two students' records stand under one absence id, of hubs that never give a record to another. */
+export function studentProblems(options: {
+  absences: readonly TopicRecord[];
+  changes: readonly TopicRecord[];
+}): string[] {
+  const students = new Map<string, Set<string>>();
+  const note = (key: string, studentId: string | null): void => {
+    if (studentId !== null) students.set(key, (students.get(key) ?? new Set()).add(studentId));
+  };
+  for (const { key, value } of options.absences) note(key, studentIn(value));
+  for (const { absenceId, studentId } of toldChanges(options.changes)) note(absenceId, studentId);
+  return [...students].flatMap(([key, { size }]) =>
+    size > 1 ? [`absence ${key}: holds records of ${size} students`] : [],
+  );
 }
 
 /** Each absence's events tell its versions one after another, once, and then its deletion. */
@@ -113,6 +133,10 @@ function pathTo(tail: string, rows: ReadonlyMap<string, Row>): string[] {
     path.unshift(id);
   }
   return path;
+}
+
+function studentIn(version: unknown): string | null {
+  return typeof version === 'object' && version !== null ? idOf((version as Row)['student']) : null;
 }
 
 function idOf(value: unknown): string | null {

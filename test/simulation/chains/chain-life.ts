@@ -44,6 +44,8 @@ export class ChainLife {
   readonly #contents = new Map<string, string[]>();
   readonly #departures = new Map<string, number[]>();
   readonly #deleted = new Set<string>();
+  /** Ids that records name in `replaces`, and that nobody had when they came. */
+  readonly #lost: string[] = [];
   #isStill = false;
   #count = 0;
 
@@ -224,7 +226,7 @@ export class ChainLife {
     const one = random.pick([...this.#rows.values()]);
     const other = random.pick([...this.#rows.values()]);
     const chain = this.chainOf(one.id);
-    const what = random.below(10);
+    const what = random.below(14);
     if (chain === undefined) return;
     this.#taint(chain);
     const target = random.pick([null, other.id, other.id, one.id, this.#oldId()]);
@@ -241,6 +243,41 @@ export class ChainLife {
     else if (what === 7) this.#replace(chain, 'replaces');
     else if (what === 8) this.#fork(chain, one);
     else if (what === 9) this.#put({ ...one, isReadable: !one.isReadable });
+    else if (what <= 11) this.#stray();
+    else this.#findLost();
+  }
+
+  /** A record that replaces one which the hub does not have, or not yet; several may name the same one. */
+  #stray(): void {
+    const { random } = this.#at;
+    if (this.#lost.length === 0 || random.chance(0.5)) this.#lost.push(this.#newId(false));
+    this.#beginTainted(random.pick(this.#lost));
+  }
+
+  /** What was lost turns up, and may be of another student than what replaces it. */
+  #findLost(): void {
+    const lost = this.#lost.filter((id) => !this.#rows.has(id));
+    if (lost.length > 0) this.#beginTainted(null, this.#at.random.pick(lost));
+  }
+
+  #beginTainted(replaces: string | null, id = this.#newId(false)): void {
+    const { random, time } = this.#at;
+    const chain: TrueChain = { versions: [id], isResident: false, isTainted: true };
+    this.chains.push(chain);
+    this.#chainOf.set(id, chain);
+    const fromMs = Math.floor(time.now() / HOUR_MS) * HOUR_MS;
+    const studentId = `student ${random.below(STUDENTS)}`;
+    const toMs = fromMs + random.below(30) * HOUR_MS;
+    this.#put({
+      id,
+      studentId,
+      fromMs,
+      toMs,
+      replaces,
+      replacedBy: null,
+      deletedAtMs: null,
+      isReadable: true,
+    });
   }
 
   #fork(chain: TrueChain, { id, studentId, fromMs, toMs }: HubVersion): void {

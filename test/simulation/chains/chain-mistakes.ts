@@ -129,6 +129,15 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
+    name: "a record stands under another student's absence id",
+    kind: CONTRADICTORY,
+    finds: 'records of two students under one absence id',
+    mistake: {
+      log: (log) =>
+        withRecords(log, (record) => [{ ...record, key: record.key.replace(/\|absence-\d+$/u, '') }]),
+    },
+  },
+  {
     name: 'what was forgotten is told again',
     kind: SOUND,
     finds: 'told otherwise than in order, once',

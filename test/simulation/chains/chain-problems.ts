@@ -5,12 +5,12 @@ import {
   problemsOfEvents,
   problemsOfRecords,
   problemsOfSnapshot,
-  problemsOfStudents,
 } from './event-problems.ts';
 import { differencesFromIndex } from './index-problems.ts';
 import { problemsOfChainProgress } from './progress-problems.ts';
 import { problemsOfQuiet } from './quiet-problems.ts';
 import { problemsOfSoundChains } from './sound-problems.ts';
+import { problemsOfStudents } from './student-problems.ts';
 import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
 import { decodeLog } from './told-log.ts';
 

@@ -3,6 +3,7 @@ import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';
+import { studentsOfVersions } from './student-problems.ts';
 import type { ToldChange, ToldLog } from './told-log.ts';
 
 /** What a consumer believes of one absence, from its events alone. */
@@ -76,32 +77,11 @@ function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believ
   return problems;
 }
 
-/** Rule 1: no absence is said to be another student's, unless its own versions were said to be. */
-export function problemsOfStudents(log: ToldLog): string[] {
-  const problems: string[] = [];
-  const students = new Map<string, Set<string>>();
-  for (const { key, value } of log.versions) {
-    const id = value?.student?.sourcedId;
-    if (id !== undefined) students.set(key, (students.get(key) ?? new Set()).add(id));
-  }
-  /** By absence: of all versions that it was told as, and of the one that gave it its id. */
-  const ofAbsence = new Map<string, Set<string>>();
-  for (const { key, value } of log.changes) {
-    if (value === null) continue;
-    const own = ofAbsence.get(key) ?? new Set(students.get(key));
-    for (const student of students.get(value.version.sourcedId) ?? []) own.add(student);
-    ofAbsence.set(key, own);
-    const other = value.mergedInto === null ? own : (ofAbsence.get(value.mergedInto) ?? new Set());
-    if (own.size > 0 && own.isDisjointFrom(other))
-      problems.push(`merged into another student's absence: ${key} into ${value.mergedInto}`);
-  }
-  return problems;
-}
-
 /** An event's records are those that were last published of their versions when it was committed. */
 export function problemsOfRecords(log: ToldLog): string[] {
   const problems: string[] = [];
   const newest = new Map<string, string>();
+  const students = studentsOfVersions(log);
   let at = 0;
   for (const { key, value, transaction } of log.changes) {
     for (; at < log.versions.length && (log.versions[at]?.transaction ?? 0) <= transaction; at += 1) {
@@ -114,7 +94,8 @@ export function problemsOfRecords(log: ToldLog): string[] {
       const { sourcedId } = record;
       const what = `${sourcedId} in ${value.operation} ${value.step} of ${key} in transaction ${transaction}`;
       if ((record.fromTime ?? null) === null) {
-        problems.push(`a bare id: ${what}`);
+        // Invariant 11: of a record that was given to another student no more is said.
+        if ((students.get(sourcedId)?.size ?? 0) < 2) problems.push(`a bare id: ${what}`);
         continue;
       }
       const published = newest.get(sourcedId);

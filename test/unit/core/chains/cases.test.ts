@@ -4,6 +4,7 @@ import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
 import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import { row } from './support/rows.ts';
+import { told } from './support/told-steps.ts';
 
 const a = row('a');
 const aReplaced = row('a', { replacedBy: 'b' });
@@ -16,16 +17,6 @@ function shellWith(...pages: ChainRow[][]): ChainShell {
   const shell = new ChainShell(resolve);
   for (const rows of pages) shell.deliver({ rows, ask: noHub });
   return shell;
-}
-
-/** Events since the last look, in short: `absence#step OPERATION before>version CAUSE`. */
-function told(shell: ChainShell, from = 0): string[] {
-  return shell.steps
-    .slice(from)
-    .map(
-      ({ absenceId, step, operation, previousVersionId, versionId, cause, mergedInto }) =>
-        `${absenceId}#${step} ${operation} ${previousVersionId ?? '-'}>${versionId} ${cause}${mergedInto === null ? '' : ` into ${mergedInto}`}`,
-    );
 }
 
 function kinds(rows: ChainRow[], shell = new ChainShell(resolve)): string[] {

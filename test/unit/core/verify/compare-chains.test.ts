@@ -31,9 +31,10 @@ function hubOf(...versions: readonly Version[]): Map<string, HubVersion> {
   );
 }
 
-const shown = (versionId: string, sound = true): ShownAbsence => ({
+const shown = (versionId: string, sound = true, studentId = 'student'): ShownAbsence => ({
   entry: topicEntry(hashOf(versionId), sound),
   versionId,
+  studentId,
 });
 
 const told = (versionId: string, more: Partial<ToldEvents> = {}): ToldEvents => ({
@@ -42,6 +43,8 @@ const told = (versionId: string, more: Partial<ToldEvents> = {}): ToldEvents => 
   isDeleted: false,
   step: 1,
   hasGap: false,
+  studentId: 'student',
+  isOfTwo: false,
   ...more,
 });
 
@@ -114,7 +117,7 @@ describe('chains beside their topics', () => {
   });
 
   it('whose record cannot be read are missed, or told twice', () => {
-    const spoilt = { entry: topicEntry(null, false), versionId: null };
+    const spoilt = { entry: topicEntry(null, false), versionId: null, studentId: null };
     expect(differences(CHAIN, { a: spoilt }, { a: told('b') })).toEqual(['absences undecodable a']);
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { ...spoilt }) })).toEqual([
       'absence-changes undecodable a',
@@ -125,6 +128,16 @@ describe('chains beside their topics', () => {
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { hasGap: true }) })).toEqual([
       'absence-changes gap a',
     ]);
+  });
+
+  it('finds records of two students under one absence id', () => {
+    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { isOfTwo: true }) })).toEqual([
+      'absence-changes two-students a',
+    ]);
+    const behind = differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('a') });
+    expect(behind).toContain('absences two-students a');
+    // The hub has given the record itself to another student.
+    expect(differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('b') })).toEqual([]);
   });
 
   it('that fork are held against one of two ends', () => {

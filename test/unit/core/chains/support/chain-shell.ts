@@ -37,6 +37,10 @@ export class ChainShell {
   readonly currents = new Map<string, string>();
   /** Rows as last committed. */
   readonly committed = new Map<string, ChainRow>();
+  /** Invariant 11: steps by which a record came under an absence id of another student's. */
+  readonly strangers: string[] = [];
+  /** By absence id: the record that stands there. */
+  readonly #shown = new Map<string, { readonly versionId: string; readonly studentId: string | null }>();
   readonly #resolve: Resolve;
   readonly #versions = new Map<string, Buffer>();
   readonly #absences = new Map<string, Buffer>();
@@ -58,12 +62,33 @@ export class ChainShell {
       else this.#versions.set(id, encodeVersionEntry(id, entry));
     }
     for (const [id, entry] of outcome.absences) this.#absences.set(id, encodeAbsenceEntry(id, entry));
+    this.#checkStudents(outcome);
     this.steps.push(...outcome.steps);
     for (const { absenceId, versionId } of outcome.currents) {
       if (versionId === null) this.currents.delete(absenceId);
       else this.currents.set(absenceId, versionId);
     }
     return outcome;
+  }
+
+  /** The hub may give the record that stands there to another student: then it goes on as that student's. */
+  #checkStudents({ steps, currents }: Resolution): void {
+    const studentOf = (id: string): string | null => this.committed.get(id)?.studentId ?? null;
+    for (const { absenceId, step, versionId, operation } of steps) {
+      const { versionId: shown = '', studentId: before = null } = this.#shown.get(absenceId) ?? {};
+      const after = studentOf(versionId);
+      const isSame = before === null || after === null || before === after || studentOf(shown) === after;
+      // Of a record that is another student's now, a deletion gives no more than the id: see render-chains.ts.
+      if (!isSame && operation === 'DELETED') continue;
+      if (!isSame)
+        this.strangers.push(`${absenceId}#${step} ${versionId} of ${after}, ${before} stood there`);
+      this.#shown.set(absenceId, { versionId, studentId: after ?? studentOf(shown) ?? before });
+    }
+    for (const { absenceId, versionId } of currents) {
+      const before = this.#shown.get(absenceId);
+      if (versionId !== null && before?.versionId === versionId)
+        this.#shown.set(absenceId, { versionId, studentId: studentOf(versionId) ?? before.studentId });
+    }
   }
 
   version(id: string): VersionEntry | null {
@@ -114,18 +139,36 @@ export class ChainShell {
           .filter((other) => other !== row?.replaces && other !== row?.replacedBy)
           .sort(),
         isDeleted: row?.isDeleted ?? false,
-        student: row === undefined ? 0 : studentFingerprint(row.studentId),
+        student: studentFingerprint(
+          row === undefined ? null : (row.studentId ?? this.#toldStudent(told.get(id))),
+        ),
         absenceId: row === undefined ? null : (told.get(id) ?? null),
         isSettled: true,
       };
       shell.#versions.set(id, encodeVersionEntry(id, entry));
     }
-    for (const row of rows) shell.committed.set(row.id, row);
+    for (const [versionId, absenceId] of told) {
+      const row = this.committed.get(versionId);
+      if (known.has(versionId) || row === undefined) continue;
+      const { replaces, replacedBy, isDeleted } = row;
+      const studentId = row.studentId ?? this.#toldStudent(absenceId);
+      const linkedFrom = shell.version(versionId)?.linkedFrom ?? [];
+      const links = { replaces, replacedBy, linkedFrom, isDeleted, student: studentFingerprint(studentId) };
+      const entry: VersionEntry = { ...links, state: 'vanished', absenceId, isSettled: true };
+      shell.#versions.set(versionId, encodeVersionEntry(versionId, entry));
+    }
+    for (const row of this.committed.values()) shell.committed.set(row.id, row);
+    for (const [absenceId, shown] of this.#shown) shell.#shown.set(absenceId, shown);
+    shell.strangers.push(...this.strangers);
     for (const [absenceId, versionId] of this.currents) shell.currents.set(absenceId, versionId);
     shell.steps.push(...this.steps);
     shell.#sequence = this.#sequence;
     shell.#isRebuilt = true;
     return shell;
+  }
+
+  #toldStudent(absenceId: string | undefined): string | null {
+    return this.#shown.get(absenceId ?? '')?.studentId ?? null;
   }
 
   /** The index may still learn from unchanged rows to which absence they belong. */

@@ -26,18 +26,29 @@ const ORDERLY = [
   'rebuild',
 ] as const;
 
-export type World = 'orderly' | 'contradictory';
+/**
+ * Chains as spec 3 has them; with anything in them; with records that name no student, or whose ancestor comes later and
+ * is another student's; with anything in them and an index that is lost. Of the last two only what consumers read is
+ * checked, not which versions are current.
+ */
+export type World = 'orderly' | 'contradictory' | 'nameless' | 'forgetful';
+
+const STRAYS = ['stray', 'stray', 'findLost', 'findLost'] as const;
 
 export interface Command {
-  readonly kind: (typeof ORDERLY)[number] | 'tamper' | 'replaceOneSided';
+  readonly kind: (typeof ORDERLY)[number] | (typeof STRAYS)[number] | 'tamper' | 'replaceOneSided' | 'unname';
   readonly choice: number;
   readonly crash: boolean;
 }
 
-/** Chains as spec 3 has them, or with anything in them. */
 export function histories(world: World, maxLength: number): fc.Arbitrary<Command[]> {
-  const kinds: readonly Command['kind'][] =
-    world === 'orderly' ? ORDERLY : [...ORDERLY, 'tamper', 'tamper', 'tamper', 'replaceOneSided'];
+  const contradictory = [...ORDERLY, ...STRAYS, 'tamper', 'tamper', 'tamper', 'replaceOneSided'] as const;
+  const kinds: readonly Command['kind'][] = {
+    orderly: ORDERLY,
+    contradictory,
+    nameless: [...ORDERLY, ...STRAYS, ...STRAYS, 'replaceOneSided', 'unname', 'unname'] as const,
+    forgetful: contradictory,
+  }[world];
   return fc.array(
     fc.record({
       kind: fc.constantFrom(...kinds),
@@ -56,7 +67,7 @@ export function check(world: World, commands: readonly Command[], resolve: Resol
     if (command.kind === 'rebuild') {
       // Of the whole of a chain, and of contradictions, the topics tell less than the index.
       settleAndCheck({ world, hub, shell, choice: command.choice });
-      if (world === 'orderly') shell = shell.rebuilt();
+      if (world === 'orderly' || world === 'forgetful') shell = shell.rebuilt();
     } else if (command.kind === 'delta') delta(hub, shell, command);
     else if (command.kind === 'restart') fullPass(hub, shell, command);
     else if (command.kind === 'full') settleAndCheck({ world, hub, shell, choice: command.choice });
@@ -70,6 +81,9 @@ export function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: s
   if (kind === 'create') hub.create(choice);
   else if (kind === 'replace') hub.replace(choice, choice % 3 === 0 ? 'replaces' : 'both');
   else if (kind === 'replaceOneSided') hub.replace(choice, 'replacedBy');
+  else if (kind === 'stray') hub.stray(choice);
+  else if (kind === 'findLost') hub.findLost(choice);
+  else if (kind === 'unname') hub.unname(choice);
   else if (kind === 'remove') hub.remove(choice);
   else if (kind === 'purgeOldest') hub.purgeOldest(choice, isSeen);
   else if (kind === 'purgeChain') hub.purgeChain(choice);
@@ -120,9 +134,13 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
   fullPass(hub, shell, { choice: parts.choice, crash: false });
   const rows = [...hub.rows.values()];
   const left = [...shell.committed.values()].filter(({ id }) => !hub.rows.has(id));
-  const oracle = currentVersions(rows, left);
+  same("records under another student's absence id", shell.strangers, []);
   same('versions at the hub', shell.present().sort(), rows.map(({ id }) => id).sort());
-  same('current versions', [...shell.currents.values()].sort(), [...oracle.current].sort());
+  const isToldOnly = parts.world === 'nameless' || parts.world === 'forgetful';
+  if (!isToldOnly) {
+    const { current } = currentVersions(rows, left);
+    same('current versions', [...shell.currents.values()].sort(), [...current].sort());
+  }
   same('open chains', shell.unsettled(), []);
   const believed = replay(shell.steps);
   const live = [...believed]
@@ -138,7 +156,7 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
     );
   }
   if (parts.world === 'orderly') checkTold(hub, shell, believed);
-  checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
+  if (!isToldOnly) checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
 }
 
 /** Each version of a chain that was never tampered with is told once, in order, under the id of the first. */

@@ -16,12 +16,41 @@ export class LivingHub {
   readonly chains: TrueChain[] = [];
   /** Changed or stamped since a delta last brought it. */
   readonly dirty = new Set<string>();
+  /** Ids that records name in `replaces` and that nobody had when they came. */
+  readonly #lost: string[] = [];
   #count = 0;
 
   create(choice: number): void {
     const id = this.#newId(choice);
     this.chains.push({ versions: [id] });
     this.#put(row(id, { studentId: `student ${choice % 3}` }));
+  }
+
+  /** A record that replaces one which the hub does not have, or not yet: several may name the same one. */
+  stray(choice: number): void {
+    const isNew = this.#lost.length === 0 || choice % 3 === 0;
+    const lost = isNew ? this.#newId(choice) : (this.#among(this.#lost, choice) ?? 'never');
+    if (isNew) this.#lost.push(lost);
+    const id = this.#newId(choice + 1);
+    this.chains.push({ versions: [id] });
+    this.#put(row(id, { studentId: `student ${Math.floor(choice / 3) % 3}`, replaces: lost }));
+  }
+
+  /** What was lost turns up, and may be of another student than what replaces it. */
+  findLost(choice: number): void {
+    const id = this.#among(
+      this.#lost.filter((one) => !this.rows.has(one)),
+      choice,
+    );
+    if (id === undefined) return;
+    this.chains.push({ versions: [id] });
+    this.#put(row(id, { studentId: `student ${Math.floor(choice / 3) % 3}` }));
+  }
+
+  /** A record that names no student, for now. */
+  unname(choice: number): void {
+    const one = this.#pick(choice, () => true);
+    if (one !== undefined) this.#put({ ...one, studentId: null });
   }
 
   /** The older record learns of it at once, or never, or (spec 3 says both happen) the newer says nothing. */

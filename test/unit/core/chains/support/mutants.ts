@@ -94,6 +94,14 @@ export const MUTANTS: readonly Mutant[] = [
     'contradictory',
   ),
   {
+    name: "publishes a record under another student's absence id",
+    world: 'contradictory',
+    resolve: (given) => {
+      const result = resolve(given);
+      return renamed(result, (step) => step.absenceId.includes('|'), withoutNumber);
+    },
+  },
+  {
     name: 'names an absence by its last version',
     world: 'orderly',
     resolve: (given) => {
@@ -157,9 +165,17 @@ function lastOf(result: Resolution, { absenceId }: ChainStep): string {
   return result.steps.findLast((step) => step.absenceId === absenceId)?.versionId ?? absenceId;
 }
 
-function renamed(result: Resolution, isRenamed: (step: ChainStep) => boolean): Resolution {
+function withoutNumber(_result: Resolution, { absenceId }: ChainStep): string {
+  return absenceId.replace(/\|absence-\d+$/u, '');
+}
+
+function renamed(
+  result: Resolution,
+  isRenamed: (step: ChainStep) => boolean,
+  newName: (result: Resolution, step: ChainStep) => string = lastOf,
+): Resolution {
   const names = new Map(
-    result.steps.filter((step) => isRenamed(step)).map((step) => [step.absenceId, lastOf(result, step)]),
+    result.steps.filter((step) => isRenamed(step)).map((step) => [step.absenceId, newName(result, step)]),
   );
   const nameOf = (id: string): string => names.get(id) ?? id;
   return {

@@ -1,0 +1,11 @@
+import type { ChainShell } from './chain-shell.ts';
+
+/** Events since the last look, in short: `absence#step OPERATION before>version CAUSE`. */
+export function told(shell: ChainShell, from = 0): string[] {
+  return shell.steps
+    .slice(from)
+    .map(
+      ({ absenceId, step, operation, previousVersionId, versionId, cause, mergedInto }) =>
+        `${absenceId}#${step} ${operation} ${previousVersionId ?? '-'}>${versionId} ${cause}${mergedInto === null ? '' : ` into ${mergedInto}`}`,
+    );
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
+import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { ChainShell } from './support/chain-shell.ts';
+import { told } from './support/told-steps.ts';
+import { row } from './support/rows.ts';
+
+/* Invariant 11: no two students' records stand under one absence id. */
+
+const nobodyThere = (): null => null;
+const ofA = row('stray-2', { studentId: 'A', replaces: 'stray-1' });
+const ofB = row('stray-1', { studentId: 'B' });
+const OWN = 'stray-1|absence-2';
+
+function shellWith(...pages: ChainRow[][]): ChainShell {
+  const shell = new ChainShell(resolve);
+  for (const rows of pages) shell.deliver({ rows, ask: nobodyThere });
+  return shell;
+}
+
+describe("a record whose id another student's absence bears", () => {
+  it('gets an absence id of its own, and the absence stays as it was', () => {
+    const shell = shellWith([ofA], [ofB]);
+    expect(told(shell)).toEqual(['stray-1#1 CREATED ->stray-2 HUB', `${OWN}#1 CREATED ->stray-1 HUB`]);
+    expect([...shell.currents]).toEqual([
+      ['stray-1', 'stray-2'],
+      [OWN, 'stray-1'],
+    ]);
+  });
+
+  it('gets its own id where both are known from the start', () => {
+    const shell = shellWith([ofB, ofA]);
+    expect(Object.fromEntries(shell.currents)).toEqual({ 'stray-1': 'stray-1', 'stray-2': 'stray-2' });
+  });
+
+  it('hands its absence id on to the versions that replace it', () => {
+    const shell = shellWith([ofA], [ofB], [row('next', { studentId: 'B', replaces: 'stray-1' })]);
+    expect(told(shell, 2)).toEqual([`${OWN}#2 REPLACED stray-1>next HUB`]);
+    shell.deliver({ vanished: ['stray-1'], mode: 'final', ask: nobodyThere });
+    shell.deliver({ rows: [row('last', { studentId: 'B', replaces: 'next' })], ask: nobodyThere });
+    expect(told(shell, 3)).toEqual([`${OWN}#3 REPLACED next>last HUB`]);
+  });
+
+  it("leaves the other student's chain to go on under its id", () => {
+    const shell = shellWith([ofA], [ofB], [row('later', { studentId: 'A', replaces: 'stray-2' })]);
+    expect(told(shell, 2)).toEqual(['stray-1#2 REPLACED stray-2>later HUB']);
+    shell.deliver({ rows: [row('later', { studentId: 'A', replaces: 'stray-2', isDeleted: true })] });
+    expect(told(shell, 3)).toEqual(['stray-1#3 DELETED ->later HUB']);
+  });
+
+  it('keeps its id when the index is made again from the topics', () => {
+    const shell = shellWith([ofA], [ofB]).rebuilt();
+    shell.deliver({ rows: [ofA, ofB], ask: nobodyThere, mode: 'final' });
+    expect(told(shell, 2)).toEqual([]);
+    shell.deliver({ rows: [row('next', { studentId: 'B', replaces: 'stray-1' })], ask: nobodyThere });
+    expect(told(shell, 2)).toEqual([`${OWN}#2 REPLACED stray-1>next HUB`]);
+  });
+
+  it('gets an id of its own also once the other absence is deleted, and forgotten', () => {
+    const deleted = { ...ofA, isDeleted: true };
+    expect(told(shellWith([ofA], [deleted], [ofB]), 2)).toEqual([`${OWN}#1 CREATED ->stray-1 HUB`]);
+    const shell = shellWith([ofA], [deleted]);
+    shell.forget('stray-1');
+    shell.deliver({ rows: [ofB], ask: nobodyThere });
+    expect(told(shell, 2)).toEqual([`${OWN}#1 CREATED ->stray-1 HUB`]);
+  });
+
+  it('deleted and restored goes on under its own id', () => {
+    const shell = shellWith([ofA], [ofB], [{ ...ofB, isDeleted: true }], [ofB]);
+    expect(told(shell, 2)).toEqual([`${OWN}#2 DELETED ->stray-1 HUB`, `${OWN}#3 RESTORED ->stray-1 HUB`]);
+  });
+
+  it('never takes an id that is a record, or an absence, already', () => {
+    const shell = shellWith([row(OWN, { studentId: 'C' })], [ofA], [ofB]);
+    expect(told(shell, 2)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);
+  });
+
+  it('stays apart when two students refer to it before it comes', () => {
+    const third = row('stray-3', { studentId: 'B', replaces: 'stray-1' });
+    for (const pages of [[[ofA, third]], [[ofA], [third]]]) {
+      const shell = shellWith(...pages, [ofB]);
+      expect(Object.fromEntries(shell.currents)).toEqual({ 'stray-1': 'stray-2', 'stray-3': 'stray-3' });
+      expect(shell.steps).toHaveLength(2);
+    }
+    const shell = shellWith([ofA, third], [{ ...ofB, studentId: 'C' }]);
+    expect(shell.currents.get(OWN)).toBe('stray-1');
+  });
+
+  it('that names no student leaves the absence with its student, and keeps away when its own turns out', () => {
+    const shell = shellWith([ofA], [{ ...ofB, studentId: null }]);
+    expect(told(shell, 1)).toEqual([]);
+    shell.deliver({ rows: [ofB], ask: nobodyThere });
+    expect(told(shell, 1)).toEqual([`${OWN}#1 CREATED ->stray-1 HUB`]);
+    expect(shell.currents.get('stray-1')).toBe('stray-2');
+  });
+
+  it('takes no absence over when all records of the other student have left', () => {
+    const shell = shellWith([ofA], [row('stray-3', { studentId: 'B', replaces: 'stray-1' })]);
+    shell.deliver({ vanished: ['stray-2'], mode: 'final', ask: nobodyThere });
+    expect(told(shell, 2)).toEqual(['stray-1#2 DELETED ->stray-2 VANISHED']);
+  });
+});
+
+describe('a record that the hub gives to another student', () => {
+  it('leaves the absence to the versions that stay with the student', () => {
+    const first = row('one', { studentId: 'A' });
+    const second = row('two', { studentId: 'A', replaces: 'one' });
+    const shell = shellWith([first, second], [{ ...first, studentId: 'B' }]);
+    expect(told(shell, 2)).toEqual(['one|absence-2#1 CREATED ->one HUB']);
+    expect(shell.currents.get('one')).toBe('two');
+  });
+
+  it('that no longer names its student is not taken for anybody else’s', () => {
+    const one = row('one', { studentId: 'A' });
+    const shell = shellWith([one], [{ ...one, studentId: null }]);
+    shell.deliver({ rows: [row('two', { studentId: 'B', replaces: 'one' })], ask: nobodyThere });
+    expect(told(shell, 1)).toEqual(['two#1 CREATED ->two HUB']);
+  });
+});
