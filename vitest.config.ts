@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { IS_FULL } from './test/faults/support/rounds.ts';
 import { InterleavingSequencer } from './test/run/interleaving-sequencer.ts';
 import ProgressReporter from './test/run/progress-reporter.ts';
 
@@ -56,6 +57,8 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
+          // those wait long, and run only at length
+          exclude: IS_FULL ? [] : ['**/*.full.test.ts'],
           ...withServices,
           testTimeout: 600_000,
         },

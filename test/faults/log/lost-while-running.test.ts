@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
-import { allProblems, healed } from '../support/checker.ts';
+import { allProblems } from '../support/checker.ts';
 import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support/lose-topic.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../support/rounds.ts';
 import { endsSoon, expectHealsBy } from '../support/survive.ts';
-
-/** By itself it looks once a minute. */
-const NOTICED_WITHIN_MS = 80_000;
 
 describe.each(ROUNDS)('a topic that loses its records under a living process, round %i', (round) => {
   it.each(LOST_IN_TURN.map((losses) => ({ losses, what: losses.flat().join(' ') })))(
@@ -31,15 +28,4 @@ describe.each(ROUNDS)('a topic that loses its records under a living process, ro
       await expectRejects(tenant);
     },
   );
-
-  it.runIf(IS_FULL)('though the hub does not change and nobody asks: noticed, and filled again', async () => {
-    await using tenant = await tenantWithRejects(round);
-    await using child = await startRollcall(['run'], tenant.configText);
-    await expectHealsBy(child, tenant);
-    await lose(tenant, 'results', 'deleted and recreated');
-    await healed(tenant, NOTICED_WITHIN_MS);
-    child.kill('SIGTERM');
-    await endsSoon(child, 0);
-    expect(await allProblems(tenant, { lost: ['results'] })).toEqual([]);
-  });
 });

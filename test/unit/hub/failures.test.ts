@@ -51,7 +51,9 @@ describe('failures that pass', () => {
   ];
 
   it.each(cases)('%s is tried again', async (_, failure) => {
-    await using test = await testHub(failing(1, failure), { timeouts: { headersMs: 200, requestMs: 1000 } });
+    await using test = await testHub(failing(1, failure), {
+      timeouts: { headersMs: 2_000, requestMs: 10_000 },
+    });
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
     expect(test.data()).toHaveLength(2);
     expect(test.sleeps).toHaveLength(1);
@@ -265,7 +267,7 @@ describe('answers that are too much', () => {
     await using test = await testHub(
       (request, response) =>
         Number(request.query.get('limit')) > 130 ? failure(request, response) : model(request, response),
-      { pageSize: 400, maxResponseBytes: 1_000_000, timeouts: { headersMs: 100, requestMs: 300 } },
+      { pageSize: 400, maxResponseBytes: 1_000_000, timeouts: { headersMs: 1_000, requestMs: 10_000 } },
     );
     expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
     expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400', '200', '100', '100', '100']);

@@ -2,7 +2,7 @@ import { describe, expect, inject, it, vi } from 'vitest';
 import { startTestHub } from '../../integration/support/mirror.ts';
 import { startOwnKafka } from '../support/own-kafka.ts';
 import { startProxy, type Proxy } from '../support/proxy.ts';
-import { IS_FULL, ROUNDS } from '../support/rounds.ts';
+import { ROUNDS } from '../support/rounds.ts';
 import { startMirrored, type MirroredOptions } from './support/mirrored.ts';
 
 const STOPS_WITHIN_MS = 30_000;
@@ -24,7 +24,7 @@ async function stopsAmid(proxy: Proxy, options: MirroredOptions): Promise<void> 
   await mirrored.heals();
 }
 
-describe.runIf(IS_FULL).each(ROUNDS)(
+describe.each(ROUNDS)(
   'round %i: SIGTERM ends a process with 0 within 30 s while there is no answer',
   (seed) => {
     it.concurrent('from the hub', async () => {
