@@ -22,6 +22,7 @@ const REACTIONS = {
   HUB_UNAVAILABLE: 'retry',
   HUB_CIRCUIT_OPEN: 'retry',
   HUB_RESPONSE_TOO_LARGE: 'retry',
+  HUB_PAGE_TOO_LONG: 'retry',
   HUB_BODY_INVALID: 'retry',
   HUB_PAGING_BROKEN: 'retry',
   HUB_TOKEN_UNAVAILABLE: 'retry',

@@ -40,6 +40,7 @@ const OF_THE_QUESTION: ReadonlySet<string> = new Set([
   'HUB_FORBIDDEN',
   'HUB_BODY_INVALID',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
 ]);
 
 /** Says that nothing can be told; where it is thrown, nothing is removed. */

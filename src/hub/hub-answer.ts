@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { errorOfAnswer, errorOfBody } from './answer-error.ts';
 import type { HttpResponse } from './http.ts';
+import { requireBoundedText } from './page-bounds.ts';
 import { parseJson } from './parse-json.ts';
 
 /** A successful answer, parsed. */
@@ -57,6 +58,7 @@ export function readAnswer(
   let parsed: unknown;
   if (body.length > 0) {
     const text = body.toString('utf8');
+    requireBoundedText(text, where);
     try {
       parsed = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
     } catch {

@@ -18,6 +18,7 @@ const RETRYABLE_BY_DEFAULT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'HUB_TIMEOUT',
   'HUB_UNAVAILABLE',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
   'HUB_BODY_INVALID',
   'HUB_TOKEN_UNAVAILABLE',
 ]);
@@ -51,5 +52,5 @@ export function asksForSmallerPages(error: unknown): boolean {
   if (!(error instanceof HubError)) return false;
   // 408 and 504 are time-outs too, told by the hub or by what stands before it.
   if (error.status === 408 || error.status === 504) return true;
-  return error.code === 'HUB_TIMEOUT' || error.code === 'HUB_RESPONSE_TOO_LARGE';
+  return ['HUB_TIMEOUT', 'HUB_RESPONSE_TOO_LARGE', 'HUB_PAGE_TOO_LONG'].includes(error.code);
 }

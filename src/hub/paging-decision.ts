@@ -90,27 +90,31 @@ function repeatsItself(state: WalkState, page: PageFacts): boolean {
  * `first` alone, and there is more. An honest hub answers with an empty page.
  */
 function saysMore(state: WalkState, page: PageFacts): boolean {
+  if (page.rowCount >= page.limit) return !isTotalReached(state, page);
   const afterCursor = state.mode === 'sourced-id-filter' && state.cursor !== null;
   const soFar = afterCursor ? page.rowCount : state.rowsInMode + page.rowCount;
-  // A total that moves may be one of rows left, and agree by chance.
-  const isSteady = afterCursor || state.pagesInMode === 0 || page.total === state.firstTotal;
-  if (page.rowCount >= page.limit) return !isSteady || page.total !== soFar;
   return page.total !== null && page.total > soFar;
+}
+
+/**
+ * Whether the hub's count says that this page is the last. A total that equals just this page may count the page alone:
+ * by itself it proves nothing, and one more request tells.
+ */
+function isTotalReached(state: WalkState, page: PageFacts): boolean {
+  const rows = state.rowsInMode + page.rowCount;
+  if (page.total === null || page.total === 0 || state.pagesInMode === 0) return false;
+  // A total that moves is one of rows left, or of a collection that moves: neither ends a walk.
+  if (page.total === state.firstTotal && rows === page.total) return true;
+  // A hub that counts only what the filter leaves: this page is all there is after the cursor.
+  const isRest = state.mode === 'sourced-id-filter' && page.rowCount === page.total;
+  return isRest && state.cursor !== null && rows === state.firstTotal;
 }
 
 function endOf(state: WalkState, page: PageFacts): WalkEnd['sign'] | null {
   if (page.nextOffered) return null;
   if (page.paging) return saysMore(state, page) ? null : 'no-next-link';
   if (page.rowCount >= page.limit) return null;
-  if (page.total !== null && page.total > 0) {
-    // A total that moves is one of rows left, or of a collection that moves: neither ends a walk.
-    const steady = state.pagesInMode === 0 || page.total === state.firstTotal;
-    if (steady && state.rowsInMode + page.rowCount === page.total) return 'total-reached';
-    // A hub that counts only what the filter leaves: this page is all there is after the cursor.
-    if (state.mode === 'sourced-id-filter' && state.cursor !== null && page.rowCount === page.total) {
-      return 'total-reached';
-    }
-  }
+  if (isTotalReached(state, page)) return 'total-reached';
   return state.honouredLimit === page.limit ? 'short-page' : null;
 }
 
@@ -138,6 +142,9 @@ function decideRepeated(state: WalkState, page: PageFacts): NextStep {
   if (page.rowCount >= page.limit || page.nextOffered || moreExpected) {
     return { kind: 'broken', reason: 'limit and offset are ignored too, and there are more rows than came' };
   }
+  // Asked in every way, the hub gives these rows and counts no others: it does not page at all.
+  if (page.rowCount === page.total && page.total === state.rowsInMode)
+    return { kind: 'end', sign: 'total-reached' };
   return { kind: 'end', sign: 'repeated-page' };
 }
 

@@ -2,6 +2,7 @@ import type { HubAnswer } from './hub-answer.ts';
 import type { HubPage, ReadOptions } from './hub.ts';
 import { readLinks, type PageLinks } from './link.ts';
 import { listIn, markOf, readableId } from './page-body.ts';
+import { requireBoundedRows } from './page-bounds.ts';
 import type { PageFacts } from './paging-decision.ts';
 import { limitOf } from './walk-request.ts';
 
@@ -12,7 +13,7 @@ export interface FetchedPage {
   readonly links: PageLinks;
 }
 
-/** Makes a page of an answer. Throws HUB_BODY_INVALID when it is no collection. */
+/** Makes a page of an answer. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(
   answer: HubAnswer,
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
@@ -22,6 +23,7 @@ export function readPage(
   // 204 is how some hubs say that a collection is empty.
   const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
   const rows = list ?? [];
+  requireBoundedRows(rows.length, { limit: limitOf(requested, limit), where });
   const links = readLinks(answer.link, { requested, baseUrl });
   const ids = rows.map(readableId).filter((id) => id !== null);
   const facts: PageFacts = {

@@ -11,9 +11,13 @@ export interface TokenGrant {
   readonly lifetimeMs: number;
 }
 
-function fieldsOf(body: string): Record<string, unknown> | null {
+/** Far beyond any token; a longer answer is none, and is not parsed. */
+const MAX_BYTES = 1024 * 1024;
+
+function fieldsOf(body: Buffer): Record<string, unknown> | null {
+  if (body.length > MAX_BYTES) return null;
   try {
-    const parsed = parseJson(body);
+    const parsed = parseJson(body.toString('utf8'));
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
   } catch {
     return null;
@@ -63,7 +67,7 @@ function unavailable(response: HttpResponse, context: AnswerContext, what: strin
 function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError {
   const { status } = response;
   if (status === 400 || status === 401) {
-    const code = fieldsOf(response.body.toString('utf8'))?.['error'];
+    const code = fieldsOf(response.body)?.['error'];
     const remedy = REMEDIES.get(code);
     if (remedy !== undefined) {
       const message = `No token: ${context.where} answered ${String(code)} (HTTP ${status})`;
@@ -93,7 +97,7 @@ function lifetimeMsOf(expiresIn: unknown): number {
 }
 
 function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
-  const fields = fieldsOf(response.body.toString('utf8'));
+  const fields = fieldsOf(response.body);
   if (fields === null) {
     const what = looksLikeHtml(response) ? 'an HTML page' : 'something that is no JSON object';
     const remedy =

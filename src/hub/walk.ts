@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent } from './events.ts';
 import type { HubPage, PagingMode, ReadOptions, WalkEnd } from './hub.ts';
 import { asksForSmallerPages, HubError } from './hub-error.ts';
@@ -18,6 +19,9 @@ import { pageUrl, type Position } from './walk-request.ts';
 
 /** More pages than any collection has; ends a walk that a hub would keep going for ever. */
 const MAX_PAGES_PER_WALK = 1_000_000;
+
+/** undici writes a request one turn of the event loop after the answer before it, and one more to see that the connection still lives. */
+const TURNS_UNTIL_SENT = 2;
 
 export interface WalkContext {
   readonly baseUrl: URL;
@@ -242,6 +246,8 @@ export async function* walkPages(context: WalkContext, read: ReadOptions): Async
         pending = fetchNext();
         // Its failure is told when the caller asks for that page, or never if the walk is given up.
         pending.catch(() => undefined);
+        // The request must be on its way before the caller works on this page, which may keep the event loop busy.
+        for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
       }
       if (page !== null) yield page;
       if (end !== null) return end;

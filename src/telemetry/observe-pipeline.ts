@@ -115,6 +115,7 @@ const HUB_OUTCOMES: Partial<Record<ErrorCode, HubOutcome>> = {
   HUB_TIMEOUT: 'timeout',
   HUB_UNAVAILABLE: 'unavailable',
   HUB_RESPONSE_TOO_LARGE: 'too-large',
+  HUB_PAGE_TOO_LONG: 'too-large',
   HUB_BODY_INVALID: 'invalid',
   HUB_FORBIDDEN: 'unauthorised',
   HUB_TOKEN_REFUSED: 'unauthorised',

@@ -90,10 +90,16 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
     end('empty-page'),
   ],
   [
-    'a Link without next ends, on a full page that is the total',
+    'a Link without next ends, on a later full page that reaches the total',
+    after(keyset, page('abc', { total: 6 })),
+    page('def', { total: 6, ...LAST }),
+    end('no-next-link'),
+  ],
+  [
+    'a Link without next does not end a full first page whose total equals it',
     keyset,
     page('abc', { total: 3, ...LAST }),
-    end('no-next-link'),
+    goOn('c'),
   ],
   [
     'a Link without next does not end a full page below the total',
@@ -109,7 +115,15 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
     goOn('b'),
   ],
   ['a Link without next ends, on a short page', keyset, page('a', LAST), end('no-next-link')],
-  ['the total reached on a short page ends', keyset, page('ab', { total: 2 }), end('total-reached')],
+  ['a total that equals a short first page does not end', keyset, page('ab', { total: 2 }), goOn('b')],
+  ['nor by offset', offset, page('ab', { total: 2 }), nextOffset],
+  ['nor by filter', byFilter, page('ab', { total: 2 }), goOn('b')],
+  [
+    'by filter, a total that equals each page does not end',
+    after(byFilter, page('ab', { total: 2 })),
+    page('cd', { total: 2 }),
+    goOn('d'),
+  ],
   [
     'the total reached on a later short page ends',
     after(keyset, page('abc', { total: 5 })),
@@ -239,6 +253,12 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
     after(offset, short, short),
     short,
     { deliver: false, step: { kind: 'end', sign: 'repeated-page' } },
+  ],
+  [
+    'by offset, a short page that comes each time and is the total ends',
+    after(offset, page('ab', { total: 2 }), page('ab', { total: 2 })),
+    page('ab', { total: 2 }),
+    { deliver: false, step: { kind: 'end', sign: 'total-reached' } },
   ],
   [
     'by offset, a short page that comes for ever below the total is an error',

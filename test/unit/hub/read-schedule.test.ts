@@ -114,7 +114,7 @@ describe('a sick Core API', () => {
     (request, response) =>
       request.path.includes('/api/core/')
         ? core(request, response)
-        : sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { 'x-total-count': '1' } });
+        : sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
   it('opens the circuit of the others', async () => {
     await using test = await testHub(script((_, response) => sendJson(response, {}, { status: 500 })));

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collectionNamed } from '../../../src/model/collections.ts';
@@ -223,6 +224,31 @@ describe('a walk over a hub that differs', () => {
     expect(test.data().at(-1)?.query.get('limit')).toBe('2');
   });
 
+  it.each([
+    ['honours', 'honours', 'keyset'],
+    ['ignores', 'honours', 'sourced-id-filter'],
+    ['ignores', 'ignores', 'offset'],
+  ] as const)(
+    'a total that counts each page ends nothing: the cursor %s, the filter %s',
+    async (cursor, idFilter, paging) => {
+      await using test = await testHub(
+        modelHub({ ...STANDARD, cursor, idFilter, clamp: 2, links: 'none', total: 'page' }),
+        { pageSize: 5 },
+      );
+      const walk = await readAll(test.hub, 'users');
+      expect(new Set(walk.ids)).toEqual(new Set(IDS));
+      expect(walk.end.paging).toBe(paging);
+    },
+  );
+
+  it('one more request tells whether a short page whose total equals it is all', async () => {
+    await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }), { pageSize: 50 });
+    const { ids, end } = await readAll(test.hub, 'users');
+    expect(ids).toEqual(IDS);
+    expect(end).toMatchObject({ sign: 'empty-page', totalAtStart: 8, totalAtEnd: 8 });
+    expect(test.data()).toHaveLength(2);
+  });
+
   it('a total of 0 is reported once and ends nothing', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, clamp: 2, links: 'none', total: 'zero' }));
     expect((await readAll(test.hub, 'users')).ids).toEqual(IDS);
@@ -327,6 +353,27 @@ describe('reading ahead', () => {
     await walk.return({} as never);
   });
 
+  it('the request for the next page is sent before a page is handed over', async () => {
+    await using test = await testHub(modelHub({ ...STANDARD, ids: 'abcdefghijklmnop'.split('') }));
+    let sent = 0;
+    const count = (message: unknown): void => {
+      const { request } = message as { request: { method: string; origin: string } };
+      if (request.method === 'GET' && request.origin === test.server.origin) sent += 1;
+    };
+    subscribe('undici:client:sendHeaders', count);
+    try {
+      let pages = 0;
+      const ahead: number[] = [];
+      for await (const page of test.hub.readPages(users)) {
+        pages += 1;
+        if (page.rows.length === 3) ahead.push(sent - pages);
+      }
+      expect(ahead).toEqual([1, 1, 1, 1, 1]);
+    } finally {
+      unsubscribe('undici:client:sendHeaders', count);
+    }
+  });
+
   it('an abandoned walk breaks off its request', async () => {
     let closed = false;
     await using test = await testHub(({ query }, response) => {
@@ -394,7 +441,7 @@ const behaviours: fc.Arbitrary<Behaviour> = fc
       'first-only',
       'unrelated',
     ),
-    total: fc.constantFrom('right', 'zero', 'unfiltered', 'remaining', 'none'),
+    total: fc.constantFrom('right', 'zero', 'unfiltered', 'remaining', 'page', 'none'),
     seed: fc.integer(),
   })
   .map(({ seed, ...behaviour }) => {

@@ -11,7 +11,7 @@ export interface Behaviour {
   readonly sort?: 'honours' | 'refuses';
   readonly clamp?: number;
   readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
-  readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'none';
+  readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'page' | 'none';
   /** Order without `sort` (hubs with a working cursor always sort by id). */
   readonly natural?: readonly string[];
 }
@@ -83,6 +83,7 @@ export function modelHub(behaviour: Behaviour): Script {
       zero: 0,
       unfiltered: ids.length,
       remaining: rest.length - offset,
+      page: page.length,
       none: null,
     };
     const total = totals[behaviour.total];

@@ -1,0 +1,98 @@
+import { describe, expect, it, vi } from 'vitest';
+import { requireBoundedRows, requireBoundedText } from '../../../src/hub/page-bounds.ts';
+import { readAll, sendJson, testHub } from './support/scripted-hub.ts';
+
+const repeated = (piece: string, times: number): string => Array<string>(times).fill(piece).join(',');
+
+const TOO_LONG = { code: 'HUB_PAGE_TOO_LONG', reaction: 'retry' };
+
+describe('what a page may become in memory', () => {
+  it.each([
+    ['a million empty rows in 3 MB', () => `{"users":[${repeated('{}', 1_000_000)}]}`],
+    ['a million empty lists', () => `{"users":[${repeated('[]', 1_000_000)}]}`],
+    ['nesting without end', () => '['.repeat(1_100_000)],
+    ['objects in objects without end', () => '{"a":'.repeat(600_000)],
+    [
+      'a row with millions of names',
+      () => `{"users":[{${Array.from({ length: 2_100_000 }, (_, n) => `"k${n}":0`).join(',')}}]}`,
+    ],
+    ['millions of numbers', () => `{"users":[${repeated('0.5', 2_100_000)}]}`],
+    [
+      'a million empty rows after braces in a string',
+      () => `{"a":"\\"{{","users":[${repeated('{}', 1_000_000)}]}`,
+    ],
+  ])('is bounded: %s is refused before it is parsed', (_, text) => {
+    expect(() => requireBoundedText(text(), 'x')).toThrow(expect.objectContaining(TOO_LONG) as Error);
+  });
+
+  it.each([
+    ['braces and commas in strings', () => `{"users":["${'{[,'.repeat(1_500_000)}"]}`],
+    ['a huge string', () => `{"users":["${'x'.repeat(5_000_000)}"]}`],
+    [
+      'fifty thousand rows with references',
+      () =>
+        `{"users":[${repeated('{"sourcedId":"a","org":{"sourcedId":"b","type":"org"},"grades":[]}', 50_000)}]}`,
+    ],
+    ['text that is no JSON', () => '"'.repeat(1_200_001)],
+  ])('is not bounded where it is harmless: %s passes', (_, text) => {
+    expect(() => requireBoundedText(text(), 'x')).not.toThrow();
+  });
+
+  it('is at most 100,000 rows, whatever was asked for', () => {
+    expect(() => requireBoundedRows(100_000, { limit: 100, where: 'x' })).not.toThrow();
+    expect(() => requireBoundedRows(100_001, { limit: 100_000, where: 'x' })).toThrow(/100001 rows/);
+  });
+});
+
+describe('a hub that ignores limit', () => {
+  it('by far is a named error, and nothing of the page is parsed', async () => {
+    const body = `{"users":[${repeated('{}', 1_000_000)}]}`;
+    await using test = await testHub((_, response) => sendJson(response, body), {
+      pageSize: 200,
+      retry: { maxAttempts: 3 },
+    });
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      await expect(readAll(test.hub, 'users')).rejects.toMatchObject(TOO_LONG);
+      expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
+    } finally {
+      parse.mockRestore();
+    }
+    expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['200', '100', '50']);
+  });
+
+  it('by far with rows that are no objects is a named error too', async () => {
+    const body = `{"users":[${repeated('0', 100_001)}]}`;
+    await using test = await testHub((_, response) => sendJson(response, body), {
+      retry: { maxAttempts: 1 },
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject(TOO_LONG);
+  });
+
+  it('mildly is mirrored', async () => {
+    const users = Array.from({ length: 5_000 }, (_, n) => ({ sourcedId: String(10_000 + n) }));
+    await using test = await testHub(({ query }, response) =>
+      sendJson(response, { users: query.has('afterSourcedId') ? [] : users }),
+    );
+    expect((await readAll(test.hub, 'users')).ids).toHaveLength(5_000);
+  });
+
+  it('with the lessons of a student is a named error', async () => {
+    const body = `[${repeated('{}', 1_000_000)}]`;
+    await using test = await testHub((_, response) => sendJson(response, body), {
+      retry: { maxAttempts: 1 },
+    });
+    const { signal } = new AbortController();
+    const asked = { student: 's', from: '2026-01-01', to: '2026-01-02', signal };
+    await expect(test.hub.readSchedule(asked)).rejects.toMatchObject(TOO_LONG);
+  });
+
+  it('a token endpoint’s answer of megabytes is not parsed', async () => {
+    const body = `{"a":[${repeated('{}', 500_000)}],"access_token":"t"}`;
+    await using test = await testHub((_, response) => sendJson(response, { users: [] }), {
+      retry: { maxAttempts: 1 },
+      tokenScript: (_, response) => sendJson(response, body),
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_TOKEN_UNAVAILABLE' });
+  });
+});
