@@ -64,6 +64,19 @@ async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
   }
 }
 
+/** Throws `USAGE_INVALID` where a process runs for a tenant that is not this configuration's. */
+export async function requireNoOwner(
+  assembly: Assembly,
+  options: { readonly tenantId: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const living = await awaitSign(assembly, options);
+  if (living === null) return;
+  throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
+    remedy:
+      'It is another installation that mirrors this tenant, or one with an earlier configuration: stop it first.',
+  });
+}
+
 /** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
 const SIGN_WITHIN_MS = 6_000;
 const SIGN_POLL_MS = 500;

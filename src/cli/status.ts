@@ -3,6 +3,14 @@ import { collectionSettings, enabledCollections, type TenantConfig } from '../co
 import { EXIT } from '../errors.ts';
 import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
+import { findLeftOver, wantedUnder } from './left-over/find-left-over.ts';
+import { showTenantLeftOver, showTenantsLeftOver } from './left-over/show-left-over.ts';
+import {
+  tenantLeftOver,
+  tenantLeftOverAsJson,
+  topicsOfOthers,
+  type TenantLeftOver,
+} from './left-over/tenant-left-over.ts';
 import { askIndex, type IndexFacts } from './status/ask-index.ts';
 import { showTenant } from './status/show-tenant.ts';
 import { tenantStatus, type CollectionStatus, type TenantStatus } from './status/tenant-status.ts';
@@ -37,6 +45,9 @@ export function statusCommand(): Command {
 absences and absence-changes follow from absence-versions (↳) in its passes: what is late, unfinished, withheld or
 rejected is told there. Absences whose records contradict each other are listed, by Redis; they wait for nobody.
 
+What the configuration no longer wants is named below the table: topics of collections that are switched off, rows of
+afterschools, topics of other tenants under the prefix. It stays until "rollcall topics purge" removes it.
+
 Ends with 3 when something waits for a person, else with 0. What is withheld is listed by "rollcall deletes list".`,
     )
     .action(verbAction(status));
@@ -49,8 +60,8 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
   return withAssembly(config, async (assembly) => {
     // The index first: a list that a commit has emptied must not meet a log from before that commit.
     const index = await askIndex(assembly, tenants);
-    const known = await withAdmin({ assembly, signal }, (admin) =>
-      readKnownProgress({
+    const { known, leftOver } = await withAdmin({ assembly, signal }, async (admin) => ({
+      known: await readKnownProgress({
         kafka: assembly.kafka,
         admin,
         registry: assembly.registry,
@@ -58,18 +69,37 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
         tenantIds: tenants.map(({ id }) => id),
         signal,
       }),
-    );
+      leftOver: await findLeftOver(admin, wantedUnder(config)),
+    }));
     const nowMs = Date.now();
     const statuses = tenants.map((tenant) =>
       tenantStatus(
         factsOf(tenant, { known: known.get(tenant.id) ?? null, index: index.tenants.get(tenant.id), nowMs }),
       ),
     );
-    for (const each of statuses) showTenant(output, each, nowMs);
+    const left = tenants.map((tenant) =>
+      tenantLeftOver(tenant, {
+        leftOver,
+        known: known.get(tenant.id) ?? null,
+        afterschools: index.tenants.get(tenant.id)?.unconfigured ?? null,
+      }),
+    );
+    for (const [at, each] of statuses.entries()) {
+      showTenant(output, each, nowMs);
+      const own = left[at];
+      if (own !== undefined) showTenantLeftOver(output, own);
+    }
+    const isAll = options.tenant === undefined;
+    if (isAll) showTenantsLeftOver(output, leftOver);
     if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
     // A pass that was stopped or doubted goes no further by itself either.
     const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
-    output.data({ needsPerson, indexTrouble: index.trouble, tenants: statuses.map(asJson) });
+    output.data({
+      needsPerson,
+      indexTrouble: index.trouble,
+      tenants: statuses.map((each, at) => asJson(each, left[at])),
+      topicsOfOtherTenants: isAll ? topicsOfOthers(leftOver) : [],
+    });
     return needsPerson ? EXIT.needsPerson : EXIT.ok;
   });
 }
@@ -104,12 +134,13 @@ function factsOf(
   };
 }
 
-function asJson(status: TenantStatus): Record<string, unknown> {
+function asJson(status: TenantStatus, left: TenantLeftOver | undefined): Record<string, unknown> {
   const { owner, collections, ...same } = status;
   return {
     ...same,
     owner: owner === null ? null : { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs) },
     collections: collections.map(asJsonCollection),
+    leftOver: tenantLeftOverAsJson(left),
   };
 }
 

@@ -12,22 +12,31 @@ import {
   type WantedTopic,
 } from '../publisher/topics.ts';
 import { chooseTenants } from './choose.ts';
+import { findLeftOver, leftOverAsJson, wantedUnder } from './left-over/find-left-over.ts';
+import { showPrefixes, showTopicsLeftOver } from './left-over/show-left-over.ts';
 import type { Output } from './output.ts';
+import { purgeCommand } from './topics/purge.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 import { countOf, formatCount } from './words.ts';
 
 interface TopicsFlags {
-  tenant?: string;
+  readonly tenant?: string | undefined;
+  readonly prefix?: string | undefined;
 }
 
-/** `rollcall topics list|apply`: topics beside the contract. */
+/** `rollcall topics list|apply|purge`: topics beside the contract and the configuration. */
 export function topicsCommand(): Command {
   const list = new Command('list')
     .description(
-      'shows every topic of the configuration: whether it exists, partitions, differences, records',
+      'shows every topic of the configuration: whether it exists, partitions, differences, records; and those ' +
+        'that the configuration no longer wants',
     )
     .option('--tenant <id>', 'of this tenant only')
+    .option(
+      '--prefix <prefix>',
+      'instead, what is there under another prefix, which kafka.topicPrefix was once',
+    )
     .addHelpText(
       'after',
       '\nRecords are counted by offsets: removed and compacted ones count, so it is an upper bound.\nEnds with 1 when a topic is missing or differs.',
@@ -44,7 +53,8 @@ export function topicsCommand(): Command {
   return new Command('topics')
     .description('Compares topics with the contract, and makes them fit it.')
     .addCommand(list.summary('show every topic, and what differs'))
-    .addCommand(apply.summary('create what is missing, cure settings'));
+    .addCommand(apply.summary('create what is missing, cure settings'))
+    .addCommand(purgeCommand().summary('remove what the configuration no longer wants'));
 }
 
 function wantedOf(assembly: Assembly, tenant: string | undefined) {
@@ -52,15 +62,51 @@ function wantedOf(assembly: Assembly, tenant: string | undefined) {
 }
 
 async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
+  const { output, signal } = context;
   return withAssembly(context.loadConfig(), async (assembly) => {
-    const wanted = wantedOf(assembly, options.tenant);
-    return withAdmin({ assembly, signal: context.signal }, async (admin) => {
+    const { prefix, tenant } = options;
+    const configured = wantedUnder(assembly.config);
+    const isNamed = (each: { tenantId: string }): boolean => tenant === undefined || each.tenantId === tenant;
+    if (prefix !== undefined && prefix !== configured.topicPrefix) {
+      const wanted = { topicPrefix: prefix, tenants: new Map() };
+      const found = await withAdmin({ assembly, signal }, (admin) => findLeftOver(admin, wanted));
+      const topics = found.topics.filter(isNamed);
+      if (topics.length === 0)
+        output.line(`no topics of ${tenant ?? 'any tenant'} under the prefix ${prefix}`);
+      else showTopicsLeftOver(output, topics);
+      output.data(topics.map(leftOverAsJson));
+      return EXIT.ok;
+    }
+    const wanted = wantedOf(assembly, tenant);
+    return withAdmin({ assembly, signal }, async (admin) => {
       const findings = await inspectTopics(admin, wanted);
       const records = await countRecords(admin, findings);
-      showList(context.output, findings, records);
+      const found = await findLeftOver(admin, configured);
+      const topics = found.topics.filter(isNamed);
+      showList(output, findings, records);
+      if (topics.length > 0) output.line();
+      if (topics.length > 0) showTopicsLeftOver(output, topics);
+      showPrefixes(output, found);
+      output.data([...findings.map((each) => asJson(each, records)), ...topics.map(leftOverAsJson)]);
       return findings.every(fits) ? EXIT.ok : EXIT.failed;
     });
   });
+}
+
+function asJson(
+  { topic, exists, partitions, differences, curable }: TopicFinding,
+  records: ReadonlyMap<string, number>,
+): Record<string, unknown> {
+  return {
+    topic: topic.name,
+    exists,
+    partitions,
+    wantedPartitions: topic.partitions,
+    differences,
+    curable,
+    recordsAtMost: records.get(topic.name) ?? null,
+    notConfigured: null,
+  };
 }
 
 function fits({ exists, differences }: TopicFinding): boolean {
@@ -104,17 +150,6 @@ function showList(
       finding.exists ? formatCount(records.get(finding.topic.name) ?? 0) : '-',
       besideContract(finding),
     ]),
-  );
-  output.data(
-    findings.map(({ topic, exists, partitions, differences, curable }) => ({
-      topic: topic.name,
-      exists,
-      partitions,
-      wantedPartitions: topic.partitions,
-      differences,
-      curable,
-      recordsAtMost: records.get(topic.name) ?? null,
-    })),
   );
   const missing = findings.filter(({ exists }) => !exists).length;
   const differing = findings.filter(({ differences }) => differences.length > 0).length;

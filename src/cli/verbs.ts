@@ -26,7 +26,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'topics',
-    summary: 'topics beside the contract: list, apply',
+    summary: 'topics beside the contract and the configuration: list, apply, purge',
     load: async () => (await import('./topics.ts')).topicsCommand(),
   },
   {

@@ -81,6 +81,14 @@ export type PipelineEvent =
       /** Entries of the index on contradictory absences, as of now; null where nothing was looked at. */
       readonly contradictions: number | null;
     }
+  /** A person had what the configuration no longer wants removed: a collection, or one afterschool's rows. */
+  | {
+      readonly type: 'purged';
+      readonly collection: CollectionName;
+      readonly afterschool: string | null;
+      readonly rows: number;
+      readonly rejects: number;
+    }
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 

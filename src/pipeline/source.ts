@@ -78,7 +78,7 @@ export function nestedSource(options: {
 }
 
 /** Whether a key stands below one of the parents. A key that is not of two parts is nobody's: it counts as theirs. */
-export function belongsTo(parentIds: ReadonlySet<string>): (key: string) => boolean {
+function belongsTo(parentIds: ReadonlySet<string>): (key: string) => boolean {
   return (key) => {
     const parts = splitCompositeKey(key);
     return parts === null || parentIds.has(parts[0]);

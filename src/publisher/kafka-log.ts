@@ -240,6 +240,23 @@ class KafkaLog implements TenantLog {
     }
   }
 
+  remove(records: readonly OutgoingRecord[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const producer = this.#producer;
+      if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
+      try {
+        const addressed = await this.#address(records);
+        const transaction = await producer.transaction();
+        for (const topicMessages of splitIntoSends(addressed))
+          await transaction.sendBatch({ acks: -1, topicMessages });
+        await transaction.commit();
+      } catch (error) {
+        await this.#discardProducer();
+        throw outcomeUnknown(error, 'removing what is no longer mirrored');
+      }
+    });
+  }
+
   #progressMessage(progress: Progress): AddressedRecord['message'] {
     const body = this.#options.progressCodec.encode(progress);
     return {

@@ -77,6 +77,11 @@ export interface TenantLog {
   own(signal: AbortSignal): Promise<Ownership>;
   /** All or nothing, one after another. */
   commit(transaction: Transaction): Promise<Committed>;
+  /**
+   * Removes keys, in one transaction that tells nothing in `progress`: of what is no longer mirrored. On the terms of
+   * {@link commit}.
+   */
+  remove(records: readonly OutgoingRecord[]): Promise<void>;
   /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
   /**

@@ -101,7 +101,10 @@ async function collect(options: ToCollect): Promise<void> {
   const { collected, message, topic, registry } = options;
   const { key, value } = message;
   const name = key?.toString('utf8') ?? '';
-  if (value === null) return;
+  if (value === null) {
+    if (isCollectionName(name)) collected.progress.delete(name);
+    return;
+  }
   const decode = async (framed: Buffer): Promise<unknown> => {
     try {
       return await registry.decode(framed, ['progress']);

@@ -20,7 +20,7 @@ export interface RegistryAnswer {
 }
 
 export interface RegistryRequest {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the base URL. */
   readonly path: string;
   readonly body?: object | undefined;

@@ -31,6 +31,8 @@ export interface Registry {
   register(subject: string, schema: AvroRecord): Promise<number>;
   /** Throws like {@link Registry.register} where registering would fail; registers nothing. */
   ping(): Promise<void>;
+  /** Deletes a subject, softly where the registry knows that: its ids still decode. False where it is not there. */
+  removeSubject(subject: string): Promise<boolean>;
   /**
    * Decodes a framed value with the schema that its id names. Where the topics are given that it may be of, and the
    * registry has lost that schema or holds another one under the id, with the schema of these topics, if it fits.
@@ -78,6 +80,12 @@ export function createRegistry(connection: RegistryConnection, now: () => number
   }
 
   return {
+    async removeSubject(subject) {
+      const { status } = await http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
+      if (status === UNKNOWN) return false;
+      refuseUnlessOk(status, { url, what: subject });
+      return true;
+    },
     async register(subject, schema) {
       const level = await requireLevel(subject);
       const registered = await http({

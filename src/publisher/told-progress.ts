@@ -38,7 +38,12 @@ export async function readToldProgress(options: {
   let ownerOffset = -1;
   const onMessage = async (message: KafkaMessage): Promise<void> => {
     const key = message.key?.toString('utf8');
-    if (message.value === null) return;
+    if (message.value === null) {
+      // What was told before is of a collection that somebody purged.
+      if (key === undefined || !isCollectionName(key)) return;
+      for (const known of [progress, transactionIds, toldAtMs, unreadable]) known.delete(key);
+      return;
+    }
     const record = await decodeIfPossible(options.codec, message.value);
     if (key === OWNER_KEY) {
       owner = record === null ? UNREADABLE_OWNER : record.owner;

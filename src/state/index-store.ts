@@ -133,6 +133,8 @@ export interface DeletionMemory {
 export interface TenantState {
   collection(name: CollectionName): CollectionIndex;
   readonly deletions: DeletionMemory;
+  /** Drops all that is kept of a collection that is no longer mirrored. */
+  forget(name: CollectionName): Promise<void>;
 }
 
 /** Where tenants' memories are kept: Redis, or this process. */

@@ -1,4 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
+import { forgetDeletions } from './forget-deletions.ts';
 import { areasOf } from './index-store.ts';
 import type { StateStore, TenantState } from './index-store.ts';
 import { MemoryCoordination } from './memory-coordination.ts';
@@ -22,6 +23,7 @@ export function createMemoryStore(options: { readonly now?: (() => number) | und
 
 function newTenant(tenantId: string): TenantState {
   const indexes = new Map<CollectionName, MemoryIndex>();
+  const deletions = new MemoryDeletions();
   return {
     collection(name) {
       const index =
@@ -29,6 +31,10 @@ function newTenant(tenantId: string): TenantState {
       indexes.set(name, index);
       return index;
     },
-    deletions: new MemoryDeletions(),
+    deletions,
+    async forget(name) {
+      indexes.delete(name);
+      await forgetDeletions(deletions, name);
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RollcallError } from '../errors.ts';
+import { forgetDeletions } from './forget-deletions.ts';
 import type { StateStore } from './index-store.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisConnectionOptions } from './redis-connection.ts';
@@ -29,6 +30,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     },
     tenant(tenantId) {
       const keys = tenantKeys(keyPrefix, tenantId);
+      const deletions = new RedisDeletions(connection, keys);
       return {
         collection: (name) =>
           new RedisIndex({
@@ -37,7 +39,12 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
             name: `${tenantId}/${name}`,
             newToken,
           }),
-        deletions: new RedisDeletions(connection, keys),
+        deletions,
+        async forget(name) {
+          const { areas, position } = keys.collection(name);
+          await connection.run((client) => client.unlink(position, ...areas.values()));
+          await forgetDeletions(deletions, name);
+        },
       };
     },
     async close() {

@@ -75,6 +75,11 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       if (event.event.kind === 'waiting' && event.event.rows === 0) return;
       logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
+    case 'purged': {
+      const { collection, afterschool, rows, rejects } = event;
+      logger.warn({ collection, afterschool, rows, rejects }, 'a person has purged what is not configured');
+      return;
+    }
     case 'hub':
       logHub(logger, event.event);
       return;

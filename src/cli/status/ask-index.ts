@@ -1,8 +1,10 @@
 import { passCollections, type TenantConfig } from '../../config.ts';
+import { countUnconfigured } from '../../core/left-over.ts';
 import { describeError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { countWaiting } from '../../pipeline/withholding.ts';
+import type { CollectionIndex } from '../../state/index-store.ts';
 import { readContradictions, type KnownContradictions } from './contradictions.ts';
 
 export interface KnownWithheld {
@@ -21,6 +23,8 @@ export interface IndexFacts {
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null where absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
+  /** Rows by afterschool that is not configured. */
+  readonly unconfigured: ReadonlyMap<string, number>;
 }
 
 export interface AskedIndex {
@@ -72,5 +76,25 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     ? await readContradictions(state.collection('absence-versions'))
     : null;
   const foreign = [...(await state.deletions.foreign()).keys()];
-  return { isOwnerAlive: owner !== null, notOffered, foreign, withheld, committedAtMs, contradictions };
+  const unconfigured = await rowsOfUnconfigured(state.collection('afterschool-users'), tenant);
+  return {
+    isOwnerAlive: owner !== null,
+    notOffered,
+    foreign,
+    withheld,
+    committedAtMs,
+    contradictions,
+    unconfigured,
+  };
+}
+
+/** Where no afterschool is configured, the whole topic is left over, and is told so. */
+async function rowsOfUnconfigured(
+  index: CollectionIndex,
+  { afterschools, collections }: TenantConfig,
+): Promise<ReadonlyMap<string, number>> {
+  if (!collections['afterschool-users'].enabled) return new Map();
+  const keys = new Set<string>();
+  for await (const batch of index.keys('rows')) for (const key of batch) keys.add(key);
+  return countUnconfigured(keys, afterschools);
 }

@@ -2,6 +2,7 @@ import type { OwnerRequest } from '../../state/coordination.ts';
 import { DELETES } from './deletes.ts';
 import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { PULL } from './pull.ts';
+import { PURGE } from './purge.ts';
 import { REBUILD } from './rebuild.ts';
 import { REPAIR } from './repair.ts';
 import { REPUBLISH } from './republish.ts';
@@ -13,6 +14,7 @@ const KINDS: readonly Kind[] = [
   erased(REBUILD),
   erased(REPAIR),
   erased(REPUBLISH),
+  erased(PURGE),
 ];
 
 interface Kind {

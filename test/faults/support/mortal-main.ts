@@ -210,6 +210,7 @@ function mortalState(state: TenantState): TenantState {
   return {
     collection: (name) => mortalIndex(state.collection(name)),
     deletions: mortalMemory(state.deletions),
+    forget: (name) => state.forget(name),
   };
 }
 

@@ -56,7 +56,11 @@ function dieBeforeIndex(state: TenantState): TenantState {
       await index.apply(previous, position, changes);
     },
   });
-  return { deletions: state.deletions, collection: (name) => wrap(state.collection(name)) };
+  return {
+    deletions: state.deletions,
+    collection: (name) => wrap(state.collection(name)),
+    forget: (name) => state.forget(name),
+  };
 }
 
 const config = loadConfig({ path: configPath, env: {}, readFile: (path) => readFileSync(path, 'utf8') });

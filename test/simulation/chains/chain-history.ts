@@ -226,7 +226,11 @@ class ChainHistory implements ChainWorld {
     const number = this.processes.length + 1;
     const parts = this.#partsFor(number);
     const log = new SimulatedLog(this.at, this.topics, number, 'partitioned');
-    const state = { collection: () => this.rebuilt, deletions: new MemoryDeletions() };
+    const state = {
+      collection: () => this.rebuilt,
+      deletions: new MemoryDeletions(),
+      forget: () => Promise.resolve(),
+    };
     const ownership = await log.own();
     const collections = ['absence-versions'] as const;
     await catchUp(

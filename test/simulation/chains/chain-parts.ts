@@ -32,7 +32,7 @@ export function chainTenantParts(options: {
     ...SCOPE,
     hub,
     log,
-    state: { collection: () => index, deletions },
+    state: { collection: () => index, deletions, forget: () => Promise.resolve() },
     collections: [
       {
         name: 'absence-versions',

@@ -81,6 +81,10 @@ export class SimulatedLog implements TenantLog {
     return { ...told, committedAtMs: this.#at.time.now() };
   }
 
+  remove(): Promise<void> {
+    throw new Error('nothing is purged in these histories');
+  }
+
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     return topics.map((topic) => ({
       topic,

@@ -157,6 +157,7 @@ function forgetful(open: () => TenantLog): TenantLog {
       return log.own(signal);
     },
     commit: (transaction) => log.commit(transaction),
+    remove: (records) => log.remove(records),
     ranges: (topics) => log.ranges(topics),
     offsetsSince: (topic, atMs) => log.offsetsSince(topic, atMs),
     read: (options) => log.read(options),

@@ -182,7 +182,11 @@ class History implements World {
       ...SCOPE,
       hub: this.#misusedHub,
       log: this.#mistake.log?.(log, this, process) ?? log,
-      state: { collection: () => this.#misusedIndex, deletions: this.#deletions },
+      state: {
+        collection: () => this.#misusedIndex,
+        deletions: this.#deletions,
+        forget: () => Promise.resolve(),
+      },
       collections: [
         {
           name: 'users',

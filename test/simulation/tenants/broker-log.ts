@@ -144,6 +144,10 @@ export class BrokerLog implements TenantLog {
     return offsets;
   }
 
+  remove(): Promise<void> {
+    throw new Error('nothing is purged in these histories');
+  }
+
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     const { at, broker } = this.#options;
     await dawdle(at, 1);

@@ -94,6 +94,10 @@ export class TenantRedis implements TenantState {
     this.#awayUntilMs = this.#at.time.now() + ms;
   }
 
+  forget(): Promise<void> {
+    throw new Error('nothing is purged in these histories');
+  }
+
   collection(name: CollectionName): CollectionIndex {
     const data = (): IndexData => this.#data(name);
     const entries = (area: IndexArea): AsyncGenerator<readonly IndexEntry[]> => this.#entries(name, area);

@@ -1,0 +1,74 @@
+import type { Admin } from 'kafkajs';
+import type { CollectionName } from '../../model/collections.ts';
+import { isChainCollection } from '../../model/collections.ts';
+import { compositeKey } from '../../model/keys.ts';
+import type { Assembly } from '../../pipeline/assemble.ts';
+import { TopicReading } from '../../pipeline/verify/topic-reading.ts';
+import { readKnownProgress } from '../../publisher/progress-reader.ts';
+import { findLeftOver, wantedUnder, type CountedTopic } from '../left-over/find-left-over.ts';
+import { withAdmin } from '../with-assembly.ts';
+import type { PurgeTarget } from './purge-target.ts';
+
+/** What there is of a target. */
+export interface Found {
+  readonly target: PurgeTarget;
+  readonly topics: readonly CountedTopic[];
+  /** Rows of the afterschool. */
+  readonly rows: number;
+  /** Collections of which `progress` tells. */
+  readonly toldOf: readonly CollectionName[];
+  readonly isNothing: boolean;
+}
+
+/** Looks for what a target names. Changes nothing. Throws `KAFKA_…`, `REGISTRY_…`. */
+export async function lookUpTarget(
+  assembly: Assembly,
+  target: PurgeTarget,
+  signal: AbortSignal,
+): Promise<Found> {
+  return withAdmin({ assembly, signal }, async (admin) => {
+    if (target.kind === 'afterschool') {
+      const rows = await countRows(assembly, { admin, target, signal });
+      return { target, topics: [], rows, toldOf: [], isNothing: rows === 0 };
+    }
+    const configured = wantedUnder(assembly.config);
+    if (target.kind === 'tenants') {
+      const { topicPrefix, tenantId } = target;
+      // Under another prefix nothing is wanted, whatever the tenants are called.
+      const isOwn = topicPrefix === configured.topicPrefix && configured.tenants.has(tenantId ?? '');
+      const wanted = isOwn ? configured : { topicPrefix, tenants: new Map<string, ReadonlySet<string>>() };
+      const { topics } = await findLeftOver(admin, wanted);
+      const named = topics.filter((each) => tenantId === null || each.tenantId === tenantId);
+      return { target, topics: named, rows: 0, toldOf: [], isNothing: named.length === 0 };
+    }
+    const { tenantId, collections } = target;
+    const suffixes = new Set<string>(collections);
+    if (collections.some(isChainCollection)) suffixes.add('absence-state');
+    const { topics } = await findLeftOver(admin, configured);
+    const named = topics.filter((each) => each.tenantId === tenantId && suffixes.has(each.suffix));
+    const { kafka, registry, config } = assembly;
+    const { topicPrefix } = config.kafka;
+    const parts = { kafka, admin, registry, topicPrefix, tenantIds: [tenantId], signal };
+    const known = (await readKnownProgress(parts)).get(tenantId)?.progress;
+    const toldOf = collections.filter((each) => known?.has(each) === true);
+    return { target, topics: named, rows: 0, toldOf, isNothing: named.length + toldOf.length === 0 };
+  });
+}
+
+/** By the topic: without Redis nothing else tells. */
+async function countRows(
+  { kafka, config }: Assembly,
+  options: { admin: Admin; target: PurgeTarget & { kind: 'afterschool' }; signal: AbortSignal },
+): Promise<number> {
+  const { admin, target, signal } = options;
+  const keys = new Set<string>();
+  const first = compositeKey(target.afterschool, '');
+  const parts = { kafka, admin, topicPrefix: config.kafka.topicPrefix, tenantId: target.tenantId };
+  const reading = new TopicReading(parts, ['afterschool-users'], async ({ key, value }) => {
+    if (!key.startsWith(first)) return;
+    if (value === null) keys.delete(key);
+    else keys.add(key);
+  });
+  await reading.readOn(signal);
+  return keys.size;
+}

@@ -1,0 +1,94 @@
+import { collectionSettings, type Config, type TenantConfig } from '../../config.ts';
+import { RollcallError } from '../../errors.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { chooseCollection } from '../choose.ts';
+
+export interface PurgeFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+  readonly afterschool?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly yes?: boolean | undefined;
+}
+
+/** What is named to be removed, and what a person types to confirm it. */
+export type PurgeTarget =
+  | {
+      readonly kind: 'collections';
+      readonly name: string;
+      readonly tenantId: string;
+      readonly collections: readonly CollectionName[];
+    }
+  | {
+      readonly kind: 'afterschool';
+      readonly name: string;
+      readonly tenantId: string;
+      readonly afterschool: string;
+    }
+  /** Whole tenants; `tenantId` null: all that there are under the prefix. */
+  | {
+      readonly kind: 'tenants';
+      readonly name: string;
+      readonly topicPrefix: string;
+      readonly tenantId: string | null;
+    };
+
+/** Throws `USAGE_INVALID` where nothing, or too much, is named, and for all that the configuration still wants. */
+export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
+  const { tenant: tenantId, collection, afterschool, prefix } = flags;
+  const { topicPrefix } = config.kafka;
+  const isPart = collection !== undefined || afterschool !== undefined;
+  if (prefix !== undefined && prefix !== topicPrefix) {
+    if (isPart) throw misnamed('Under another prefix only whole tenants can be purged');
+    return { kind: 'tenants', name: tenantId ?? prefix, topicPrefix: prefix, tenantId: tenantId ?? null };
+  }
+  if (tenantId === undefined) {
+    if (prefix !== undefined) throw wanted(`the prefix ${prefix}`);
+    throw misnamed('Nothing is named that could be purged');
+  }
+  const tenant = config.tenants.find(({ id }) => id === tenantId);
+  if (tenant === undefined) {
+    if (isPart) throw misnamed(`${tenantId} is not configured: only the whole tenant can be purged`);
+    return { kind: 'tenants', name: tenantId, topicPrefix, tenantId };
+  }
+  if (collection !== undefined && afterschool !== undefined)
+    throw misnamed('Name collections, or an afterschool, not both');
+  if (collection !== undefined) return collectionsOf(tenant, collection);
+  if (afterschool !== undefined) return afterschoolOf(tenant, afterschool);
+  throw wanted(`the tenant ${tenantId}`);
+}
+
+function collectionsOf(tenant: TenantConfig, named: readonly string[]): PurgeTarget {
+  const collections = [...new Set(named.map(chooseCollection))];
+  for (const each of collections) {
+    if (collectionSettings(tenant, each).enabled) throw wanted(`${each} of ${tenant.id}`);
+  }
+  const [first] = collections;
+  const name = collections.length === 1 && first !== undefined ? first : tenant.id;
+  return { kind: 'collections', name, tenantId: tenant.id, collections };
+}
+
+function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
+  if (!collectionSettings(tenant, 'afterschool-users').enabled) {
+    throw new RollcallError('USAGE_INVALID', `${tenant.id} mirrors no afterschool any more`, {
+      remedy: `Purge the whole collection: rollcall topics purge --tenant ${tenant.id} --collection afterschool-users`,
+    });
+  }
+  if (tenant.afterschools.includes(afterschool))
+    throw wanted(`the afterschool ${afterschool} of ${tenant.id}`);
+  return { kind: 'afterschool', name: afterschool, tenantId: tenant.id, afterschool };
+}
+
+function wanted(what: string): RollcallError {
+  return new RollcallError('USAGE_INVALID', `The configuration still wants ${what}: nothing was removed`, {
+    remedy:
+      'Only what it no longer wants can be purged. "rollcall topics list" and "rollcall status" name that.',
+  });
+}
+
+function misnamed(message: string): RollcallError {
+  return new RollcallError('USAGE_INVALID', message, {
+    remedy:
+      'Name a tenant, and of a configured one its collections or an afterschool: rollcall topics purge --help',
+  });
+}

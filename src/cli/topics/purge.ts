@@ -1,0 +1,149 @@
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import type { Config } from '../../config.ts';
+import { EXIT } from '../../errors.ts';
+import { assemble, type Assembly } from '../../pipeline/assemble.ts';
+import { PURGE, type Purged } from '../../pipeline/requests/purge.ts';
+import { asOwner } from '../as-owner.ts';
+import type { CountedTopic } from '../left-over/find-left-over.ts';
+import type { Output } from '../output.ts';
+import type { ProgressLine } from '../progress-line.ts';
+import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
+import { countOf, formatCount, printable } from '../words.ts';
+import { deleteTopics, purgeTenants } from './delete-topics.ts';
+import { lookUpTarget, type Found } from './purge-plan.ts';
+import { purgeTarget, type PurgeFlags, type PurgeTarget } from './purge-target.ts';
+
+const HELP = `
+Only what the configuration no longer wants can be purged, and only what is named:
+  --tenant north --collection results    a collection that is switched off: its topic and subject, its records in
+                                         progress and rejects, its index
+  --tenant north --afterschool 4711      the rows of an afterschool that "afterschools" does not name
+  --tenant south                         a tenant that is not configured
+  --prefix old [--tenant north]          what stands under an earlier kafka.topicPrefix
+
+First it shows what it would remove. It removes that once you have typed the name, or at once with --yes. The hub is not
+asked, and nothing brings the records back; what comes back into the configuration begins with a first load. Where a
+process runs for the tenant, it does the work on records; topics and subjects are deleted by this command, which needs
+the right to. Broken off, it may be given again.
+
+Exit codes: 0 it is gone; 1 it failed; 2 the configuration still wants it; 3 it was not confirmed.`;
+
+/** `rollcall topics purge`: removes what the configuration no longer wants. */
+export function purgeCommand(): Command {
+  return new Command('purge')
+    .description(
+      'removes for good what the configuration no longer wants: what is named, once it is confirmed',
+    )
+    .option('--tenant <id>', 'the tenant')
+    .option('--collection <name...>', 'collections of it that are switched off')
+    .option('--afterschool <id>', 'an afterschool of it that is not configured')
+    .option('--prefix <prefix>', 'an earlier kafka.topicPrefix')
+    .option('--yes', 'without asking')
+    .addHelpText('after', HELP)
+    .action(verbAction<PurgeFlags>(purge));
+}
+
+async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFlags>): Promise<number> {
+  const config = context.loadConfig();
+  const { output, signal } = context;
+  const target = purgeTarget(config, flags);
+  await using assembly = quietAssembly(config, target);
+  const found = await lookUpTarget(assembly, target, signal);
+  if (found.isNothing) {
+    output.line(`${output.colors.green('✓')} nothing is left of ${printable(target.name)}`);
+    output.data({ confirmed: null, topics: [], rows: 0, rejects: 0 });
+    return EXIT.ok;
+  }
+  showPlan(output, found);
+  if (flags.yes !== true && !(await isTyped(target.name, signal))) {
+    output.note(`! Not confirmed: nothing was removed\n→ Type the name at a terminal, or give --yes.`);
+    output.data({
+      confirmed: false,
+      topics: found.topics.map(({ topic }) => topic),
+      rows: found.rows,
+      rejects: 0,
+    });
+    return EXIT.needsPerson;
+  }
+  const progress = output.progress();
+  const removed = await remove(assembly, { target, found, progress, signal });
+  progress.end();
+  showRemoved(output, found, removed);
+  output.data({ confirmed: true, topics: found.topics.map(({ topic }) => topic), ...removed });
+  return EXIT.ok;
+}
+
+function quietAssembly(config: Config, target: PurgeTarget): Assembly {
+  const topicPrefix = target.kind === 'tenants' ? target.topicPrefix : config.kafka.topicPrefix;
+  const there = { ...config, kafka: { ...config.kafka, topicPrefix } };
+  return assemble(there, { logger: pino({ level: 'silent' }), emit: () => undefined });
+}
+
+interface Removal {
+  readonly target: PurgeTarget;
+  readonly found: Found;
+  readonly progress: ProgressLine;
+  readonly signal: AbortSignal;
+}
+
+/** Topics go last: broken off, what is left over still shows. */
+async function remove(assembly: Assembly, { target, found, progress, signal }: Removal): Promise<Purged> {
+  if (target.kind === 'tenants') {
+    await purgeTenants(assembly, { topics: found.topics, progress, signal });
+    return { rows: 0, rejects: 0 };
+  }
+  const { tenantId } = target;
+  const parameters =
+    target.kind === 'afterschool'
+      ? { collections: [], afterschool: target.afterschool }
+      : { collections: [...target.collections], afterschool: null };
+  const removed = await asOwner(assembly, { tenantId, request: PURGE, parameters, progress, signal });
+  await deleteTopics(assembly, { topics: found.topics, progress, signal });
+  return removed;
+}
+
+/** Whether the name was typed. Without a terminal nobody can. */
+async function isTyped(name: string, signal: AbortSignal): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const typed = await lines.question(`Type ${printable(name)} to remove this for good: `, { signal });
+    return typed.trim() === name;
+  } finally {
+    lines.close();
+  }
+}
+
+function showPlan(output: Output, { topics, rows, target, toldOf }: Found): void {
+  output.line(`To be removed for good; the hub is not asked:`);
+  if (topics.length > 0) showTopics(output, topics);
+  if (target.kind === 'afterschool')
+    output.line(
+      `  ${countOf(rows, 'row')} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
+    );
+  if (target.kind === 'collections') {
+    const names = target.collections.join(', ');
+    output.line(`  what progress, rejects and the index hold of ${names} of ${target.tenantId}`);
+    if (toldOf.length > 0 && topics.length === 0) output.line(`  (the topics are gone already)`);
+  }
+  output.line();
+}
+
+function showTopics(output: Output, topics: readonly CountedTopic[]): void {
+  output.table(
+    [{ title: '  topic' }, { title: 'records ≤', align: 'right' }],
+    topics.map(({ topic, recordsAtMost }) => [`  ${topic}`, formatCount(recordsAtMost)]),
+  );
+}
+
+function showRemoved(output: Output, { topics, target }: Found, { rows, rejects }: Purged): void {
+  const parts = [
+    ...(topics.length > 0 ? [countOf(topics.length, 'topic')] : []),
+    ...(target.kind === 'afterschool' ? [countOf(rows, 'row')] : []),
+    ...(rejects > 0 ? [countOf(rejects, 'reject')] : []),
+  ];
+  const what = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+  output.line(`${output.colors.green('✓')} ${printable(target.name)} is removed${what}`);
+}

@@ -1,0 +1,77 @@
+import { COLLECTIONS, OWN_TOPICS } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+
+/** `<prefix>.<tenant>.<suffix>`; a prefix may have dots, a tenant and a suffix have none. */
+const TOPIC_NAME = /^(.+)\.([a-z0-9-]{1,40})\.([a-z-]+)$/;
+/** `absence-state` is an internal topic of the contract. */
+const SUFFIXES: ReadonlySet<string> = new Set([...COLLECTIONS, ...OWN_TOPICS, 'absence-state']);
+
+/** The parts of a topic's name. */
+export interface TopicParts {
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  readonly suffix: string;
+}
+
+/** A topic that has the name of one of Rollcall's, and that the configuration does not want. */
+export interface LeftOverTopic extends TopicParts {
+  readonly topic: string;
+  /** `collection`: the tenant is configured, but does not mirror it; `tenant`: no such tenant is configured. */
+  readonly lacks: 'collection' | 'tenant';
+}
+
+/** What the configuration wants of one prefix. */
+export interface WantedTopics {
+  readonly topicPrefix: string;
+  /** By tenant, the suffixes of its topics. */
+  readonly tenants: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Null where no topic of Rollcall's has such a name. */
+export function partsOfTopic(topic: string): TopicParts | null {
+  const [, topicPrefix, tenantId, suffix] = TOPIC_NAME.exec(topic) ?? [];
+  if (topicPrefix === undefined || tenantId === undefined || suffix === undefined) return null;
+  return SUFFIXES.has(suffix) ? { topicPrefix, tenantId, suffix } : null;
+}
+
+/** Topics of the prefix that the configuration does not want, in the order of their names. */
+export function leftOverTopics(topics: Iterable<string>, wanted: WantedTopics): readonly LeftOverTopic[] {
+  return [...topics].toSorted().flatMap((topic) => {
+    const parts = partsOfTopic(topic);
+    if (parts?.topicPrefix !== wanted.topicPrefix) return [];
+    const suffixes = wanted.tenants.get(parts.tenantId);
+    if (suffixes?.has(parts.suffix) === true) return [];
+    return [
+      { ...parts, topic, lacks: suffixes === undefined ? ('tenant' as const) : ('collection' as const) },
+    ];
+  });
+}
+
+/**
+ * How many topics there are under other prefixes. Only where a tenant's `progress` is among them: nothing else in the
+ * cluster is called so by chance.
+ */
+export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): ReadonlyMap<string, number> {
+  const found = [...topics].flatMap((topic) => partsOfTopic(topic) ?? []);
+  const others = found.filter((each) => each.topicPrefix !== topicPrefix);
+  const ours = new Set(others.flatMap((each) => (each.suffix === 'progress' ? [each.topicPrefix] : [])));
+  const counts = new Map<string, number>();
+  for (const each of others) {
+    if (ours.has(each.topicPrefix)) counts.set(each.topicPrefix, (counts.get(each.topicPrefix) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** How many rows there are of each afterschool that is not configured; keys are `<afterschool id>|<sourcedId>`. */
+export function countUnconfigured(
+  keys: Iterable<string>,
+  configured: readonly string[],
+): ReadonlyMap<string, number> {
+  const wanted = new Set(configured);
+  const counts = new Map<string, number>();
+  for (const key of keys) {
+    const [id] = splitCompositeKey(key) ?? [];
+    if (id !== undefined && !wanted.has(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}

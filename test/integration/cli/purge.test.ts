@@ -1,0 +1,198 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
+import { compactedView, endOffsets, readTopics } from '../support/topic-reader.ts';
+import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { configFile } from './support/config-file.ts';
+import { connectAdmin } from './support/connect-admin.ts';
+import { rollcall, startRollcall, type Ended } from './support/rollcall.ts';
+
+const ALL = ['orgs', 'courses', 'afterschool-users', 'absence-versions', 'absences', 'absence-changes'];
+const CHAINS = ['absence-versions', 'absences', 'absence-changes'];
+
+let hub: ReferenceHub;
+let one: string;
+let two: string;
+beforeAll(async () => {
+  hub = await startTestHub({ size: { studentsPerSchool: 15, absencesPerStudentYear: 4 } });
+  [one = '', two = ''] = hub.district.afterschoolIds();
+});
+afterAll(() => hub.stop());
+
+/** Mirrors all there is into topics of a prefix of its own, and ends; of courses some rows cannot be read. */
+async function mirrored(): Promise<string> {
+  const topicPrefix = newTopicPrefix();
+  await using mirror = await openMirror({ hub, topicPrefix, collections: ALL, afterschools: [one, two] });
+  hub.faults.set('malformed-rows=0.2@courses');
+  await mirror.full();
+  hub.faults.clear();
+  return topicPrefix;
+}
+
+function configOf(topicPrefix: string, collections: readonly string[], afterschools: readonly string[] = []) {
+  return configFile(
+    configTextOf(hub, topicPrefix, { collections, afterschools, settings: { http: { port: 0 } } }),
+  );
+}
+
+const purge = (path: string, ...args: string[]): Promise<Ended> => rollcall(path, 'topics', 'purge', ...args);
+
+async function topicsOf(topicPrefix: string): Promise<string[]> {
+  const admin = await connectAdmin();
+  const topics = await admin.listTopics();
+  await admin.disconnect();
+  return topics.filter((topic) => topic.startsWith(`${topicPrefix}.`)).toSorted();
+}
+
+async function redisKeys(pattern: string): Promise<string[]> {
+  const redis = new Redis(inject('stack').redisUrl);
+  const keys = await redis.keys(pattern);
+  redis.disconnect();
+  return keys;
+}
+
+async function deleteAll(topicPrefix: string): Promise<void> {
+  const admin = await connectAdmin();
+  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${topicPrefix}.`));
+  if (topics.length > 0) await admin.deleteTopics({ topics });
+  await admin.disconnect();
+}
+
+async function subjects(topicPrefix: string): Promise<string[]> {
+  const response = await fetch(`${inject('stack').registryUrl}/subjects`);
+  return ((await response.json()) as string[]).filter((each) => each.startsWith(`${topicPrefix}.`));
+}
+
+async function view(topic: string) {
+  return compactedView(await readTopics([topic]));
+}
+
+describe('what the configuration no longer wants', () => {
+  it('is shown by status and topics list, stays without a confirmation, and goes by its name alone', async () => {
+    const topicPrefix = await mirrored();
+    try {
+      using config = configOf(topicPrefix, ['orgs', 'afterschool-users'], [one]);
+      const status = await rollcall(config.path, 'status');
+      expect(status.stdout).toMatch(/left over, not configured: .*courses \(≤ \d+ records\)/);
+      expect(status.stdout).toContain(`of the afterschool ${two}`);
+      const listed = JSON.parse((await rollcall(config.path, 'topics', 'list', '--json')).stdout) as {
+        topic: string;
+        notConfigured: string | null;
+      }[];
+      const unwanted = listed.flatMap(({ topic, notConfigured }) => (notConfigured === null ? [] : [topic]));
+      expect(unwanted).toEqual(
+        ['courses', ...CHAINS].map((each) => `${topicPrefix}.north.${each}`).toSorted(),
+      );
+      const before = await endOffsets(await topicsOf(topicPrefix));
+      const asked = await purge(config.path, '--tenant', 'north', '--collection', 'courses');
+      expect([asked.code, asked.stdout]).toEqual([
+        3,
+        expect.stringContaining(`${topicPrefix}.north.courses`),
+      ]);
+      expect((await purge(config.path, '--tenant', 'north', '--collection', 'orgs', '--yes')).code).toBe(2);
+      expect((await purge(config.path, '--tenant', 'north', '--afterschool', one, '--yes')).code).toBe(2);
+      expect(await endOffsets(await topicsOf(topicPrefix))).toEqual(before);
+      expect((await view(`${topicPrefix}.north.rejects`)).size).toBeGreaterThan(0);
+      const gone = await purge(
+        config.path,
+        '--tenant',
+        'north',
+        '--collection',
+        'courses',
+        ...CHAINS,
+        '--yes',
+      );
+      expect([gone.code, gone.stderr]).toEqual([0, expect.not.stringContaining('✗')]);
+      expect(await topicsOf(topicPrefix)).toEqual(
+        ['afterschool-users', 'orgs', 'progress', 'rejects'].map((each) => `${topicPrefix}.north.${each}`),
+      );
+      expect(await subjects(topicPrefix)).not.toContain(`${topicPrefix}.north.courses-value`);
+      expect((await view(`${topicPrefix}.north.rejects`)).size).toBe(0);
+      expect([...(await view(`${topicPrefix}.north.progress`)).keys()].toSorted()).toEqual([
+        '@owner',
+        'afterschool-users',
+        'orgs',
+      ]);
+      expect(await redisKeys(`{${topicPrefix}:${topicPrefix}:north:courses}*`)).toEqual([]);
+      const again = await purge(config.path, '--tenant', 'north', '--collection', 'courses', '--yes');
+      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('nothing is left of courses')]);
+      expect((await rollcall(config.path, 'status')).stdout).not.toContain('courses');
+    } finally {
+      await deleteAll(topicPrefix);
+    }
+  });
+
+  it('goes through the process that runs, which refuses what it still mirrors', async () => {
+    const topicPrefix = await mirrored();
+    try {
+      using mirrors = configOf(topicPrefix, ['orgs', 'courses', 'afterschool-users'], [one]);
+      using wants = configOf(topicPrefix, ['orgs', 'afterschool-users'], [one]);
+      const running = startRollcall(mirrors.path, ['run']);
+      await running.says('mirroring');
+      const refused = await purge(wants.path, '--tenant', 'north', '--collection', 'courses', '--yes');
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('still mirrors courses')]);
+      const topic = `${topicPrefix}.north.afterschool-users`;
+      const before = [...(await view(topic)).keys()];
+      const gone = await purge(wants.path, '--tenant', 'north', '--afterschool', two, '--yes', '--json');
+      expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining('asking the process that runs')]);
+      const own = before.filter((key) => key.startsWith(`${two}|`));
+      expect(own.length).toBeGreaterThan(0);
+      expect(JSON.parse(gone.stdout)).toMatchObject({ confirmed: true, rows: own.length });
+      const after = [...(await view(topic)).keys()];
+      expect(after.toSorted()).toEqual(before.filter((key) => !own.includes(key)).toSorted());
+      running.kill('SIGTERM');
+      const ended = await running.ended;
+      expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('has purged')]);
+    } finally {
+      await deleteAll(topicPrefix);
+    }
+  });
+
+  it('goes though the purge is killed amid it and given again; what comes back begins with a first load', async () => {
+    const topicPrefix = await mirrored();
+    try {
+      using config = configOf(topicPrefix, ['orgs']);
+      const words = ['topics', 'purge', '--tenant', 'north', '--collection', 'courses', ...CHAINS, '--yes'];
+      const killed = startRollcall(config.path, words);
+      await killed.says('deleting');
+      killed.kill('SIGKILL');
+      await killed.ended;
+      expect((await rollcall(config.path, ...words)).code).toBe(0);
+      const left = await topicsOf(topicPrefix);
+      expect(left.filter((topic) => /courses|absence/.test(topic))).toEqual([]);
+      const afterschools = [one, two];
+      await using mirror = await openMirror({ hub, topicPrefix, collections: ALL, afterschools });
+      await mirror.full();
+      expect(await mirror.differences()).toEqual({});
+      const changes = await mirror.records('absence-changes');
+      expect(changes.length).toBeGreaterThan(0);
+      expect(changes.filter(({ value }) => value?.['snapshot'] !== true)).toEqual([]);
+      const types = (await mirror.records('courses')).map(({ headers }) => headers['ce_type']);
+      expect(new Set(types)).toEqual(new Set(['rollcall.courses.created']));
+    } finally {
+      await deleteAll(topicPrefix);
+    }
+  });
+
+  it('is a whole tenant, or all under an earlier prefix, down to the index', async () => {
+    const topicPrefix = await mirrored();
+    try {
+      using config = configFile(
+        configTextOf(hub, newTopicPrefix(), { collections: ['orgs'] }).replaceAll(
+          /"keyPrefix":"[^"]+"/g,
+          `"keyPrefix":"${topicPrefix}"`,
+        ),
+      );
+      const listed = await rollcall(config.path, 'topics', 'list', '--prefix', topicPrefix, '--json');
+      const topics = (JSON.parse(listed.stdout) as { topic: string }[]).map(({ topic }) => topic);
+      expect(topics).toEqual(await topicsOf(topicPrefix));
+      expect((await redisKeys(`{${topicPrefix}:${topicPrefix}:north*`)).length).toBeGreaterThan(0);
+      const gone = await purge(config.path, '--prefix', topicPrefix, '--yes');
+      expect([gone.code, gone.stdout]).toEqual([0, expect.stringContaining('is removed')]);
+      expect(await topicsOf(topicPrefix)).toEqual([]);
+      expect(await redisKeys(`{${topicPrefix}:${topicPrefix}:north:*`)).toEqual([]);
+    } finally {
+      await deleteAll(topicPrefix);
+    }
+  });
+});

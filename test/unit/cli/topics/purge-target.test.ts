@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { purgeTarget, type PurgeFlags } from '../../../../src/cli/topics/purge-target.ts';
+import { loadConfig } from '../../../../src/config.ts';
+
+const hub = { baseUrl: 'http://h', tokenUrl: 'http://t', clientId: 'c', clientSecret: 's' };
+const text = JSON.stringify({
+  tenants: [
+    { id: 'north', hub, collections: ['users', 'afterschool-users'], afterschools: ['a'] },
+    { id: 'south', hub, collections: ['users'] },
+  ],
+  kafka: { brokers: ['k:9092'] },
+  registry: { url: 'http://r' },
+});
+const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => text });
+const target = (flags: PurgeFlags) => purgeTarget(config, flags);
+
+describe('a purge', () => {
+  it('takes what the configuration no longer wants, by its name', () => {
+    expect(target({ tenant: 'north', collection: ['results'] })).toMatchObject({
+      kind: 'collections',
+      name: 'results',
+    });
+    expect(target({ tenant: 'north', collection: ['results', 'orgs', 'orgs'] })).toMatchObject({
+      name: 'north',
+      collections: ['results', 'orgs'],
+    });
+    expect(target({ tenant: 'north', afterschool: 'b' })).toMatchObject({ kind: 'afterschool', name: 'b' });
+    expect(target({ tenant: 'west' })).toMatchObject({ kind: 'tenants', tenantId: 'west', name: 'west' });
+    expect(target({ prefix: 'old' })).toMatchObject({ kind: 'tenants', tenantId: null, name: 'old' });
+    expect(target({ prefix: 'old', tenant: 'north' })).toMatchObject({
+      topicPrefix: 'old',
+      tenantId: 'north',
+      name: 'north',
+    });
+  });
+
+  it.each<PurgeFlags>([
+    { tenant: 'north', collection: ['users'] },
+    { tenant: 'north', collection: ['results', 'users'] },
+    { tenant: 'north', collection: ['afterschool-users'] },
+    { tenant: 'north', afterschool: 'a' },
+    { tenant: 'north' },
+    { tenant: 'north', prefix: 'rollcall' },
+    { prefix: 'rollcall' },
+  ])('refuses what the configuration still wants: %j', (flags) => {
+    expect(() => target(flags)).toThrow(/still wants/);
+  });
+
+  it.each<PurgeFlags>([
+    {},
+    { collection: ['results'] },
+    { afterschool: 'b' },
+    { tenant: 'west', collection: ['results'] },
+    { tenant: 'north', collection: ['results'], afterschool: 'b' },
+    { prefix: 'old', collection: ['results'] },
+    { tenant: 'south', afterschool: 'b' },
+    { tenant: 'north', collection: ['progress'] },
+    { tenant: 'north', collection: ['rejects'] },
+  ])('refuses what is not named, or is no such thing: %j', (flags) => {
+    expect(() => target(flags)).toThrow(
+      /Nothing is named|only whole|the whole tenant|not both|no afterschool|There is no/,
+    );
+  });
+});
