@@ -1,6 +1,5 @@
-import avro from 'avsc';
-
 import type { AvroSchema } from '../model/avro-schema.ts';
+import { avroType } from './avro-type.ts';
 
 /** Avro bodies (unframed) of one schema. Longs and `timestamp-millis` are numbers, `date` days since the epoch. */
 export interface ValueCodec<Value> {
@@ -10,13 +9,9 @@ export interface ValueCodec<Value> {
   fromBuffer(body: Buffer): Value;
 }
 
-function avroType(schema: AvroSchema): avro.Type {
-  return avro.Type.forSchema(schema as avro.Schema, { wrapUnions: 'never' });
-}
-
 /** A codec for values of Rollcall's own (`progress`, `rejects`, `class-students`), and for reading any value back. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
-  const type = avroType(schema);
+  const type = avroType(schema, { wrapUnions: 'never' });
   return {
     toBuffer: (value) => type.toBuffer(value),
     fromBuffer: (body) => type.fromBuffer(body) as Value,
@@ -29,7 +24,7 @@ const LARGEST_SLAB_BYTES = 4 * 1024 * 1024;
 
 /** Encodes values one after another into the same memory, which holds each of them until the next. */
 export function createSlabEncoder(schema: AvroSchema): (value: object) => Buffer {
-  const type = avroType(schema);
+  const type = avroType(schema, { wrapUnions: 'never' });
   let slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
   return (value) => {
     const end = type.encode(value, slab);

@@ -1,6 +1,7 @@
-import avro from 'avsc';
+import type avro from 'avsc';
+import { avroType } from '../core/avro-type.ts';
 import { RollcallError } from '../errors.ts';
-import type { AvroRecord } from '../model/avro-schema.ts';
+import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { levelIn } from './registry-answer.ts';
@@ -188,7 +189,7 @@ class SchemasById {
 
 /** As the bytes say, without Rollcall's own conversions. */
 function typeOf(schema: unknown): avro.Type {
-  return avro.Type.forSchema(schema as avro.Schema);
+  return avroType(schema as AvroSchema);
 }
 
 function readable(text: string): avro.Type | null {

@@ -37,7 +37,8 @@ export function tailedRecord(
 
 /** Header values as text; of several of one name, the last. */
 function headersOf(headers: IHeaders | undefined): Record<string, string> {
-  const result: Record<string, string> = {};
+  // Without a prototype, `__proto__` is a name like any other.
+  const result = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(headers ?? {})) {
     const last = Array.isArray(value) ? value.at(-1) : value;
     if (last !== undefined) result[name] = last.toString('utf8');

@@ -61,6 +61,20 @@ async function harm(mirror: Mirror): Promise<Harm> {
 }
 
 describe('verify --repair', () => {
+  it('finds rows with a field `__proto__` equal, and publishes none of them again', async () => {
+    await using mirror = await openMirror({
+      collections: COLLECTIONS,
+      hubOptions: { students: 10, startMs: Date.now(), faults: ['proto-keys'] },
+      tenant: { deltaEvery: '1h' },
+    });
+    await mirror.full();
+    using config = configFile(mirror.configText);
+    const before = await mirror.ends();
+    expect(differencesTold(await rollcall(config.path, 'verify', '--json'))).toEqual([]);
+    expect(differencesTold(await rollcall(config.path, 'verify', '--repair', '--json'))).toEqual([]);
+    expect(await mirror.ends()).toEqual(before);
+  });
+
   it.each([{ by: 'this command' }, { by: 'the process that runs' }])(
     'publishes exactly what is missing, and nothing else ($by)',
     async ({ by }) => {
