@@ -27,9 +27,14 @@ const ABSENCES_PER_STUDENT = 50;
 /** Enough for a full pass to be worth its fixed costs. */
 const FEWEST_STUDENTS = 60;
 
-export async function startHub(options: { rows: number; signal: AbortSignal }): Promise<HubProcess> {
+export async function startHub(options: {
+  rows: number;
+  /** In place of as many as it takes for so many rows. */
+  students?: number | undefined;
+  signal: AbortSignal;
+}): Promise<HubProcess> {
   const project = join(import.meta.dirname, '..');
-  const students = Math.max(FEWEST_STUDENTS, Math.ceil(options.rows / ABSENCES_PER_STUDENT));
+  const { students = Math.max(FEWEST_STUDENTS, Math.ceil(options.rows / ABSENCES_PER_STUDENT)) } = options;
   const child = spawn(
     process.execPath,
     [

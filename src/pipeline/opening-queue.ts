@@ -1,7 +1,7 @@
 import { Semaphore } from '../hub/semaphore.ts';
 
 /** Tenants that are opened at the same time: opening mostly waits for Kafka, and more would not make it faster. */
-const OPENINGS_AT_ONCE = 4;
+const OPENINGS_AT_ONCE = 10;
 /** An opening that takes longer, as of a large index that is rebuilt, no longer keeps the next tenant waiting. */
 const LONG_OPENING_MS = 30_000;
 

@@ -6,7 +6,7 @@ import type { readSchemaFiles } from '../publisher/schema-files.ts';
 import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../publisher/topics.ts';
 
 /** Subjects of one tenant that are registered at the same time. */
-const SUBJECTS_AT_ONCE = 4;
+const SUBJECTS_AT_ONCE = 2;
 
 /** Registers the schemas of all topics that have no id yet, and ends with the first that cannot be registered. */
 export async function registerSchemas(options: {

@@ -5,12 +5,12 @@ import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import { runWorker } from '../../../src/pipeline/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
-const AT_ONCE = 4;
-const TENANTS = Array.from({ length: 12 }, (_, index) => `t${index}`);
+const AT_ONCE = 10;
+const TENANTS = Array.from({ length: 24 }, (_, index) => `t${index}`);
 
 afterEach(() => vi.useRealTimers());
 
-/** A worker of twelve tenants without collections, whose openings each end when the test says so. */
+/** A worker of 24 tenants without collections, whose openings each end when the test says so. */
 function worker(prepare: (tenantId: string) => Promise<void>) {
   const store = createMemoryStore();
   const served: string[] = [];
