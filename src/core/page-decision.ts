@@ -38,7 +38,7 @@ export interface PageTally {
   withoutId: number;
   /** Rows older than what was published since their request was sent. */
   overtaken: number;
-  /** Rows that the hub lists once more, with other content: their first place counts. */
+  /** Rows, readable or not, that the hub lists once more, with other content: their first place counts. */
   repeated: number;
 }
 
@@ -46,7 +46,12 @@ export interface PageTally {
  * The changes that a page's rows amount to, in the page's order.
  *
  * `known…` give the hash as of the index and everything about to be committed, null for none; they must also reflect
- * the changes this very page leads to, which `note` is told of: a row twice in a page is decided twice.
+ * the changes this very page leads to, which `note` is told of.
+ *
+ * Of an id that a pass meets more than once the first place counts: else a hub that lists two contents under one id
+ * would be published anew at every full pass (invariant 8). A walk by offset may also meet a row again because it moved
+ * under the walk, then with newer content. Nothing of that is lost: the watermark is the hub's clock at the pass's start,
+ * less the overlap, so that the next delta brings the change; a change without a stamp comes with the next full pass.
  */
 export function decidePage(
   page: readonly KeyedReading[],
@@ -55,7 +60,7 @@ export function decidePage(
     reject: (key: string) => Buffer | null;
     /** Published after the page's request was sent: the page's row is the older one (invariant 4). */
     overtaken: (key: string) => boolean;
-    /** Met on an earlier page of this walk. */
+    /** Met on an earlier page of this pass. */
     metBefore: (key: string) => boolean;
     /** To be told even if it is as it was; asked of each row that can be. */
     again?: ((key: string) => boolean) | undefined;
@@ -72,9 +77,11 @@ export function decidePage(
     overtaken: 0,
     repeated: 0,
   };
+  const metHere = new Set<string>();
   for (const { key, rejectKey, reading } of page) {
     tally.seen += 1;
-    const isRepeated = key !== null && known.metBefore(key);
+    const isRepeated = key !== null && (metHere.has(key) || known.metBefore(key));
+    if (key !== null) metHere.add(key);
     const isReject = reading.kind === 'reject';
     if (isReject) {
       tally.rejected += 1;
@@ -88,6 +95,7 @@ export function decidePage(
     if (isReject) {
       if (kind !== null && !isOvertaken)
         known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
+      if (kind !== null && isRepeated) tally.repeated += 1;
       continue;
     }
     if (key === null || (kind !== null && isOvertaken)) {

@@ -8,6 +8,8 @@ export interface ActivePass {
   readonly stats: PassStats;
   /** Keys that a full pass has met; null for a delta. */
   readonly seen: SeenKeys | null;
+  /** Keys that a delta has met; left out of a full pass, which has `seen`, and where nothing is walked. */
+  readonly met?: SeenKeys | undefined;
   /** Keys that other passes met since it began: no candidates for deletion either. */
   readonly seenByOthers: SeenKeys | null;
   readonly seenRejects: SeenKeys | null;
@@ -23,11 +25,15 @@ export function hasMet(pass: ActivePass, area: Change['area'], key: string): boo
   return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
 }
 
-/** Keys that a full pass met on an earlier page: what a hub lists twice is decided by its first place. */
-export function metIn(seen: SeenKeys | null, readings: readonly KeyedReading[]): ReadonlySet<string> {
+/** Keys that a pass met on an earlier page: what a hub lists twice is decided by its first place. */
+export function metIn(
+  { seen, met: metByDelta }: ActivePass,
+  readings: readonly KeyedReading[],
+): ReadonlySet<string> {
   const met = new Set<string>();
-  if (seen === null) return met;
-  for (const { key } of readings) if (key !== null && seen.has(key)) met.add(key);
+  const before = seen ?? metByDelta;
+  if (before === undefined) return met;
+  for (const { key } of readings) if (key !== null && before.has(key)) met.add(key);
   return met;
 }
 
@@ -38,8 +44,8 @@ export function markSeen(
   readings: readonly KeyedReading[],
 ): void {
   for (const active of passes) {
-    const seen = active === pass ? active.seen : active.seenByOthers;
-    if (seen === null) continue;
+    const seen = active === pass ? (active.seen ?? active.met) : active.seenByOthers;
+    if (seen === null || seen === undefined) continue;
     for (const { key, rejectKey, reading } of readings) {
       if (key !== null) seen.add(key);
       if (reading.kind === 'reject') active.seenRejects?.add(rejectKey);

@@ -179,7 +179,7 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes wait in memory until {@link flush}. */
   accept(pass: ActivePass, page: { readings: readonly KeyedReading[]; stamp: number }): Promise<PageTally> {
-    return this.#run(() => this.#decide(pass, page, metIn(pass.seen, page.readings)));
+    return this.#run(() => this.#decide(pass, page, metIn(pass, page.readings)));
   }
 
   /** The same, unless no row of the page is known: then null, and nothing is noted. */
@@ -192,7 +192,7 @@ export class CollectionWriter {
       const rows = await this.#lookUp('rows', keys);
       const isKnown = keys.some((key) => this.#knownHash('rows', key, rows) !== null);
       const isAllNew = page.readings.length > 0 && !isKnown && !(await this.#knowsReject(page.readings));
-      return isAllNew ? null : this.#decide(pass, page, metIn(pass.seen, page.readings), rows);
+      return isAllNew ? null : this.#decide(pass, page, metIn(pass, page.readings), rows);
     });
   }
 

@@ -93,6 +93,7 @@ export async function runPass(
   const pass: ActivePass = {
     stats,
     seen: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
+    met: isFull ? undefined : new SeenKeys(seedFrom(stats.passId)),
     seenByOthers: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     stamp: writer.stamp(),

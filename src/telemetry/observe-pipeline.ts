@@ -14,12 +14,30 @@ export function observePipeline(parts: {
   now: () => number;
 }): (tenant: string, event: PipelineEvent) => void {
   const suspects: Suspects = new Map();
+  const repeating = new Set<string>();
   return (tenant, event) => {
     const logger = parts.logger.child({ tenant });
     measure(parts, tenant, event);
     const isNews = judgeHealth({ health: parts.health, suspects }, tenant, event);
     logEvent(logger, event, isNews);
+    if (event.type === 'pass-ended') warnOfRepeated(logger, repeating, event, tenant);
   };
+}
+
+/** Once for each collection: a hub that does so does it at every pass. Ids are nobody's business here. */
+function warnOfRepeated(
+  logger: Logger,
+  repeating: Set<string>,
+  { collection, stats }: PipelineEvent & { type: 'pass-ended' },
+  tenant: string,
+): void {
+  const scope = `${tenant}/${collection}`;
+  if (stats.rowsRepeated === 0 || repeating.has(scope)) return;
+  repeating.add(scope);
+  logger.warn(
+    { collection, rowsRepeated: stats.rowsRepeated },
+    'the hub lists ids more than once, with different content; the first place of each counts, the rest is ignored',
+  );
 }
 
 function measure(parts: { metrics: Metrics; now: () => number }, tenant: string, event: PipelineEvent): void {

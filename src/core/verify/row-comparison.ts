@@ -34,13 +34,14 @@ export class RowComparison {
   take(reading: KeyedReading): boolean {
     const { key, rejectKey } = reading;
     const isReject = reading.reading.kind === 'reject';
+    if (key !== null && this.#met.rows.has(key)) return false;
     const isNewReject = isReject && this.#met.rejects.add(rejectKey);
     if (isNewReject) {
       this.hubRejects += 1;
       this.#hold('rejects', rejectKey, hubSideOf('rejects', reading));
     }
     if (key === null) return isNewReject;
-    if (!this.#met.rows.add(key)) return false;
+    this.#met.rows.add(key);
     this.keysMet += 1;
     if (this.#view.rows.has(key)) this.keysKnown += 1;
     if (!isReject) this.hubRows += 1;

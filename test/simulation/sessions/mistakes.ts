@@ -20,6 +20,12 @@ const TOO_LATE_MS = 15_000;
 
 export const MISTAKES: readonly SeededMistake[] = [
   {
+    name: 'the last place of an id in a page counts',
+    kind: 'restarts',
+    finds: 'not as at the hub',
+    mistake: { hub: (hub) => withOther(hub, { readPages: (options) => reversed(hub.readPages(options)) }) },
+  },
+  {
     name: 'the index changes before the log has committed',
     kind: 'restarts',
     finds: 'not as at the hub',
@@ -235,4 +241,12 @@ function hiding(id: string, hub: Hub): Hub {
       };
     },
   });
+}
+
+async function* reversed(pages: AsyncGenerator<HubPage, WalkEnd>): AsyncGenerator<HubPage, WalkEnd> {
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) return step.value;
+    yield { ...step.value, rows: step.value.rows.toReversed() };
+  }
 }

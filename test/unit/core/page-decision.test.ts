@@ -82,13 +82,19 @@ describe('decidePage', () => {
     expect(tally).toMatchObject({ seen: 2, created: 1, updated: 1, unchanged: 0 });
   });
 
-  it('a row twice in a page with another content is not told once, and with the same one not twice', () => {
-    expect(decide([row('a', 'x'), row('a', 'y'), row('a', 'x')]).changes).toEqual([
-      'rows a created',
-      'rows a updated',
-      'rows a updated',
-    ]);
-    expect(decide([row('a', 'x'), row('a', 'x')]).changes).toEqual(['rows a created']);
+  it('of an id that a page holds twice, the first place counts', () => {
+    const { changes, tally } = decide([row('a', 'x'), row('a', 'y'), row('a', 'x')]);
+    expect(changes).toEqual(['rows a created']);
+    expect(tally).toMatchObject({ seen: 3, created: 1, repeated: 1, unchanged: 1 });
+    expect(decide([row('a', 'x'), row('a', 'y')], { rows: { a: 'x' } }).changes).toEqual([]);
+    expect(decide([row('a', 'x'), row('a', 'y')], { rows: { a: 'y' } }).changes).toEqual(['rows a updated']);
+  });
+
+  it('an id that a page holds as a readable and an unreadable row is what its first place says', () => {
+    expect(decide([row('a', 'x'), unreadable('a', 'r')], { rows: { a: 'x' } }).changes).toEqual([]);
+    const second = decide([unreadable('a', 'r'), row('a', 'x')], { rejects: { a: 'r' } });
+    expect(second.changes).toEqual([]);
+    expect(second.tally).toMatchObject({ rejected: 1, repeated: 1 });
   });
 
   it('an older page overwrites nothing that is newer, nor does it take back a newer reject', () => {

@@ -84,10 +84,11 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
   return { writer, index, transactions, published };
 }
 
-function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA'): ActivePass {
+function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA', met?: SeenKeys): ActivePass {
   const pass: ActivePass = {
     stats: newPassStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
     seen: mode === 'FULL' ? new SeenKeys(1) : null,
+    met,
     seenByOthers: mode === 'FULL' ? new SeenKeys(3) : null,
     seenRejects: mode === 'FULL' ? new SeenKeys(2) : null,
     stamp: writer.stamp(),
@@ -124,20 +125,30 @@ describe('CollectionWriter', () => {
     expect(published().at(-1)).toEqual(['a', null]);
   });
 
-  it('a row twice in a page is decided twice: its last content stays', async () => {
-    const { writer, index, published } = await bench();
-    const pass = beginPass(writer, 'FULL');
-    const readings = [row('a', 'x'), row('a', 'y'), row('a', 'y')];
-    const tally = await writer.accept(pass, { readings, stamp: writer.stamp() });
-    await writer.flush(pass);
-    expect(published()).toEqual([
-      ['a', 'x'],
-      ['a', 'y'],
-    ]);
-    expect(tally).toMatchObject({ seen: 3, created: 1, updated: 1, unchanged: 1, overtaken: 0 });
-    expect(await index.lookup('rows', ['a'], writer.progress?.transactionId ?? '')).toEqual([hash('y')]);
-    expect(writer.knownRows).toBe(1);
-  });
+  it.each(['FULL', 'DELTA'] as const)(
+    'two contents under one id, in one page or in two, are published once and never again (%s)',
+    async (mode) => {
+      const { writer, index, published } = await bench();
+      const pages = [
+        [row('a', 'x'), row('a', 'y')],
+        [row('b', 'x')],
+        [row('a', 'z'), row('b', 'x'), row('b', 'y')],
+      ];
+      for (let number = 1; number <= 3; number += 1) {
+        const pass = beginPass(writer, mode, mode === 'DELTA' ? new SeenKeys(4) : undefined);
+        for (const readings of pages) await writer.accept(pass, { readings, stamp: writer.stamp() });
+        await writer.flush(pass);
+        writer.end(pass);
+        expect(pass.stats).toMatchObject({ rowsSeen: 6, rowsRepeated: 3 });
+        expect(published()).toEqual([
+          ['a', 'x'],
+          ['b', 'x'],
+        ]);
+      }
+      expect(await index.lookup('rows', ['a'], writer.progress?.transactionId ?? '')).toEqual([hash('x')]);
+      expect(writer.knownRows).toBe(2);
+    },
+  );
 
   it('A→B→A in one transaction is three records with three ids, and the index has the last', async () => {
     const { writer, index, transactions, published } = await bench();

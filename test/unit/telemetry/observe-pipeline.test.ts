@@ -68,6 +68,30 @@ function passEnded(
 }
 
 describe('what is told of absences', () => {
+  it('ids that the hub lists twice are counted in one line for each collection, without an id', () => {
+    const stats = { ...newPassStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
+    const ended = {
+      type: 'pass-ended',
+      outcome: 'complete',
+      why: null,
+      durationMs: 1,
+      stats,
+      rows: 1,
+      rejects: 0,
+      progress: null,
+    } as const;
+    const { lines } = observed(
+      { ...ended, collection: 'users' },
+      { ...ended, collection: 'users' },
+      { ...ended, collection: 'orgs' },
+    );
+    const warned = lines.filter(({ msg }) => String(msg).includes('more than once'));
+    expect(warned).toMatchObject([
+      { collection: 'users', rowsRepeated: 2 },
+      { collection: 'orgs', rowsRepeated: 2 },
+    ]);
+  });
+
   it('is not counted, or once more at the pass’s end', async () => {
     const { metrics } = observed(
       told({ created: 2, deleted: 1, shown: 2 }),
