@@ -3,6 +3,7 @@ import type { GuardLimits } from '../core/deletion-guard.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/reading.ts';
+import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
@@ -14,6 +15,7 @@ import { ChainBook } from './chains/chain-book.ts';
 import type { ChainParts } from './chains/chain-teller.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import { readBack } from './chains/read-back.ts';
+import { rollSegments } from './roll-segments.ts';
 import { requireRecords, watchTopics } from './topic-ends.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter, type WriterStart } from './collection-writer.ts';
@@ -337,6 +339,8 @@ export async function runTenant(
   },
 ): Promise<void> {
   const { signal, openings } = options;
+  // Kept over the sessions: one that opens again and again is not to append markers each time.
+  const rolls = new SegmentRolls();
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
@@ -351,6 +355,7 @@ export async function runTenant(
       options.onSession?.(session);
       const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
       loops.push(watchTopics(parts, session.writers, both));
+      loops.push(rollSegments(parts, { rolls, writers: session.writers, signal: both }));
       try {
         await Promise.all(loops);
       } finally {

@@ -78,7 +78,7 @@ function recordsLost(collection: CollectionName): RollcallError {
 }
 
 /** `<prefix>.<tenant>.<collection>/<partition>` */
-function suffixOf(name: string): TopicSuffix {
+export function suffixOf(name: string): TopicSuffix {
   return name.slice(name.lastIndexOf('.') + 1, name.lastIndexOf('/')) as TopicSuffix;
 }
 

@@ -1,4 +1,5 @@
 import type { Admin, Kafka, KafkaMessage, Producer } from 'kafkajs';
+import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import {
@@ -11,6 +12,8 @@ import {
 } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
+import { fetchCompactionSettings } from './compaction-settings.ts';
+import { appendEndMarkers, type SealedEnds } from './end-markers.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
@@ -47,11 +50,6 @@ export interface KafkaLogOptions {
   readonly randomId: () => string;
 }
 
-const SEAL_KEY = '@seal';
-
-/** Where the aborted records of each topic lie. */
-type SealedEnds = ReadonlyMap<string, readonly { partition: number; offset: number }[]>;
-
 /** A tenant's topics in Kafka, written through one transactional producer (KIP-98; `transactional.id` = `<p>.<t>`). */
 export function createKafkaLog(options: KafkaLogOptions): TenantLog {
   return new KafkaLog(options);
@@ -64,6 +62,7 @@ class KafkaLog implements TenantLog {
   readonly #partitionCounts = new Map<string, number>();
   /** Topics seen to begin anew, until a progress record says so: what was appended since hides it. */
   readonly #lostTopics = new Set<string>();
+  readonly #removedAt: Record<string, number> = {};
   /** Offset of the last record in `progress` that this producer wrote. */
   #lastTold = -1;
   #adminConnected = false;
@@ -116,7 +115,7 @@ class KafkaLog implements TenantLog {
     });
     return this.#takingOver(async (producer) => {
       await producer.connect();
-      const sealed = await this.#seal(producer, ['progress']);
+      const sealed = await appendEndMarkers(producer, await this.#allPartitions(['progress']));
       return offsetAfter(-1, sealed.get(this.#topic('progress'))?.[0]?.offset);
     });
   }
@@ -247,8 +246,11 @@ class KafkaLog implements TenantLog {
       try {
         const addressed = await this.#address(records);
         const transaction = await producer.transaction();
-        for (const topicMessages of splitIntoSends(addressed))
-          await transaction.sendBatch({ acks: -1, topicMessages });
+        for (const topicMessages of splitIntoSends(addressed)) {
+          const written = await transaction.sendBatch({ acks: -1, topicMessages });
+          for (const { topicName: topic, partition, baseOffset } of written)
+            this.#removedAt[partitionName(topic, partition)] = Number(baseOffset);
+        }
         await transaction.commit();
       } catch (error) {
         await this.#discardProducer();
@@ -283,6 +285,10 @@ class KafkaLog implements TenantLog {
       addressed.push({ topic, partition, message, bytes: recordBytes(message) });
     }
     return addressed;
+  }
+
+  removedAt(): Offsets {
+    return { ...this.#removedAt };
   }
 
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
@@ -341,45 +347,50 @@ class KafkaLog implements TenantLog {
     });
   }
 
-  /**
-   * Appends a record to every partition in a transaction and aborts it: no reader ever sees it, but the log then
-   * ends in a control batch, so that its end can be reached by position whatever was compacted before it.
-   * Returns where those records lie.
-   */
-  async #sealEnds(suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
+  async compactionSettings(
+    suffixes: readonly TopicSuffix[],
+  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+    await this.#connectAdmin();
+    const names = new Map(suffixes.map((suffix) => [this.#topic(suffix), suffix]));
+    const settings = await fetchCompactionSettings(this.#admin, [...names.keys()]);
+    return new Map(
+      [...settings].flatMap(([name, found]) => {
+        const suffix = names.get(name);
+        return suffix === undefined ? [] : [[suffix, found]];
+      }),
+    );
+  }
+
+  async markEnds(partitions: EndsToMark): Promise<void> {
+    const byName = new Map([...partitions].map(([suffix, some]) => [this.#topic(suffix), some]));
+    await this.#inTurn(() => this.#markEnds(() => Promise.resolve(byName)));
+  }
+
+  /** Marks the ends of all partitions of topics; returns where the markers lie. */
+  #sealEnds(suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
+    return this.#markEnds(() => this.#allPartitions(suffixes));
+  }
+
+  async #markEnds(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<SealedEnds> {
     const producer = this.#producer;
     if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
     try {
-      return await this.#seal(producer, suffixes);
+      return await appendEndMarkers(producer, await partitions());
     } catch (error) {
       await this.#discardProducer();
       throw outcomeUnknown(error, 'marking the ends of the topics');
     }
   }
 
-  async #seal(producer: Producer, suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
-    const topicMessages = await Promise.all(
+  async #allPartitions(suffixes: readonly TopicSuffix[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    const all = await Promise.all(
       suffixes.map(async (suffix) => {
         const topic = this.#topic(suffix);
-        const partitions = await this.#countPartitions(topic);
-        const messages = Array.from({ length: partitions }, (_, partition) => ({
-          key: SEAL_KEY,
-          value: null,
-          partition,
-        }));
-        return { topic, messages };
+        const count = await this.#countPartitions(topic);
+        return [topic, Array.from({ length: count }, (_, partition) => partition)] as const;
       }),
     );
-    const transaction = await producer.transaction();
-    const written = await transaction.sendBatch({ acks: -1, topicMessages });
-    await transaction.abort();
-    const sealed = new Map<string, { partition: number; offset: number }[]>();
-    for (const { topicName: topic, partition, baseOffset } of written) {
-      const offsets = sealed.get(topic) ?? [];
-      offsets.push({ partition, offset: Number(baseOffset) });
-      sealed.set(topic, offsets);
-    }
-    return sealed;
+    return new Map(all);
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets, Progress } from '../model/progress.ts';
 
@@ -82,6 +83,8 @@ export interface TenantLog {
    * {@link commit}.
    */
   remove(records: readonly OutgoingRecord[]): Promise<void>;
+  /** Where {@link remove} last wrote to each partition, since this log was made: no progress tells it. */
+  removedAt(): Offsets;
   /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
   ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]>;
   /**
@@ -98,6 +101,13 @@ export interface TenantLog {
     onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
     signal: AbortSignal;
   }): Promise<void>;
+  /** The brokers' settings of topics that are there. Throws `KAFKA_…`. */
+  compactionSettings(topics: readonly TopicSuffix[]): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>>;
+  /**
+   * Appends to partitions what no reader sees, so that a segment that is old enough is closed and can be compacted. After
+   * an error the log must not be used again, as after one of `commit`.
+   */
+  markEnds(partitions: EndsToMark): Promise<void>;
   /** Settles what is under way, then lets go. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatKafka } from '../../../stack/format-kafka.ts';
@@ -21,6 +21,8 @@ export interface OwnKafka extends AsyncDisposable {
   readonly service: LocalService;
   /** Size of the largest file of records of a topic that is not Kafka's own, bytes. */
   largestLogBytes(): Promise<number>;
+  /** Topics whose files of records hold a text, as they lie on the disk, those about to be deleted included. */
+  topicsHolding(text: string): Promise<string[]>;
 }
 
 /**
@@ -70,6 +72,7 @@ export async function startOwnKafka(
     proxy,
     service,
     largestLogBytes: () => largestLogBytes(data),
+    topicsHolding: (text) => topicsHolding(data, text),
     async [Symbol.asyncDispose]() {
       await service.stop();
       await proxy[Symbol.asyncDispose]();
@@ -116,6 +119,17 @@ function propertiesText(settings: Readonly<Record<string, string | number | bool
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
+}
+
+async function topicsHolding(data: string, text: string): Promise<string[]> {
+  const topics = new Set<string>();
+  for (const name of await readdir(data, { recursive: true })) {
+    if (!name.includes('.log') || name.startsWith('__')) continue;
+    // The cleaner may take a file away between the listing and the reading.
+    const bytes = await readFile(join(data, name)).catch(() => Buffer.alloc(0));
+    if (bytes.includes(text)) topics.add(name.replace(/-\d+\/.*$/, ''));
+  }
+  return [...topics].sort();
 }
 
 async function largestLogBytes(data: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import type { CompactionSettings } from '../../../src/core/segment-rolls.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
 import { COLLECTIONS, type TopicSuffix } from '../../../src/model/collections.ts';
 import type {
@@ -16,8 +17,15 @@ import { dawdle, simulatedError, strikes, type Surroundings } from './surroundin
 
 const BATCH_RECORDS = 5;
 const PARTITIONS = 3;
+const DAY_MS = 24 * 3_600_000;
 /** `delete.retention.ms` */
-const REMOVALS_KEPT_MS = 7 * 24 * 3_600_000;
+const REMOVALS_KEPT_MS = 7 * DAY_MS;
+/** The contract's settings of most topics. */
+export const DAILY: CompactionSettings = {
+  segmentMs: DAY_MS,
+  maxCompactionLagMs: DAY_MS,
+  deleteRetentionMs: REMOVALS_KEPT_MS,
+};
 
 /**
  * `plain`: compaction leaves the newest record of every key and any others, and topics are read one after another.
@@ -81,6 +89,10 @@ export class SimulatedLog implements TenantLog {
     return { ...told, committedAtMs: this.#at.time.now() };
   }
 
+  removedAt(): Offsets {
+    return {};
+  }
+
   remove(): Promise<void> {
     throw new Error('nothing is purged in these histories');
   }
@@ -120,6 +132,16 @@ export class SimulatedLog implements TenantLog {
       if (strikes(this.#at, 0.02)) throw simulatedError('KAFKA_UNREACHABLE');
       await options.onBatch(batch);
     }
+  }
+
+  async compactionSettings(
+    topics: readonly TopicSuffix[],
+  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+    return new Map(topics.map((topic) => [topic, DAILY]));
+  }
+
+  async markEnds(): Promise<void> {
+    this.#requireOwned();
   }
 
   async close(): Promise<void> {

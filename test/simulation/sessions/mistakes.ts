@@ -164,9 +164,12 @@ function forgetful(open: () => TenantLog): TenantLog {
     },
     commit: (transaction) => log.commit(transaction),
     remove: (records) => log.remove(records),
+    removedAt: () => log.removedAt(),
     ranges: (topics) => log.ranges(topics),
     offsetsSince: (topic, atMs) => log.offsetsSince(topic, atMs),
     read: (options) => log.read(options),
+    compactionSettings: (topics) => log.compactionSettings(topics),
+    markEnds: (partitions) => log.markEnds(partitions),
     close: () => log.close(),
   };
 }

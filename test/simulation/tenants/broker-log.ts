@@ -1,3 +1,4 @@
+import type { CompactionSettings, EndsToMark } from '../../../src/core/segment-rolls.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import {
   allOffsets,
@@ -15,6 +16,7 @@ import type {
   TopicRange,
   Transaction,
 } from '../../../src/publisher/log.ts';
+import { DAILY } from '../parts/simulated-log.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { idsSinceLoss, newestProgress, partitionIndexOf, type Broker, type ProducerState } from './broker.ts';
@@ -144,6 +146,10 @@ export class BrokerLog implements TenantLog {
     return offsets;
   }
 
+  removedAt(): Offsets {
+    return {};
+  }
+
   remove(): Promise<void> {
     throw new Error('nothing is purged in these histories');
   }
@@ -208,6 +214,18 @@ export class BrokerLog implements TenantLog {
       if (strikes(at, 0.01)) throw simulatedError('KAFKA_UNREACHABLE');
       await options.onBatch(batch);
     }
+  }
+
+  async compactionSettings(
+    topics: readonly TopicSuffix[],
+  ): Promise<ReadonlyMap<TopicSuffix, CompactionSettings>> {
+    return new Map(topics.map((topic) => [topic, DAILY]));
+  }
+
+  async markEnds(partitions: EndsToMark): Promise<void> {
+    // The broker of the simulation has no topic of progress.
+    const topics = [...partitions.keys()].filter((topic) => topic !== 'progress');
+    await this.#inTurn(() => this.#sealEnds(topics));
   }
 
   async close(): Promise<void> {

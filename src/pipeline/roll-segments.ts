@@ -1,0 +1,80 @@
+import type { SegmentRolls, WrittenTopic } from '../core/segment-rolls.ts';
+import { RollcallError } from '../errors.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import type { Offsets } from '../model/progress.ts';
+import type { TenantLog } from '../publisher/log.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import { suffixOf } from './topic-ends.ts';
+
+export interface RollParts {
+  readonly log: Pick<TenantLog, 'compactionSettings' | 'markEnds' | 'removedAt'>;
+  readonly now: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+type Writers = ReadonlyMap<CollectionName, Pick<CollectionWriter, 'offsets' | 'progress'>>;
+
+const RETRY_MS = 10_000;
+/** A setting that was lowered meanwhile is noticed within a day. */
+const LONGEST_PAUSE_MS = 24 * 3_600_000;
+
+/**
+ * Lets compaction reach what was removed from partitions that get no further writes (invariant 13, ADR 2). `rolls` is
+ * kept by the process over its sessions. Rejects with what calls the log in question; ends with the signal.
+ */
+export async function rollSegments(
+  parts: RollParts,
+  options: { rolls: SegmentRolls; writers: Writers; signal: AbortSignal },
+): Promise<void> {
+  const { rolls, writers, signal } = options;
+  while (!signal.aborted) {
+    const pauseMs = await rollDue(parts, { rolls, writers }).catch((error: unknown) => {
+      // Kafka out of reach shows with the next commit; the markers can wait.
+      const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
+      if (!isPassing && !signal.aborted) throw error;
+      return RETRY_MS;
+    });
+    await parts.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);
+  }
+}
+
+async function rollDue(
+  parts: RollParts,
+  { rolls, writers }: { rolls: SegmentRolls; writers: Writers },
+): Promise<number> {
+  const written = lastWritten(writers, parts.log.removedAt());
+  if (written.size === 0) return RETRY_MS;
+  const settings = await parts.log.compactionSettings([...written.keys()]);
+  const topics = [...written].flatMap(([topic, partitions]): WrittenTopic[] => {
+    const found = settings.get(topic);
+    return found === undefined ? [] : [{ topic, settings: found, lastWritten: partitions }];
+  });
+  if (topics.length === 0) return RETRY_MS;
+  const due = rolls.due(topics, parts.now());
+  try {
+    if (due.size > 0) await parts.log.markEnds(due);
+  } catch (error) {
+    rolls.missed(due);
+    throw error;
+  }
+  return rolls.pauseMs(topics, parts.now());
+}
+
+/** By topic and partition, a number that grows with what is committed: offsets; in `progress` transactions, too. */
+function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map<number, number>> {
+  const topics = new Map<TopicSuffix, Map<number, number>>();
+  const add = (name: string, number: number): void => {
+    const topic = suffixOf(name);
+    const partition = Number(name.slice(name.lastIndexOf('/') + 1));
+    const partitions = topics.get(topic) ?? new Map<number, number>();
+    topics.set(topic, partitions.set(partition, number + (partitions.get(partition) ?? 0)));
+  };
+  for (const { offsets, progress } of writers.values()) {
+    // A topic of several writers, as rejects are, grows with each.
+    for (const [name, offset] of Object.entries(offsets)) add(name, offset);
+    if (progress !== null) add('.progress/0', progress.sequence);
+  }
+  for (const [name, offset] of Object.entries(removedAt)) add(name, offset);
+  return topics;
+}

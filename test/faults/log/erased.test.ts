@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import kafkajs, { Kafka, logLevel } from 'kafkajs';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { runTenant, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
+import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
+import { only } from '../../integration/support/only.ts';
+import { EAGER_CLEANER } from '../support/compaction.ts';
+import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
+
+// kafkajs is CommonJS, and Node finds only some of its names.
+const { ConfigResourceTypes } = kafkajs;
+
+const COLLECTIONS = [
+  'users',
+  'students',
+  'classes',
+  'enrollments',
+  'class-students',
+  'absence-versions',
+  'absences',
+  'absence-changes',
+] as const;
+const HOLDING = [...COLLECTIONS.filter((name) => name !== 'classes'), 'rejects'];
+const INTERVAL_MS = 1_000;
+/** A topic may differ from the contract in these to begin with. */
+const SHORT = { 'segment.ms': String(INTERVAL_MS), 'max.compaction.lag.ms': String(INTERVAL_MS) };
+/** In these only once the process has looked. */
+const SHORT_LATER = { ...SHORT, 'delete.retention.ms': '1000', 'min.compaction.lag.ms': '0' };
+/** The bound is some seconds; a busy machine may take its time. */
+const GONE_WITHIN_MS = 90_000;
+
+let kafka: OwnKafka;
+beforeAll(async () => {
+  kafka = await startOwnKafka({ ...EAGER_CLEANER, 'log.segment.delete.delay.ms': 100 });
+});
+afterAll(() => kafka?.[Symbol.asyncDispose]());
+
+async function setTopics(mirror: Mirror, names: readonly string[], wanted: object): Promise<void> {
+  const admin = new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  for (const name of names.map((suffix) => mirror.topic(suffix))) {
+    const settings = Object.fromEntries(
+      (await settingsOf(admin, name)).map((each) => [each.name, each.value]),
+    );
+    const configEntries = Object.entries({ ...settings, ...wanted }).map(([key, value]) => ({
+      name: key,
+      value,
+    }));
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }],
+    });
+  }
+  await admin.disconnect();
+}
+
+/** Everything that the hub has of a student, gone for good. */
+function removePerson({ hub }: Mirror, id: string): void {
+  const { district } = hub;
+  const isOf = (row: object | undefined): boolean => JSON.stringify(row ?? {}).includes(id);
+  for (const collection of ['users', 'enrollments', 'absence-versions'] as const) {
+    for (const row of district.ids(collection)) {
+      if (isOf(district.get(collection, row))) district.remove(collection, row);
+    }
+  }
+  district.remove('enrollments', 'odd');
+  district.remove('students', id);
+}
+
+it('a person removed from partitions that then stay idle is gone from the raw log within the bound', async () => {
+  const { brokers } = kafka;
+  await using mirror = await openMirror({
+    collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
+    settings: { kafka: { brokers }, deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+  });
+  const { district } = mirror.hub;
+  const [student = ''] = district.ids('students');
+  // No readable sourcedId: the row is kept whole in rejects.
+  district.put('enrollments', { sourcedId: 42, user: { sourcedId: student } }, { id: 'odd' });
+  await mirror.full();
+  await setTopics(
+    mirror,
+    [...COLLECTIONS.filter((name) => name !== 'absence-changes'), 'rejects', 'progress'],
+    SHORT,
+  );
+
+  const stop = new AbortController();
+  const opened = Promise.withResolvers<TenantSession>();
+  const running = runTenant(mirror.parts, {
+    signal: stop.signal,
+    onSession: (session) => (session === null ? undefined : opened.resolve(session)),
+  });
+  try {
+    const session = await opened.promise;
+    await setTopics(mirror, [...COLLECTIONS, 'rejects', 'progress'], SHORT_LATER);
+    const holding = (): Promise<string[]> => kafka.topicsHolding(student);
+    expect(await holding()).toEqual(HOLDING.map((name) => mirror.topic(name)).sort());
+    removePerson(mirror, student);
+    for (const names of [['users', 'students', 'enrollments', 'absence-versions'], ['class-students']]) {
+      const demand = async (name: string): Promise<void> => {
+        const runner = session.runners.get(name as CollectionName);
+        await runner?.demand('FULL');
+        await runner?.demand('FULL');
+      };
+      await Promise.all(names.map(demand));
+    }
+    await vi.waitFor(async () => expect(await holding()).toEqual([]), {
+      timeout: GONE_WITHIN_MS,
+      interval: 200,
+    });
+  } finally {
+    stop.abort();
+    await running;
+  }
+});

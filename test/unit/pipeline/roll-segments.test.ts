@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { SegmentRolls, type EndsToMark } from '../../../src/core/segment-rolls.ts';
+import { RollcallError } from '../../../src/errors.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { Offsets } from '../../../src/model/progress.ts';
+import { rollSegments, type RollParts } from '../../../src/pipeline/roll-segments.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs: 7 * DAY_MS };
+
+/** What is marked within so long, in virtual time, and when; `onMark` may fail. */
+async function roll(
+  untilMs: number,
+  options: { onMark?: (atMs: number) => void; removedAt?: (atMs: number) => Offsets } = {},
+): Promise<{ atMs: number; ends: EndsToMark }[]> {
+  const marked: { atMs: number; ends: EndsToMark }[] = [];
+  const stop = new AbortController();
+  let nowMs = 0;
+  const parts: RollParts = {
+    now: () => nowMs,
+    sleep: (ms) => {
+      nowMs += ms;
+      if (nowMs > untilMs) stop.abort();
+      return Promise.resolve();
+    },
+    log: {
+      removedAt: () => options.removedAt?.(nowMs) ?? {},
+      compactionSettings: (topics) => Promise.resolve(new Map(topics.map((topic) => [topic, DAILY]))),
+      markEnds: (ends) => {
+        options.onMark?.(nowMs);
+        marked.push({ atMs: nowMs, ends });
+        return Promise.resolve();
+      },
+    },
+  };
+  const offsets = { 'p.north.users/2': 7, 'p.north.rejects/0': 3 };
+  const writers = new Map([['users' as CollectionName, { offsets, progress: null }]]);
+  await rollSegments(parts, { rolls: new SegmentRolls(), writers, signal: stop.signal });
+  return marked;
+}
+
+it('marks the partitions that hold data, rejects among them, at once and an interval later', async () => {
+  const marked = await roll(2 * DAY_MS);
+  expect(marked.slice(0, 2).map(({ ends }) => Object.fromEntries(ends))).toEqual([
+    { users: [2], rejects: [0] },
+    { users: [2], rejects: [0] },
+  ]);
+  const [first, second] = marked;
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
+});
+
+it('begins again with what a purge has removed from a partition that had come to rest', async () => {
+  const marked = await roll(60 * DAY_MS, {
+    removedAt: (atMs): Offsets => (atMs > 30 * DAY_MS ? { 'p.north.rejects/0': 9 } : {}),
+  });
+  const late = marked.filter(({ atMs }) => atMs > 30 * DAY_MS).map(({ ends }) => Object.fromEntries(ends));
+  expect(late.length).toBeGreaterThanOrEqual(10);
+  expect(late.every((ends) => JSON.stringify(ends) === '{"rejects":[0]}')).toBe(true);
+});
+
+it('tries again soon while Kafka is away, and leaves a doubtful producer to the session', async () => {
+  const away = (code: 'KAFKA_UNREACHABLE' | 'KAFKA_OUTCOME_UNKNOWN') => (atMs: number) => {
+    if (atMs < 30_000) throw new RollcallError(code, 'away', { remedy: '' });
+  };
+  const [first] = await roll(HOUR_MS, { onMark: away('KAFKA_UNREACHABLE') });
+  expect(first?.atMs).toBe(30_000);
+  await expect(roll(HOUR_MS, { onMark: away('KAFKA_OUTCOME_UNKNOWN') })).rejects.toMatchObject({
+    code: 'KAFKA_OUTCOME_UNKNOWN',
+  });
+});
