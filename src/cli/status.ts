@@ -128,6 +128,7 @@ function factsOf(
         progress: known?.progress.get(name) ?? null,
         withheldInIndex: index?.withheld.get(name)?.count ?? null,
         settledPassId: index?.withheld.get(name)?.settledPassId ?? null,
+        lateRows: index?.late.get(name) ?? null,
         committedAtMs: index?.committedAtMs.get(name) ?? null,
       };
     }),

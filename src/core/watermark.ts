@@ -38,6 +38,21 @@ export function passClock(options: {
   return { startedAtMs: hubTimeMs, watermarkMs: hubTimeMs - overlapMs, skewMs };
 }
 
+/**
+ * From where a delta reads, hub time in ms. The stored watermark is less by the overlap that was in force when it was
+ * stored, which nobody knows any more after a restart: then the delta reaches back by the overlap in force once more, so
+ * that a raised overlap counts at once. Rows read twice are no change.
+ */
+export function deltaFrom(options: {
+  readonly watermarkMs: number;
+  /** The watermark was stored before this session. */
+  readonly isInherited: boolean;
+  readonly overlapMs: number;
+}): number {
+  const { watermarkMs, isInherited, overlapMs } = options;
+  return isInherited ? watermarkMs - overlapMs : watermarkMs;
+}
+
 /** A delta further back than a day is not worth its filter: a full pass sees the same and more. */
 export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
   return hubNowMs - watermarkMs <= DELTA_REACH_MS;

@@ -15,8 +15,15 @@ export interface ActivePass {
   readonly seenRejects: SeenKeys | null;
   /** Stamp of the newest page handled: what was published before needs no remembering for this pass. */
   stamp: number;
+  /** Called with each row of a page whose content is new to us, and its stamp (hub time, ms). */
+  readonly onNew?: ((key: string, stampMs: number | null) => void) | undefined;
   /** What it is to publish although it is as it was. */
   readonly again?: TellAgain | undefined;
+}
+
+/** Tells a pass of a change that one of its pages led to. */
+export function reportNew({ onNew }: ActivePass, change: Change): void {
+  if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.key, change.row.modifiedAtMs);
 }
 
 /** Whether a pass knows that the hub has a key: met by itself, or by another while it ran. */

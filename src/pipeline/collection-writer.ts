@@ -9,7 +9,7 @@ import {
 } from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { hasMet, markSeen, metIn, type ActivePass } from './active-pass.ts';
+import { hasMet, markSeen, metIn, reportNew, type ActivePass } from './active-pass.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
 import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
@@ -438,7 +438,7 @@ export class CollectionWriter {
       overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
       again: (key) => pass.again?.rows?.(key) === true,
       metBefore: (key) => metBefore.has(key),
-      note: (change) => this.#note(change),
+      note: (change) => this.#note(change, page.isAskedFor === true ? null : pass),
     });
     if (this.#chains?.tellsAgain(pass) === true) {
       for (const { key, reading } of page.readings) {
@@ -467,7 +467,8 @@ export class CollectionWriter {
     });
   }
 
-  #note(change: Change): void {
+  #note(change: Change, pass: ActivePass | null = null): void {
+    if (pass !== null) reportNew(pass, change);
     this.#pending.note(change);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;

@@ -1,3 +1,4 @@
+import type { LateRows } from '../core/late-rows.ts';
 import type { PageTally } from '../core/page-decision.ts';
 import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { PassMode } from '../model/progress.ts';
@@ -22,6 +23,8 @@ export interface PassStats {
   rowsWithheld: number;
   totalAtStart: number | null;
   totalAtEnd: number | null;
+  /** Of a complete full pass: rows that deltas have missed; null where there is nothing to judge by. */
+  late: LateRows | null;
   /** What followed from its rows, where they are versions of absences. */
   readonly chains: ChainTally;
 }
@@ -41,6 +44,7 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     rowsWithheld: 0,
     totalAtStart: null,
     totalAtEnd: null,
+    late: null,
     chains: noTally(),
   };
 }

@@ -2,6 +2,7 @@ import { countAgrees, judgeCompleteness, type Completeness, type FullWalk } from
 import type { KeyedReading, PageTally } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { RollcallError } from '../errors.ts';
+import type { LateRowWatch } from '../core/late-rows.ts';
 import type { WalkEnd } from '../hub/hub.ts';
 import type { PassMode } from '../model/progress.ts';
 import type { CollectionWriter } from './collection-writer.ts';
@@ -42,6 +43,10 @@ export interface PassParts {
   /** Null where rows are asked for by the keys of others: those cannot be another tenant's. */
   readonly foreign: ForeignWatch | null;
   readonly overlapMs: number;
+  /** The watermark that the session began with: another process, with another overlap, may have stored it. */
+  readonly inheritedWatermarkMs: number | null;
+  /** Finds rows that deltas have missed; lives as long as the session. */
+  readonly late: LateRowWatch;
   /** Hub clock minus ours at the last pass; kept by the caller between passes. */
   readonly clock: { skewMs: number | null };
   /** Whether the last full pass proved nothing: until one does, changes come out, but the watermark stays. */
@@ -98,7 +103,10 @@ export async function runPass(
     seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
     stamp: writer.stamp(),
     again,
+    // What is published again on request is not new.
+    onNew: isFull && again === undefined ? (key, stampMs) => parts.late.noteNew(key, stampMs) : undefined,
   };
+  if (isFull) parts.late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(pass);
   try {
     const knownRowsBefore = await writer.countWanted();
@@ -141,6 +149,7 @@ async function complete(
     const { memory, collection } = parts.deletions;
     stats.rowsWithheld = await countWithheld(memory, collection, writer.progress);
     await writer.flush(pass, { watermarkMs, lastCompleteFull: null });
+    parts.late.endDelta(stats.startedAtMs);
     return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondPass: false };
   }
   const completeness = judge(options, pass.seen);
@@ -177,8 +186,19 @@ async function complete(
     },
   });
   await remember();
+  await noteLate(parts, stats);
   const wantsOthersFirst = settled.isMany === true;
   return { kind: 'complete', stats, withheld, wantsSecondPass, wantsOthersFirst, approvedGone };
+}
+
+/** What the full pass says of the overlap; remembered for `status` where it says anything. */
+async function noteLate(
+  { late, deletions, clock, now, overlapMs }: PassParts,
+  stats: PassStats,
+): Promise<void> {
+  const { startedAtMs } = stats;
+  stats.late = late.endFull({ startedAtMs, endedAtMs: now() + (clock.skewMs ?? 0) });
+  if (stats.late !== null) await deletions.memory.setLate(deletions.collection, { ...stats.late, overlapMs });
 }
 
 function judge(

@@ -1,7 +1,7 @@
 import { canTellForeign, judgeOverlap } from '../core/foreign-data.ts';
 import type { KeyedReading } from '../core/page-decision.ts';
 import { sumOrNull } from '../core/sum-or-null.ts';
-import { deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
+import { deltaFrom, deltaIsWholesale, passClock, type PassClock } from '../core/watermark.ts';
 import { RollcallError } from '../errors.ts';
 import type { ActivePass } from './active-pass.ts';
 import { FOREIGN_REMEDY } from './foreign-watch.ts';
@@ -51,8 +51,8 @@ async function readWalk(
   intake: Intake,
 ): Promise<SourceEnd | 'wholesale'> {
   const { writer } = parts;
-  const watermarkMs = pass.stats.mode === 'DELTA' ? (writer.progress?.watermarkMs ?? undefined) : undefined;
-  const pages = walk.open({ modifiedAfterMs: watermarkMs, stamp: writer.stamp, signal });
+  const modifiedAfterMs = pass.stats.mode === 'DELTA' ? deltaBegin(parts) : undefined;
+  const pages = walk.open({ modifiedAfterMs, stamp: writer.stamp, signal });
   try {
     let next = ahead(pages);
     for (;;) {
@@ -67,6 +67,12 @@ async function readWalk(
   } finally {
     await pages.return(undefined as never).catch(() => undefined);
   }
+}
+
+function deltaBegin({ writer, inheritedWatermarkMs, overlapMs }: PassParts): number | undefined {
+  const watermarkMs = writer.progress?.watermarkMs ?? null;
+  if (watermarkMs === null) return undefined;
+  return deltaFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
 }
 
 /** What stands between the pages and the writer. */
@@ -240,6 +246,11 @@ class Intake {
     if (tally === null) {
       if (this.#canDoubt && !isTold && (await this.#vouch(page)) === 'wholesale') return 'wholesale';
       tally = await writer.accept(pass, taken);
+    }
+    if (pass.seen === null) {
+      for (const { key, reading } of readings) {
+        if (key !== null && reading.modifiedAtMs !== null) parts.late.noteMet(key, reading.modifiedAtMs);
+      }
     }
     parts.onPage(pass.stats, tally);
     return null;

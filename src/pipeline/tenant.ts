@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { GuardLimits } from '../core/deletion-guard.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
+import { LateRowWatch } from '../core/late-rows.ts';
 import type { RowReader } from '../core/reading.ts';
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
@@ -215,6 +216,8 @@ function createRunner(options: {
     foreign,
     deletions: deletionParts(options, { writer, findExisting }),
     overlapMs: parts.deltaOverlapMs,
+    inheritedWatermarkMs: options.start.progress?.watermarkMs ?? null,
+    late: new LateRowWatch(() => Math.trunc(parts.random() * 2 ** 32)),
     clock: { skewMs: null },
     trust: { isSuspect: false },
     now: parts.now,

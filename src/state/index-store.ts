@@ -104,6 +104,15 @@ export interface DeletionNote {
   readonly isOfEmpty: boolean;
 }
 
+/** Rows that the hub showed later behind their stamps than deltas reached back. */
+export interface LateNote {
+  readonly rows: number;
+  /** None was shown later than this behind its stamp, ms. */
+  readonly lagAtMostMs: number;
+  /** The overlap in force then, ms. */
+  readonly overlapMs: number;
+}
+
 /** What a tenant remembers between passes beside the index. Losing it delays deletions, never causes one. */
 export interface DeletionMemory {
   /** Keys that a complete full pass missed and that wait for a second pass, with the pass that missed them first. */
@@ -124,6 +133,9 @@ export interface DeletionMemory {
   /** Collections that the hub did not offer when it was last asked. */
   notOffered(): Promise<ReadonlySet<CollectionName>>;
   setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
+  /** What the last full pass that could tell says of rows that deltas have missed, by collection. */
+  late(): Promise<ReadonlyMap<CollectionName, LateNote>>;
+  setLate(collection: CollectionName, note: LateNote): Promise<void>;
   /** Removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
   removedOn(day: string): Promise<ReadonlyMap<string, number>>;
   addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;

@@ -1,5 +1,5 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote } from './index-store.ts';
+import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
 
 const DAYS_KEPT = 8;
 
@@ -11,6 +11,7 @@ export class MemoryDeletions implements DeletionMemory {
   readonly #notes = new Map<CollectionName, DeletionNote>();
   readonly #foreign = new Map<CollectionName, number>();
   readonly #notOffered = new Set<CollectionName>();
+  readonly #late = new Map<CollectionName, LateNote>();
   readonly #removed = new Map<string, Map<string, number>>();
 
   async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
@@ -63,6 +64,14 @@ export class MemoryDeletions implements DeletionMemory {
   async setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void> {
     if (isNotOffered) this.#notOffered.add(collection);
     else this.#notOffered.delete(collection);
+  }
+
+  async late(): Promise<ReadonlyMap<CollectionName, LateNote>> {
+    return new Map(this.#late);
+  }
+
+  async setLate(collection: CollectionName, note: LateNote): Promise<void> {
+    this.#late.set(collection, note);
   }
 
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {

@@ -1,6 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote } from './index-store.ts';
+import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 
@@ -73,6 +73,19 @@ export class RedisDeletions implements DeletionMemory {
     );
   }
 
+  async late(): Promise<ReadonlyMap<CollectionName, LateNote>> {
+    const late = new Map<CollectionName, LateNote>();
+    for (const [collection, note] of await this.#read(this.#keys.late, readLate)) {
+      if (note !== null) late.set(collection as CollectionName, note);
+    }
+    return late;
+  }
+
+  async setLate(collection: CollectionName, note: LateNote): Promise<void> {
+    const key = this.#keys.late;
+    await this.#connection.run((client) => client.hset(key, collection, JSON.stringify(note)));
+  }
+
   async removedOn(day: string): Promise<ReadonlyMap<string, number>> {
     return this.#read(this.#keys.removed(day), Number);
   }
@@ -139,6 +152,17 @@ function readNote(text: string): DeletionNote | null {
       emptyPassId: typeof emptyPassId === 'string' ? emptyPassId : null,
       isOfEmpty: isOfEmpty === true,
     };
+  } catch {
+    return null;
+  }
+}
+
+/** Null for one that cannot be read: the next full pass writes another. */
+function readLate(text: string): LateNote | null {
+  try {
+    const { rows, lagAtMostMs, overlapMs } = JSON.parse(text) as Partial<LateNote>;
+    if (rows === undefined || lagAtMostMs === undefined || overlapMs === undefined) return null;
+    return { rows, lagAtMostMs, overlapMs };
   } catch {
     return null;
   }

@@ -18,6 +18,7 @@ import type { IndexArea } from './index-store.ts';
  *   {<p>:<t>}:notes                   hash    collection → what else is remembered of its removals (JSON)
  *   {<p>:<t>}:foreign                 hash    collection that came with quite other rows → since when, ms
  *   {<p>:<t>}:not-offered             hash    collection that the hub does not offer → 1
+ *   {<p>:<t>}:late                    hash    collection → rows that deltas have missed (JSON)
  *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
  *   {<p>:<t>}:owner                   hash    owner, ownedSinceMs, info (JSON); expires when the owner falls silent
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
@@ -44,6 +45,7 @@ export interface TenantKeys {
   readonly notes: string;
   readonly foreign: string;
   readonly notOffered: string;
+  readonly late: string;
   removed(day: string): string;
   collection(name: CollectionName): CollectionKeys;
 }
@@ -59,6 +61,7 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     notes: `${tenant}:notes`,
     foreign: `${tenant}:foreign`,
     notOffered: `${tenant}:not-offered`,
+    late: `${tenant}:late`,
     removed: (day) => `${tenant}:removed:${day}`,
     collection(name) {
       const collection = `{${keyPrefix}:${tenantId}:${name}}`;

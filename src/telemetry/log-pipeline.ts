@@ -14,6 +14,9 @@ const DELETION_WORDS = {
   'second-pass': 'deletions wait for a second pass to miss the same rows',
 } as const;
 
+const LATE_ROWS =
+  'the hub shows rows later behind their stamps than deltaOverlap: deltas missed them until this full pass; raise it';
+
 const TOLD_OPEN =
   'absences were told by the best that is known: the hub did not say what became of versions that they refer to';
 
@@ -45,12 +48,13 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'pass-ended': {
       const { collection, outcome, why, durationMs } = event;
-      const { chains, ...stats } = event.stats;
+      const { chains, late, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
       const told = absences === null ? {} : { absences };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...told }, 'a pass ended');
+      if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
       return;
     }
     case 'chains-told':

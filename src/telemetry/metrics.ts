@@ -53,6 +53,8 @@ export interface Metrics {
   setContradictions(tenant: string, count: number): void;
   setWithheld(scope: Scope, rows: number): void;
   setRejects(scope: Scope, rows: number): void;
+  /** Rows that deltas have missed, as the last full pass that could tell says. */
+  setLate(scope: Scope, rows: number): void;
   passStarted(scope: Scope, mode: PassMode): void;
   /** `completedAtMs`: wall clock; null when the pass did not complete. */
   passEnded(scope: Scope, pass: { mode: PassMode; seconds: number; completedAtMs: number | null }): void;
@@ -125,11 +127,17 @@ function rowMetrics(registry: Registry) {
     help: 'Rows of the hub that cannot be read at present.',
     labelNames: SCOPE_LABELS,
   });
+  const late = gauge(registry, {
+    name: 'rollcall_rows_late',
+    help: 'Rows that the last full pass found and deltas had missed: the hub shows them later behind their stamps than deltaOverlap.',
+    labelNames: SCOPE_LABELS,
+  });
   return {
     prepare(scope: Scope) {
       for (const each of [seen, deleted, ...fates.map(([, counter]) => counter)]) each.inc(labels(scope), 0);
       withheld.set(labels(scope), 0);
       rejects.set(labels(scope), 0);
+      late.set(labels(scope), 0);
     },
     countRows(scope: Scope, counts: RowCounts) {
       for (const [fate, counter] of fates) {
@@ -141,6 +149,7 @@ function rowMetrics(registry: Registry) {
     countDeleted: (scope: Scope, count: number) => deleted.inc(labels(scope), count),
     setWithheld: (scope: Scope, count: number) => withheld.set(labels(scope), count),
     setRejects: (scope: Scope, count: number) => rejects.set(labels(scope), count),
+    setLate: (scope: Scope, count: number) => late.set(labels(scope), count),
   };
 }
 

@@ -118,6 +118,7 @@ function measurePass(
   const { stats, progress } = event;
   metrics.countDeleted(scope, stats.rowsRemoved);
   metrics.setRejects(scope, event.rejects);
+  if (stats.late !== null) metrics.setLate(scope, stats.late.rows);
   if (stats.mode === 'FULL' || event.outcome === 'complete') metrics.setWithheld(scope, stats.rowsWithheld);
   metrics.passEnded(scope, {
     mode: stats.mode,

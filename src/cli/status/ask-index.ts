@@ -4,7 +4,7 @@ import { describeError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { countWaiting } from '../../pipeline/withholding.ts';
-import type { CollectionIndex } from '../../state/index-store.ts';
+import type { CollectionIndex, LateNote } from '../../state/index-store.ts';
 import { readContradictions, type KnownContradictions } from './contradictions.ts';
 
 export interface KnownWithheld {
@@ -19,6 +19,8 @@ export interface IndexFacts {
   readonly notOffered: readonly string[];
   /** Collections that came with quite other rows than there were. */
   readonly foreign: readonly CollectionName[];
+  /** Rows that deltas have missed, by collection. */
+  readonly late: ReadonlyMap<CollectionName, LateNote>;
   readonly withheld: ReadonlyMap<CollectionName, KnownWithheld>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null where absences are not mirrored. */
@@ -75,12 +77,14 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
   const contradictions = tenant.collections.absences.enabled
     ? await readContradictions(state.collection('absence-versions'))
     : null;
+  const late = await state.deletions.late();
   const foreign = [...(await state.deletions.foreign()).keys()];
   const unconfigured = await rowsOfUnconfigured(state.collection('afterschool-users'), tenant);
   return {
     isOwnerAlive: owner !== null,
     notOffered,
     foreign,
+    late,
     withheld,
     committedAtMs,
     contradictions,

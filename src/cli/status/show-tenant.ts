@@ -1,8 +1,9 @@
 import type { Output } from '../output.ts';
-import { countOf, formatAge, formatCount, printable } from '../words.ts';
+import { countOf, formatAge, formatCount, formatDuration, printable } from '../words.ts';
 import type { KnownContradictions, ToldContradiction } from './contradictions.ts';
 import { contradictoryAbsences, type CollectionStatus, type TenantStatus } from './tenant-status.ts';
 
+const LEAST_ADVISED_MS = 600_000;
 const PAINT = {
   'needs-person': { mark: '✗', color: 'red' },
   'not-mirrored': { mark: '!', color: 'yellow' },
@@ -38,6 +39,7 @@ export function showTenant(output: Output, status: TenantStatus, nowMs: number):
     inTableOrder(status.collections).map((each) => row(output, each, nowMs)),
   );
   output.line();
+  for (const each of status.collections) showLateRows(output, each);
   if (status.contradictions !== null) showContradictions(output, status.contradictions);
 }
 
@@ -104,6 +106,19 @@ function ownerLine({ owner, isOwnerAlive }: TenantStatus, nowMs: number): string
   return isOwnerAlive
     ? `run by ${name}, taken over ${since}`
     : `not running; last taken over by ${name}, ${since}`;
+}
+
+/** How large an overlap is enough, the hub does not say: twice as much is tried first. */
+function showLateRows(output: Output, { collection, lateRows }: CollectionStatus): void {
+  if (lateRows === null) return;
+  const { colors } = output;
+  const { rows, lagAtMostMs, overlapMs } = lateRows;
+  const twice = formatDuration(Math.max(2 * overlapMs, LEAST_ADVISED_MS));
+  output.line(
+    `  ${colors.yellow('!')} ${collection}: deltas missed ${countOf(rows, 'row')} until the last full pass: the hub showed them more than deltaOverlap (${formatDuration(overlapMs)}) and at most ${formatDuration(lagAtMostMs)} after their stamps`,
+  );
+  output.line(`    ${colors.cyan('→')} Raise deltaOverlap, to ${twice} at first.`);
+  output.line();
 }
 
 function showContradictions(output: Output, known: KnownContradictions): void {

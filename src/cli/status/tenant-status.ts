@@ -1,6 +1,7 @@
 import { lastFullPullDue, type FullPullTime } from '../../core/full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import type { PassMode, Progress } from '../../model/progress.ts';
+import type { LateNote } from '../../state/index-store.ts';
 import { countOf, formatDuration } from '../words.ts';
 import type { KnownContradictions } from './contradictions.ts';
 
@@ -16,6 +17,8 @@ export interface CollectionFacts {
   readonly withheldInIndex: number | null;
   /** The full pass whose withheld deletions wait no more, as the index tells it. */
   readonly settledPassId: string | null;
+  /** Rows that deltas have missed, as the index remembers; null where nothing is known of it. */
+  readonly lateRows: LateNote | null;
   /** When the last record of its progress was committed, as the index tells it; null when it cannot be asked. */
   readonly committedAtMs: number | null;
 }
@@ -71,6 +74,8 @@ export interface CollectionStatus {
   readonly withheldBy: 'index' | 'log';
   /** Rows that could not be read in the last complete full pass, or in a pass since. */
   readonly rejected: number;
+  /** Rows that deltas have missed because `deltaOverlap` is too small; null where it is not, or was raised since. */
+  readonly lateRows: LateNote | null;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
   /** The last pass is not complete, and nobody is at it: it failed, was doubted, or was broken off. */
@@ -114,6 +119,7 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
     collection: facts.collection,
     derivedFrom,
     isNotOffered,
+    lateRows: isOverlapTooSmall(facts.lateRows, tenant) ? facts.lateRows : null,
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
@@ -131,6 +137,10 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
           },
     ...(derivedFrom === null && !isNotOffered ? troublesOf(facts, tenant) : NO_TROUBLES),
   };
+}
+
+function isOverlapTooSmall(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
+  return late !== null && late.rows > 0 && deltaOverlapMs <= late.overlapMs;
 }
 
 type Troubles = Pick<CollectionStatus, 'withheld' | 'withheldBy' | 'rejected' | 'late' | 'unfinished'>;

@@ -264,6 +264,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await deletions.setNote('users', { ...note, isOfEmpty: true });
       await deletions.setForeign('users', 1_700_000_000_002);
       await deletions.setNotOffered('schedules', true);
+      await deletions.setLate('users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 });
       await deletions.setNotOffered('orgs', true);
       await deletions.setNotOffered('orgs', false);
       await before.close();
@@ -283,6 +284,9 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.foreign()).toEqual(new Map([['users', 1_700_000_000_002]]));
       await read.setForeign('users', null);
       expect(await read.foreign()).toEqual(new Map());
+      expect(await read.late()).toEqual(
+        new Map([['users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 }]]),
+      );
       expect(await read.notOffered()).toEqual(new Set(['schedules']));
       await read.setWithheld('orgs', new Map());
       expect(await read.withheld('orgs')).toEqual(new Map());

@@ -66,6 +66,7 @@ function facts(collection: CollectionName, options: Partial<CollectionFacts> = {
     progress: progress(),
     withheldInIndex: 0,
     settledPassId: null,
+    lateRows: null,
     committedAtMs: NOW_MS - MINUTE_MS,
     ...options,
   };
@@ -335,6 +336,16 @@ describe('a collection', () => {
       lastCompleteFullMs: NOW_MS - 4 * HOUR_MS,
       pass: { mode: 'DELTA', complete: true, seen: 3, published: 2, removed: 1 },
     });
+  });
+
+  it('shows rows that deltas missed until the overlap is raised', () => {
+    const lateRows = { rows: 3, lagAtMostMs: HOUR_MS, overlapMs: 5 * MINUTE_MS };
+    const [users] = statusOf([facts('users', { lateRows })]).collections;
+    expect(users?.lateRows).toEqual(lateRows);
+    const [raised] = statusOf([
+      facts('users', { lateRows: { ...lateRows, overlapMs: 4 * MINUTE_MS } }),
+    ]).collections;
+    expect(raised?.lateRows).toBeNull();
   });
 
   it('does not hide rejects found since the last full pass', () => {

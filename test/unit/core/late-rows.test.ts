@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { LateRowWatch } from '../../../src/core/late-rows.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** A session whose first full pass began at 0, with deltas until `watermarkMs`. */
+function watch(): LateRowWatch {
+  const made = new LateRowWatch(() => 7);
+  made.beginFull(null);
+  expect(made.endFull({ startedAtMs: 0, endedAtMs: MINUTE })).toBeNull();
+  return made;
+}
+
+function judge(made: LateRowWatch, stamps: readonly (number | null)[]) {
+  made.beginFull(20 * HOUR);
+  stamps.forEach((stampMs, at) => made.noteNew(`row ${at}`, stampMs));
+  return made.endFull({ startedAtMs: 21 * HOUR, endedAtMs: 22 * HOUR });
+}
+
+describe('rows that deltas have missed', () => {
+  it('are those with new content and a stamp that deltas have passed, with the largest lag there may be', () => {
+    expect(judge(watch(), [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: 12 * HOUR });
+  });
+
+  it('are none of those that a later delta may bring, that were stamped before, or that have no stamp', () => {
+    const stamps = [20 * HOUR + 1, 21 * HOUR, 0, -5 * HOUR, null];
+    expect(judge(watch(), stamps)).toEqual({ rows: 0, lagAtMostMs: 0 });
+  });
+
+  it('are none of those that a delta has met, whatever changed under the same stamp since', () => {
+    const made = watch();
+    made.noteMet('row 0', 10 * HOUR);
+    expect(judge(made, [10 * HOUR])).toEqual({ rows: 0, lagAtMostMs: 0 });
+    const other = watch();
+    other.noteMet('row 0', 9 * HOUR);
+    expect(judge(other, [10 * HOUR])).toMatchObject({ rows: 1 });
+  });
+
+  it('are not judged before the session has a pass to count from, nor by a second pass at once', () => {
+    const made = new LateRowWatch(() => 7);
+    expect(judge(made, [10 * HOUR])).toBeNull();
+    expect(judge(made, [10 * HOUR])).toBeNull();
+  });
+
+  it('are counted from the first delta on where the session began with one', () => {
+    const made = new LateRowWatch(() => 7);
+    made.endDelta(9 * HOUR);
+    made.endDelta(10 * HOUR);
+    expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
+  });
+
+  it('are none of those that a delta met while the full pass before ran', () => {
+    const made = watch();
+    made.beginFull(HOUR);
+    made.noteMet('row 0', 3 * HOUR);
+    made.endFull({ startedAtMs: 2 * HOUR, endedAtMs: 4 * HOUR });
+    expect(judge(made, [3 * HOUR, 3 * HOUR])).toMatchObject({ rows: 1 });
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { LateRowWatch } from '../../../src/core/late-rows.ts';
+import type { KeyedReading } from '../../../src/core/page-decision.ts';
+import { withOffsets, type Progress } from '../../../src/model/progress.ts';
+import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
+import { runPass, type PassParts } from '../../../src/pipeline/pass.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const { signal } = new AbortController();
+
+interface Row {
+  readonly stampMs: number;
+  readonly content: string;
+}
+
+/** A hub whose rows show at once, and sessions on it; index and progress outlive a session. */
+class Bench {
+  readonly rows = new Map<string, Row>();
+  readonly filters: (number | null)[] = [];
+  nowMs = Date.parse('2026-03-10T09:00:00Z');
+  #progress: Progress | null = null;
+  #ids = 0;
+  readonly store = createMemoryStore();
+  readonly #index = this.store.tenant('north').collection('users');
+
+  async session(overlapMs: number): Promise<PassParts> {
+    const { deletions } = this.store.tenant('north');
+    const position = await this.#index.position();
+    if (position === null) {
+      const replay = await this.#index.rebuild();
+      await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+    }
+    const now = (): number => this.nowMs;
+    const randomId = (): string => (this.#ids += 1).toString(16).padStart(8, '0');
+    const writer = new CollectionWriter(
+      {
+        tenantId: 'north',
+        collection: 'users',
+        reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
+        encodeReject: (value) => Buffer.from(JSON.stringify(value)),
+        index: this.#index,
+        commit: async ({ progress }) => {
+          this.#progress = withOffsets(progress, {});
+          return { progress: this.#progress, derived: [], committedAtMs: this.nowMs };
+        },
+        now,
+        randomId,
+      },
+      {
+        progress: this.#progress,
+        indexed: position?.transactionId ?? 'start',
+        offsets: {},
+        knownRows: await this.#index.count('rows'),
+        knownRejects: 0,
+      },
+    );
+    return {
+      writer,
+      walks: () => Promise.resolve([{ open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
+      requireRecords: () => Promise.resolve(),
+      deletions: {
+        writer,
+        findExisting: (keys) => Promise.resolve(new Set(keys)),
+        collection: 'users',
+        memory: deletions,
+        limits: { rows: 50, ratio: 0.05, perDay: true },
+        today: () => '2026-03-10',
+        now,
+        say: () => undefined,
+        others: () => [],
+      },
+      foreign: null,
+      overlapMs,
+      inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
+      late: new LateRowWatch(() => 7),
+      clock: { skewMs: null },
+      trust: { isSuspect: false },
+      now,
+      randomId,
+      onPage: () => undefined,
+    };
+  }
+
+  put(id: string, content: string, stampMs = this.nowMs): void {
+    this.rows.set(id, { stampMs, content });
+  }
+
+  async *#walk(afterMs: number | null) {
+    this.filters.push(afterMs);
+    const readings = [...this.rows]
+      .filter(([, { stampMs }]) => afterMs === null || stampMs > afterMs)
+      .map(([id, { stampMs, content }]): KeyedReading => {
+        const hash = Buffer.from(content.padEnd(16));
+        const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
+        return { key: id, rejectKey: id, reading: { ...row, additionalFieldCount: 0 } };
+      });
+    const rows = readings.length;
+    yield { readings, hubTimeMs: this.nowMs, total: rows, stamp: 0 };
+    return { sign: 'no-next-link', paging: 'keyset', rows, totalAtStart: rows, totalAtEnd: rows } as const;
+  }
+}
+
+async function loaded(): Promise<Bench> {
+  const made = new Bench();
+  for (let at = 0; at < 20; at += 1) made.put(`u${at}`, 'old', made.nowMs - 30 * 24 * HOUR);
+  return made;
+}
+
+describe('deltaOverlap', () => {
+  it('raised at a restart counts for the very next delta, and is applied once', async () => {
+    const made = await loaded();
+    await runPass(await made.session(5 * MINUTE), 'FULL', { signal });
+    const loadedAtMs = made.nowMs;
+    // Stamped twelve minutes before it shows, when the hub refreshes its view.
+    made.nowMs += 13 * MINUTE;
+    made.put('late', 'new', loadedAtMs - 12 * MINUTE);
+    const parts = await made.session(20 * MINUTE);
+    expect(await runPass(parts, 'DELTA', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
+    const secondAtMs = made.nowMs;
+    made.nowMs += MINUTE;
+    await runPass(parts, 'DELTA', { signal });
+    expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
+  });
+
+  it('that is too small shows at the next full pass, by rows and largest lag; what a delta met does not', async () => {
+    const made = await loaded();
+    const parts = await made.session(5 * MINUTE);
+    await runPass(parts, 'FULL', { signal });
+    for (let minute = 1; minute <= 60; minute += 1) {
+      made.nowMs += MINUTE;
+      if (minute === 10) made.put('met', 'new');
+      // Stamped twelve minutes before it shows.
+      if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
+      await runPass(parts, 'DELTA', { signal });
+    }
+    // Changed under the stamp with which a delta met it; changed under a stamp of last month; re-stamped and new.
+    made.put('met', 'other', made.rows.get('met')?.stampMs);
+    made.put('u1', 'other', made.rows.get('u1')?.stampMs);
+    made.put('u2', 'other');
+    const result = await runPass(parts, 'FULL', { signal });
+    expect(result).toMatchObject({
+      kind: 'complete',
+      stats: { rowsCreated: 1, rowsUpdated: 3, late: { rows: 1, lagAtMostMs: 42 * MINUTE } },
+    });
+    const { deletions } = made.store.tenant('north');
+    const note = { rows: 1, lagAtMostMs: 42 * MINUTE, overlapMs: 5 * MINUTE };
+    expect(await deletions.late()).toEqual(new Map([['users', note]]));
+    // A second full pass at once has nothing to judge by, and takes nothing back.
+    expect(await runPass(parts, 'FULL', { signal })).toMatchObject({ stats: { late: null } });
+    expect(await deletions.late()).toEqual(new Map([['users', note]]));
+  });
+});
