@@ -10,6 +10,7 @@ import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
+import { countOf, formatCount, printable } from './words.ts';
 
 interface PullFlags {
   readonly tenant?: string | undefined;
@@ -70,7 +71,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     results.push({ tenant: id, collections: outcomes });
   }
   progress.end();
-  for (const { tenant, collections: outcomes } of results) show(context.output, tenant, outcomes);
+  for (const result of results) show(context.output, result, collections.length > 0);
   context.output.data({ tenants: results });
   return exitCode(
     results.flatMap(({ collections: outcomes }) => outcomes),
@@ -93,7 +94,17 @@ function showProgress(
   if (tally.size > 0) progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
 }
 
-function show(output: Output, tenant: string, outcomes: readonly PullOutcome[]): void {
+/** Collections that the hub does not offer beside others: no trouble. If it offers none, the address is wrong. */
+function notOfferedAmong(outcomes: readonly PullOutcome[]): readonly PullOutcome[] {
+  const lacking = outcomes.filter(({ outcome }) => outcome === 'not-offered');
+  return lacking.length < outcomes.length ? lacking : [];
+}
+
+function show(
+  output: Output,
+  { tenant, collections: outcomes }: { tenant: string; collections: readonly PullOutcome[] },
+  isNamed: boolean,
+): void {
   output.line(output.colors.bold(tenant));
   output.table(
     [
@@ -110,8 +121,29 @@ function show(output: Output, tenant: string, outcomes: readonly PullOutcome[]):
       ...[each.seen, each.created, each.updated, each.removed, each.rejected, each.withheld].map(String),
     ]),
   );
-  for (const [trouble, collections] of troubles(outcomes))
+  for (const line of rejectLines(outcomes)) output.note(line);
+  const lacking = isNamed ? [] : notOfferedAmong(outcomes);
+  if (lacking.length > 0) {
+    const names = lacking.map(({ collection }) => collection).join(', ');
+    output.note(`! the hub does not offer ${names}; the others are mirrored all the same`);
+  }
+  for (const [trouble, collections] of troubles(outcomes.filter((each) => !lacking.includes(each))))
     output.note(`✗ ${collections.join(', ')}: ${trouble}`);
+}
+
+/** Why rows were rejected, for each collection that has any. */
+export function rejectLines(outcomes: readonly PullOutcome[]): string[] {
+  return outcomes.flatMap(({ collection, rejected, rejectReasons = [] }) => {
+    if (rejectReasons.length === 0) return [];
+    const reasons = rejectReasons.map(({ reason, rows }) => `  ${formatCount(rows)}: ${printable(reason)}`);
+    const told = rejectReasons.reduce((sum, { rows }) => sum + rows, 0);
+    const others = rejected > told ? [`  ${formatCount(rejected - told)}: other reasons`] : [];
+    return [
+      `! ${collection}: ${countOf(rejected, 'row')} cannot be read and went to rejects`,
+      ...reasons,
+      ...others,
+    ];
+  });
 }
 
 /** What went wrong and what to do, with the collections it befell: one cause often stops all of them. */

@@ -14,7 +14,7 @@ import type { LookUp } from './chains/chain-lookup.ts';
 import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, nextProgress } from './next-progress.ts';
-import { addTally, newPassStats, type PassStats } from './pass-stats.ts';
+import { addTally, countRejects, newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
 
@@ -449,6 +449,7 @@ export class CollectionWriter {
     }
     pass.stamp = Math.max(pass.stamp, page.stamp);
     // Rows that were asked for one by one are none of the walk's.
+    countRejects(pass.stats, page.readings);
     addTally(pass.stats, page.isAskedFor === true ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;

@@ -1,5 +1,5 @@
 import type { LateRows } from '../core/late-rows.ts';
-import type { PageTally } from '../core/page-decision.ts';
+import type { KeyedReading, PageTally } from '../core/page-decision.ts';
 import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { PassMode } from '../model/progress.ts';
 
@@ -23,6 +23,8 @@ export interface PassStats {
   rowsWithheld: number;
   totalAtStart: number | null;
   totalAtEnd: number | null;
+  /** Why rows were rejected, with how many of them; names fields, never values. */
+  readonly rejectReasons: Map<string, number>;
   /** Of a complete full pass: rows that deltas have missed; null where there is nothing to judge by. */
   late: LateRows | null;
   /** What followed from its rows, where they are versions of absences. */
@@ -45,8 +47,35 @@ export function newPassStats(options: { passId: string; mode: PassMode; startedA
     totalAtStart: null,
     totalAtEnd: null,
     late: null,
+    rejectReasons: new Map(),
     chains: noTally(),
   };
+}
+
+/** More reasons than this are not told apart: a hub could name a field anew in each row. */
+const MOST_REASONS = 100;
+
+export function countRejects(stats: PassStats, readings: readonly KeyedReading[]): void {
+  const { rejectReasons } = stats;
+  for (const { reading } of readings) {
+    if (reading.kind !== 'reject') continue;
+    const isKept = rejectReasons.has(reading.reason) || rejectReasons.size < MOST_REASONS;
+    const reason = isKept ? reading.reason : 'other reasons';
+    rejectReasons.set(reason, (rejectReasons.get(reason) ?? 0) + 1);
+  }
+}
+
+export interface RejectReason {
+  readonly reason: string;
+  readonly rows: number;
+}
+
+/** The commonest first. */
+export function commonestReasons({ rejectReasons }: PassStats, count: number): RejectReason[] {
+  return [...rejectReasons]
+    .map(([reason, rows]) => ({ reason, rows }))
+    .sort((one, other) => other.rows - one.rows)
+    .slice(0, count);
 }
 
 /** Adds what a page came to. */

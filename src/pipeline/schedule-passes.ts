@@ -264,4 +264,6 @@ function addStats(sum: PassStats, batch: PassStats): void {
   sum.rowsUpdated += batch.rowsUpdated;
   sum.rowsRejected += batch.rowsRejected;
   sum.rowsRemoved += batch.rowsRemoved;
+  for (const [reason, rows] of batch.rejectReasons)
+    sum.rejectReasons.set(reason, (sum.rejectReasons.get(reason) ?? 0) + rows);
 }

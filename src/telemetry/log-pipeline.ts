@@ -3,6 +3,7 @@ import { describeError } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { ChainTally } from '../pipeline/chains/chain-task.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
+import { commonestReasons } from '../pipeline/pass-stats.ts';
 
 const DELETION_WORDS = {
   withheld: 'deletions wait for a person',
@@ -14,6 +15,7 @@ const DELETION_WORDS = {
   'second-pass': 'deletions wait for a second pass to miss the same rows',
 } as const;
 
+const MOST_REASONS = 3;
 const LATE_ROWS =
   'the hub shows rows later behind their stamps than deltaOverlap: deltas missed them until this full pass; raise it';
 
@@ -48,11 +50,14 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'pass-ended': {
       const { collection, outcome, why, durationMs } = event;
-      const { chains, late, ...stats } = event.stats;
+      const { chains, late, rejectReasons, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
-      const told = absences === null ? {} : { absences };
+      const told = {
+        ...(absences === null ? {} : { absences }),
+        ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
+      };
       logger[level]({ collection, outcome, why, durationMs, ...stats, ...told }, 'a pass ended');
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
       return;

@@ -217,7 +217,7 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
     name,
     [...details, `not by afterSourcedId: ${whySteppedDown}`].join('; '),
     paging === 'offset'
-      ? 'Nothing: Rollcall pages this way by itself. A full pass by offset needs a second one to prove deletions.'
+      ? 'Nothing: Rollcall pages this way by itself (hub.paging: offset saves it the attempts). A full pass by offset needs a second one to prove deletions.'
       : 'Nothing: Rollcall pages this way by itself.',
   );
 }

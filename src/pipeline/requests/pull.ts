@@ -3,7 +3,10 @@ import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { PassMode } from '../../model/progress.ts';
 import type { PassResult } from '../pass.ts';
+import { commonestReasons, type RejectReason } from '../pass-stats.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+
+const MOST_REASONS = 3;
 
 const parameters = z.strictObject({
   /** Empty: all that are mirrored. */
@@ -26,6 +29,8 @@ export interface PullOutcome {
   readonly updated: number;
   readonly removed: number;
   readonly rejected: number;
+  /** Why rows were rejected: the commonest reasons; names fields, never values. An older owner does not say. */
+  readonly rejectReasons?: readonly RejectReason[] | undefined;
   readonly withheld: number;
   /** Why it is suspect or failed. */
   readonly why: string | null;
@@ -82,6 +87,7 @@ function pullOutcome(
     updated: stats?.rowsUpdated ?? 0,
     removed: stats?.rowsRemoved ?? 0,
     rejected: stats?.rowsRejected ?? 0,
+    rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
     withheld: stats?.rowsWithheld ?? 0,
     why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
     remedy:

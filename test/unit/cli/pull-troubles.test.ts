@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { troubles } from '../../../src/cli/pull.ts';
+import { rejectLines, troubles } from '../../../src/cli/pull.ts';
 import type { PullOutcome } from '../../../src/pipeline/requests/pull.ts';
 
 function outcome(parts: Partial<PullOutcome>): PullOutcome {
@@ -12,6 +12,7 @@ function outcome(parts: Partial<PullOutcome>): PullOutcome {
     updated: 0,
     removed: 0,
     rejected: 0,
+    rejectReasons: [],
     withheld: 0,
     why: null,
     remedy: null,
@@ -33,5 +34,22 @@ describe('what pull says of trouble', () => {
       outcome({ collection: 'classes', ...failed }),
     ]);
     expect([...found]).toEqual([['HTTP 500\n→ Look.', ['users', 'classes']]]);
+  });
+});
+
+describe('what pull says of rejected rows', () => {
+  it('names the commonest reasons with how many rows each has, and counts the rest', () => {
+    const rejectReasons = [
+      { reason: '`sourcedId` is missing, or no text that identifies anything', rows: 1200 },
+      { reason: 'the row is not an object', rows: 2 },
+    ];
+    expect(
+      rejectLines([outcome({ rejected: 1203, rejectReasons }), outcome({ collection: 'orgs' })]),
+    ).toEqual([
+      '! users: 1,203 rows cannot be read and went to rejects',
+      '  1,200: `sourcedId` is missing, or no text that identifies anything',
+      '  2: the row is not an object',
+      '  1: other reasons',
+    ]);
   });
 });
