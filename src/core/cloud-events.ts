@@ -14,8 +14,8 @@ export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
 
 /**
  * An attribute of Rollcall's own: the id of what the mapping drops and pseudonymises (core/mapping-id.ts). On records of
- * rows, and of what follows from them, the mapping that they were written under; in `progress` the one of the last
- * complete full pass. Absent where the mapping takes nothing out.
+ * rows, and of what follows from them, the mapping that they were written under; in `progress` the one that all
+ * rows of the collection were published under. Absent where the mapping takes nothing out.
  */
 export const MAPPING_HEADER = 'ce_mapping';
 

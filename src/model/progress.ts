@@ -40,7 +40,15 @@ export interface Progress {
   /** Cumulative; includes this transaction's own data. */
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
+  /**
+   * Id of the mapping (core/mapping-id.ts) that all rows at the hub were published under, {@link SEVERAL_MAPPINGS} where
+   * it was more than one: a header of the record, none of its fields.
+   */
+  readonly mapping?: string | null | undefined;
 }
+
+/** The id of no mapping: a complete full pass has not published all rows again yet. */
+export const SEVERAL_MAPPINGS = 'several';
 
 /** The progress as committed: with the transaction's own data offsets, also where it completes a full pass. */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
@@ -50,8 +58,16 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
 }
 
 /** Whether a topic lost records between two of a collection's progress records: an index from before knows of them still. */
-export function tellsOfLoss(before: Progress, now: Progress): boolean {
+function tellsOfLoss(before: Progress, now: Progress): boolean {
   return Object.entries(before.offsets).some(([name, offset]) => (now.offsets[name] ?? -1) < offset);
+}
+
+/**
+ * Whether an index from before the later of two progress records cannot be read on from: a topic lost records, or rows were
+ * published under another mapping, and an index holds what the mapping in force made of them.
+ */
+export function outdatesIndex(before: Progress, now: Progress): boolean {
+  return tellsOfLoss(before, now) || (before.mapping ?? null) !== (now.mapping ?? null);
 }
 
 /** Those of one collection's topic. */

@@ -247,7 +247,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     state: inputs.store.tenant(tenantId),
     collections,
     afterschoolIds: tenantConfig.afterschools,
-    chains: tenantChains(inputs, { now, absent }),
+    chains: tenantChains(inputs, { now, absent, collections }),
     schedules: scheduleSettings(inputs, absent),
     encodeReject: (value) => codecs.rejects.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
@@ -281,9 +281,11 @@ function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null 
 
 function tenantChains(
   { tenantConfig, compiled, registry }: TenantInputs,
-  { now, absent }: { now: () => number; absent: AbsentIndex | null },
+  parts: { now: () => number; absent: AbsentIndex | null; collections: readonly TenantCollection[] },
 ): TenantChains | undefined {
-  if (absent === null) return undefined;
+  const { now, absent, collections } = parts;
+  const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
+  if (absent === null || reader === undefined) return undefined;
   const { versions, changes } = compiled.codecs;
   // A day more than asked for, as the tenant's zone counts days otherwise.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
@@ -291,6 +293,7 @@ function tenantChains(
     encodeChange: (value) => changes.toBuffer(value),
     decodeVersion: (body) => versions.fromBuffer(body),
     decode: (framed) => registry.decode(framed, ['absence-versions', 'absence-changes']),
+    reader,
     absentSinceMs: () => now() - days * DAY_MS,
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,
     onStudents: (students) => absent.changed(students),

@@ -22,7 +22,7 @@ export interface CatchUpParts extends ReplayLogParts, TellLossesParts {
   readonly state: TenantState;
   readonly emit: Emit;
   /** Undefined where absences and their changes are not mirrored. */
-  readonly chains?: Pick<ChainReplayParts, 'decode' | 'absentSinceMs'> | undefined;
+  readonly chains?: Pick<ChainReplayParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
 }
 
 interface BehindWith extends Behind {
@@ -62,16 +62,18 @@ export async function catchUp(
         ? rebuildBecause('its newest record in progress cannot be decoded')
         : isApart
           ? rebuildBecause('absences were not mirrored for some time')
-          : planCatchUp({
-              // The index stands where all of its topics do.
-              progress:
-                progress === null
-                  ? null
-                  : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
-              index: position,
-              transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
-              nowMs: parts.now(),
-            });
+          : derived.size > 0 && isMappingNew(parts, progress)
+            ? rebuildBecause('`drop` or `pseudonymise` was changed')
+            : planCatchUp({
+                // The index stands where all of its topics do.
+                progress:
+                  progress === null
+                    ? null
+                    : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
+                index: position,
+                transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
+                nowMs: parts.now(),
+              });
     if (plan.kind === 'current' && position !== null) {
       starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
       await report(parts, { collection, how: 'current', why: '' }, starts);
@@ -104,6 +106,11 @@ export async function catchUp(
     await report(parts, { collection, how, why }, starts);
   }
   return starts;
+}
+
+/** The chain index knows students by what the mapping makes of them. */
+function isMappingNew({ chains }: CatchUpParts, progress: Progress | null): boolean {
+  return progress !== null && (progress.mapping ?? null) !== (chains?.reader.mapping ?? null);
 }
 
 function rebuildBecause(why: string): Extract<CatchUpPlan, { kind: 'rebuild' }> {

@@ -68,7 +68,9 @@ export class CollectionRunner implements PassRunner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#lastFullAtMs = parts.pass.writer.wholeSinceMs;
+    const { isMappingNew, wholeSinceMs } = parts.pass.writer;
+    // What `drop` and `pseudonymise` name since is to leave the topics now, and not with the next night's pass.
+    this.#lastFullAtMs = isMappingNew ? null : wholeSinceMs;
   }
 
   get collection(): CollectionName {

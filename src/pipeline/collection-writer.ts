@@ -1,19 +1,14 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
 import type { ChainCollection } from '../model/collections.ts';
-import {
-  allOffsets,
-  offsetsOf,
-  type LastCompleteFull,
-  type Offsets,
-  type Progress,
-} from '../model/progress.ts';
+import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, reportNew, type ActivePass } from './active-pass.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
-import { ChainTeller, type ChainLedger, type ChainParts, type PassEnd } from './chains/chain-teller.ts';
+import { ChainTeller, type ChainLedger, type ChainParts } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, nextProgress } from './next-progress.ts';
+import { passEndOf, type PassCompletion } from './pass-completion.ts';
 import { addTally, countRejects, newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
@@ -60,13 +55,6 @@ export interface UnseenKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
   readonly keys: readonly string[];
   readonly count: number;
-}
-
-export interface PassCompletion {
-  readonly watermarkMs: number;
-  /** The pass has proven that it met every row: what it did not meet is gone. */
-  readonly isProven?: boolean | undefined;
-  readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
 }
 
 /**
@@ -130,6 +118,12 @@ export class CollectionWriter {
   get wholeSinceMs(): number | null {
     const all = [this.#progress, ...this.#derived.values()].map((each) => each?.lastCompleteFull ?? null);
     return all.includes(null) ? null : (this.#progress?.lastCompleteFull?.startedAtMs ?? null);
+  }
+
+  /** Rows were published under another mapping, and may hold what is to be left out. */
+  get isMappingNew(): boolean {
+    const { reader } = this.#parts;
+    return this.#progress !== null && (this.#progress.mapping ?? null) !== (reader.mapping ?? null);
   }
 
   get knownRows(): number {
@@ -289,7 +283,7 @@ export class CollectionWriter {
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
   flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
-      await this.#chains?.tell(pass, endOf(completion));
+      await this.#chains?.tell(pass, passEndOf(completion));
       if (this.#pending.isEmpty && completion === null) return;
       await this.#commit(pass, completion);
     });
@@ -349,6 +343,7 @@ export class CollectionWriter {
       offsetsAtStart: this.#offsetsAtStart,
       lastSequence: this.#lastSequence,
       transactionId,
+      mapping: this.#parts.reader.mapping ?? null,
       stats: pass.stats,
       completion,
     });
@@ -407,6 +402,7 @@ export class CollectionWriter {
       sequence: () => (this.#progress?.sequence ?? this.#lastSequence) + 1,
       progress: () => this.#progress,
       told: () => this.#derived.get('absence-changes') ?? null,
+      isMappingNew: () => this.isMappingNew,
       isFullPassUnderWay: () => [...this.#passes].some(({ seen }) => seen !== null),
     };
   }
@@ -494,12 +490,6 @@ export class CollectionWriter {
     const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
     for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
   }
-}
-
-function endOf(completion: PassCompletion | 'incomplete' | null): PassEnd | null {
-  if (completion === null) return null;
-  if (completion === 'incomplete') return { isWhole: false, isProven: false };
-  return { isWhole: completion.lastCompleteFull !== null, isProven: completion.isProven === true };
 }
 
 function rowKeys(readings: readonly KeyedReading[]): string[] {

@@ -2,6 +2,7 @@ import { CHAIN_COLLECTIONS, type ChainCollection, type CollectionName } from '..
 import {
   offsetsOf,
   offsetsWithout,
+  SEVERAL_MAPPINGS,
   type LastCompleteFull,
   type Offsets,
   type Progress,
@@ -22,6 +23,8 @@ export function nextProgress(options: {
   /** Where there is no progress. */
   lastSequence: number;
   transactionId: string;
+  /** Id of the mapping in force. */
+  mapping: string | null;
   stats: PassStats;
   completion: Completion | 'incomplete' | null;
 }): Progress {
@@ -30,6 +33,8 @@ export function nextProgress(options: {
   // Of the rejects, only its own: what other collections rejected is theirs to tell.
   const own = offsetsWithout(options.offsetsAtStart, [...CHAIN_COLLECTIONS, 'rejects']);
   const offsets = { ...own, ...before?.offsets };
+  const isOfOne =
+    before === null || done?.lastCompleteFull != null || (before.mapping ?? null) === options.mapping;
   return {
     collection: options.collection,
     sequence: (before?.sequence ?? options.lastSequence) + 1,
@@ -52,6 +57,7 @@ export function nextProgress(options: {
       done?.lastCompleteFull == null
         ? (before?.lastCompleteFull ?? null)
         : { ...done.lastCompleteFull, offsets },
+    mapping: isOfOne ? options.mapping : SEVERAL_MAPPINGS,
   };
 }
 

@@ -181,7 +181,7 @@ export class ScheduleRunner implements PassRunner {
       fullPull,
       nowMs: now(),
       lastDueMs: this.#lastDueMs,
-      lastCompleteMs: writer.progress?.lastCompleteFull?.startedAtMs ?? null,
+      lastCompleteMs: writer.isMappingNew ? null : (writer.progress?.lastCompleteFull?.startedAtMs ?? null),
     });
   }
 

@@ -71,6 +71,8 @@ export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | '
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** A framed value of `absence-versions`, `absences` or `absence-changes`, written under any version of its schema. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
+  /** Of `absence-versions`. */
+  readonly reader: RowReader;
   readonly forgetAfterMs: number;
   /** Called with students whose current absences a committed transaction has changed. */
   readonly onStudents: (students: ReadonlySet<string>) => void;

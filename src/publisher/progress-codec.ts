@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { changeHeaders } from '../core/cloud-events.ts';
+import type { IHeaders } from 'kafkajs';
+import { changeHeaders, MAPPING_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName } from '../model/collections.ts';
 import type { LastCompleteFull, Offsets, PassMode, Progress } from '../model/progress.ts';
 
@@ -12,7 +13,19 @@ export interface ProgressCodec {
   encode(progress: Progress): Buffer;
   encodeOwner(owner: { owner: string; ownedSinceMs: number }): Buffer;
   /** Reads a framed value, written under this or an earlier version of the schema. */
-  decode(framed: Buffer): Promise<{ progress: Progress | null; owner: string | null }>;
+  decode(record: LoggedProgress): Promise<{ progress: Progress | null; owner: string | null }>;
+}
+
+/** A record of `progress`: what {@link ProgressCodec.decode} needs of it. */
+export interface LoggedProgress {
+  readonly framed: Buffer;
+  /** The `ce_mapping` header; null when there is none. */
+  readonly mapping: string | null;
+}
+
+export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): LoggedProgress {
+  const mapping = headers?.[MAPPING_HEADER];
+  return { framed, mapping: mapping === undefined ? null : String(mapping) };
 }
 
 /** The value of a progress record as avro/progress.avsc shapes it; times are ms since the epoch. */
@@ -53,9 +66,9 @@ export function createProgressCodec(parts: {
     encode: (progress) => parts.encode(toValue(progress)),
     encodeOwner: ({ owner, ownedSinceMs }) =>
       parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs }),
-    async decode(framed) {
+    async decode({ framed, mapping }) {
       const value = await parts.decode(framed);
-      return { progress: fromValue(value), owner: value.owner ?? null };
+      return { progress: fromValue(value, mapping), owner: value.owner ?? null };
     },
   };
 }
@@ -82,7 +95,7 @@ const EMPTY_VALUE = {
 } as const;
 
 function toValue(progress: Progress): ProgressValue {
-  const { startedAtMs, watermarkMs, lastCompleteFull, ...same } = progress;
+  const { startedAtMs, watermarkMs, lastCompleteFull, mapping: _header, ...same } = progress;
   return {
     ...EMPTY_VALUE,
     ...same,
@@ -100,7 +113,7 @@ function fullToValue({
 }
 
 /** Null for `@owner` and for a collection this version does not know. */
-function fromValue(value: ProgressValue): Progress | null {
+function fromValue(value: ProgressValue, mapping: string | null): Progress | null {
   if (
     !isCollectionName(value.collection) ||
     value.transactionId === null ||
@@ -137,6 +150,7 @@ function fromValue(value: ProgressValue): Progress | null {
             rowsRejected: full.rowsRejected,
             rowsWithheld: full.rowsWithheld,
           },
+    mapping,
   };
 }
 
@@ -167,6 +181,7 @@ export function progressHeaders(options: {
     kind: options.progress.sequence === 1 ? 'created' : 'updated',
     modifiedAtMs: null,
     hash: bodyHash(options.body),
+    mapping: options.progress.mapping,
   });
 }
 

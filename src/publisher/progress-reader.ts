@@ -5,7 +5,7 @@ import type { Progress } from '../model/progress.ts';
 import { topicName } from '../model/topics.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
-import { createProgressCodec, OWNER_KEY } from './progress-codec.ts';
+import { createProgressCodec, loggedProgress, OWNER_KEY } from './progress-codec.ts';
 import { UndecodableRecord } from './registry-errors.ts';
 import type { Registry } from './registry.ts';
 import { fetchOffsets } from './topic-offsets.ts';
@@ -120,7 +120,7 @@ async function collect(options: ToCollect): Promise<void> {
     encode: () => Buffer.alloc(0),
     decode: async (framed) => (await decode(framed)) as never,
   });
-  const { progress } = await codec.decode(value);
+  const { progress } = await codec.decode(loggedProgress(value, message.headers));
   if (progress === null || !isCollectionName(name)) return;
   collected.progress.set(name, progress);
   collected.transactionIds.add(progress.transactionId);

@@ -1,9 +1,9 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { tellsOfLoss, type Progress } from '../model/progress.ts';
+import { outdatesIndex, type Progress } from '../model/progress.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
-import { OWNER_KEY, type ProgressCodec } from './progress-codec.ts';
+import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
 import { UndecodableRecord } from './registry-errors.ts';
 
 /** In place of an owner whose record cannot be decoded: it is somebody, and not this process. */
@@ -44,7 +44,7 @@ export async function readToldProgress(options: {
       for (const known of [progress, transactionIds, toldAtMs, unreadable]) known.delete(key);
       return;
     }
-    const record = await decodeIfPossible(options.codec, message.value);
+    const record = await decodeIfPossible(options.codec, loggedProgress(message.value, message.headers));
     if (key === OWNER_KEY) {
       owner = record === null ? UNREADABLE_OWNER : record.owner;
       ownerOffset = Number(message.offset);
@@ -58,7 +58,7 @@ export async function readToldProgress(options: {
     if (record.progress === null) return;
     unreadable.delete(key);
     const before = progress.get(key);
-    const isAnew = before === undefined || tellsOfLoss(before, record.progress);
+    const isAnew = before === undefined || outdatesIndex(before, record.progress);
     progress.set(key, record.progress);
     const ids = isAnew ? new Set<string>() : (transactionIds.get(key) ?? new Set());
     transactionIds.set(key, ids.add(record.progress.transactionId));
@@ -78,10 +78,10 @@ export async function readToldProgress(options: {
 
 async function decodeIfPossible(
   codec: ProgressCodec,
-  framed: Buffer,
+  record: LoggedProgress,
 ): Promise<Awaited<ReturnType<ProgressCodec['decode']>> | null> {
   try {
-    return await codec.decode(framed);
+    return await codec.decode(record);
   } catch (error) {
     if (error instanceof UndecodableRecord) return null;
     throw error;

@@ -1,3 +1,5 @@
+import { inForce, type LoggedValue } from '../in-force.ts';
+import type { RowReader } from '../reading.ts';
 import type { ChainRow } from './knowledge.ts';
 
 /** What chains need of a published version (avro/absence-versions.avsc). */
@@ -24,4 +26,24 @@ export function chainRowOf(value: AbsenceVersionValue): ChainRow {
     isDeleted: (value.deletedTime ?? null) !== null,
     studentId: value.student?.sourcedId ?? null,
   };
+}
+
+/** As `pseudonymise` makes them. */
+const PSEUDONYM = /^[0-9a-f]{64}$/;
+
+/**
+ * The same of a value that was read back from the log, with its student as the mapping in force names them: else who
+ * was pseudonymised since would be another student than before. Behind a pseudonym of another mapping may be anybody.
+ */
+export function chainRowInForce(
+  reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>,
+  logged: LoggedValue,
+): ChainRow {
+  const row = chainRowOf(logged.value as AbsenceVersionValue);
+  const { mapping = null } = reader;
+  if (row.studentId === null || logged.mapping === mapping) return row;
+  // Before records named their mapping, a pseudonym is taken for one of the mapping in force.
+  if (PSEUDONYM.test(row.studentId)) return logged.mapping === null ? row : { ...row, studentId: null };
+  const { student } = inForce(reader, logged).value as AbsenceVersionValue;
+  return { ...row, studentId: student?.sourcedId ?? null };
 }

@@ -81,6 +81,8 @@ export interface ResolveInput extends ChainInput {
   readonly forgotten?: ReadonlySet<string> | undefined;
   /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
   readonly hold?: ReadonlySet<string> | undefined;
+  /** Versions of which it is not known whose they are are still to be read, under a mapping that tells it. */
+  readonly awaitsStudents?: boolean | undefined;
 }
 
 export interface OpenChain {
@@ -156,7 +158,7 @@ export function resolve(input: ResolveInput): Resolution {
     const shape = shapeOf(nodes);
     const owned = claims.get(index) ?? [];
     const waitingFor = awaitedBy(nodes);
-    const isHeld = nodes.some(({ id }) => input.hold?.has(id) === true);
+    const isHeld = nodes.some((node) => input.hold?.has(node.id) === true || awaitsStudent(node, input));
     const mustWait = input.mode === 'page' ? whyHeld({ nodes, shape, owned, graph, waitingFor }) : null;
     const held = mustWait === 'all' ? 'all' : heldBy(isHeld || mustWait !== null, nodes);
     draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
@@ -177,6 +179,10 @@ export function resolve(input: ResolveInput): Resolution {
   const { absences, steps, currents, open, contradictions, left } = draft;
   const versions = changedVersions(graph, draft);
   return { versions, absences, steps, currents, open, contradictions, left };
+}
+
+function awaitsStudent({ state, student, isTouched }: ChainNode, input: ResolveInput): boolean {
+  return input.awaitsStudents === true && state === 'present' && student === 0 && !isTouched;
 }
 
 /** What another chain's change has split off has no version that came: then all are to be looked at again. */

@@ -1,10 +1,11 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
-import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { chainRowInForce, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { VersionEntry } from '../../core/chains/knowledge.ts';
+import type { ChainRow, VersionEntry } from '../../core/chains/knowledge.ts';
 import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
 import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
+import type { RowReader } from '../../core/reading.ts';
 import { isFramed } from '../../publisher/framing.ts';
 import type { LoggedRecord } from '../../publisher/log.ts';
 import type { IndexChange } from '../../state/index-store.ts';
@@ -20,6 +21,8 @@ import { ReplayedEntries } from './replayed-entries.ts';
 export interface ChainReplayParts extends ChainExaminationParts {
   /** A framed value of one of the three topics. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
+  /** Of `absence-versions`. */
+  readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   readonly absentSinceMs: () => number;
   /** From an earlier point of the log on; else from nothing. */
   readonly isResumed: boolean;
@@ -59,21 +62,18 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { isResumed } = this.#parts;
+    const { isResumed, reader } = this.#parts;
     const decode = (value: Buffer): Promise<unknown> => this.#decode(value);
     const latest = new Map(records.map((record) => [record.key, record]));
-    const rows = new Map<string, AbsenceVersionValue | null>();
+    const chainRows: { id: string; row: ChainRow | null }[] = [];
     const changes: IndexChange[] = [];
-    for (const { key, value } of latest.values()) {
+    for (const { key, value, mapping, hash } of latest.values()) {
       const version = value === null ? null : ((await decode(value)) as AbsenceVersionValue | undefined);
       // Nothing is known of it, but that a pass must publish it again.
       if (version === undefined) changes.push({ area: 'rows', key, value: UNKNOWN_CONTENT });
-      else rows.set(key, version);
+      else if (version === null) chainRows.push({ id: key, row: null });
+      else chainRows.push({ id: key, row: chainRowInForce(reader, { value: version, mapping, hash }) });
     }
-    const chainRows = [...rows].map(([id, value]) => ({
-      id,
-      row: value === null ? null : chainRowOf(value),
-    }));
     const entries = await this.#entries.linked(
       chainRows.map(({ id }) => id),
       chainRows.flatMap(({ row }) => (row === null ? [] : idsIn(row))),
@@ -104,7 +104,7 @@ export class ChainReplay {
     const steps: LoggedStep[] = [];
     const changes: IndexChange[] = [];
     const last = new Map<string, { step: LoggedStep | null; atMs: number }>();
-    for (const { key, value, firstSequence } of records) {
+    for (const { key, value, firstSequence, mapping } of records) {
       if (value === null) {
         last.set(key, { step: null, atMs: 0 });
         continue;
@@ -119,7 +119,8 @@ export class ChainReplay {
         absenceId: key,
         step: change.step,
         isDeletion: change.operation === 'DELETED',
-        row: chainRowOf(change.version),
+        // The hash is that of the whole event.
+        row: chainRowInForce(this.#parts.reader, { value: change.version, mapping, hash: null }),
         mergedInto: change.mergedInto,
         since: firstSequence ?? 0,
       };

@@ -28,6 +28,8 @@ export interface ChainTask {
   readonly forgottenBeforeMs: number | null;
   /** So many single versions may be asked for at the hub. */
   readonly askAtMost: number;
+  /** As of `ResolveInput`. */
+  readonly awaitsStudents: boolean;
   /** Whether a chain may be told without an answer that the hub, being away, could not give. */
   readonly tellsUnanswered: boolean;
   /** Ids that the pass has proven to be gone; null where it has proven nothing. */

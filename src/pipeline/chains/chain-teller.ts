@@ -42,6 +42,8 @@ export interface ChainLedger {
   /** Of `absence-changes`. */
   told(): Progress | null;
   isFullPassUnderWay(): boolean;
+  /** Whether rows were published under another mapping. */
+  isMappingNew(): boolean;
 }
 
 /** How a pass ends: not yet · without having seen everything the hub has, for certain · having seen it. */
@@ -49,6 +51,8 @@ export interface PassEnd {
   readonly isWhole: boolean;
   readonly isProven: boolean;
 }
+
+const IN_PAGES = { mode: 'page', isWhole: false, isProven: false } as const;
 
 /**
  * Adds to a transaction what follows from the changed versions in it; at a pass's end also what was left open, which may
@@ -76,19 +80,19 @@ export class ChainTeller {
     const { book } = this.#parts;
     const ledger = this.#ledger;
     if (end === null || this.#leavesOpen(pass)) {
-      if (!ledger.pending().isEmpty) await this.#settle(pass, { mode: 'page', revisit: [] });
+      if (!ledger.pending().isEmpty) await this.#settle(pass, { ...IN_PAGES, revisit: [] });
       return;
     }
-    const { isProven } = end;
+    const { isProven, isWhole } = end;
     let isSettled = false;
     for await (const revisit of book.toRevisit()) {
       // What is settled next must see what was settled before.
       if (isSettled) await ledger.commit(pass);
-      await this.#settle(pass, { mode: 'final', revisit, isProven });
+      await this.#settle(pass, { mode: 'final', revisit, isProven, isWhole });
       isSettled = true;
     }
     if (!isSettled && !ledger.pending().isEmpty) {
-      await this.#settle(pass, { mode: 'final', revisit: [], isProven });
+      await this.#settle(pass, { mode: 'final', revisit: [], isProven, isWhole });
     }
     // An index that was lost meanwhile had nothing open, either.
     await ledger.lookUp('open', []);
@@ -142,10 +146,7 @@ export class ChainTeller {
     }
   }
 
-  async #settle(
-    pass: ActivePass,
-    how: Pick<ChainTask, 'mode' | 'revisit'> & { isProven?: boolean },
-  ): Promise<void> {
+  async #settle(pass: ActivePass, how: Pick<ChainTask, 'mode' | 'revisit'> & PassEnd): Promise<void> {
     const { book } = this.#parts;
     const ledger = this.#ledger;
     const snapshot = this.#isSnapshot;
@@ -161,8 +162,9 @@ export class ChainTeller {
       snapshot,
       showsAgain: pass.again?.absences,
       forgottenBeforeMs: isRefill ? book.forgottenBeforeMs : null,
+      awaitsStudents: ledger.isMappingNew() && !how.isWhole,
       askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
-      isGone: how.isProven === true ? (id) => !hasMet(pass, 'rows', id) : null,
+      isGone: how.isProven ? (id) => !hasMet(pass, 'rows', id) : null,
       lookUp: ledger.lookUp,
       hashesOf: (ids) => ledger.hashesOf(ids),
       fetch: (ids) => this.#fetch(pass, ids),

@@ -84,6 +84,7 @@ export async function resolveTask(
       knowledge: draft.known,
       mode,
       sequence,
+      awaitsStudents: task.awaitsStudents,
       hold,
       forgotten: draft.forgotten,
     });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toldChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -80,5 +80,65 @@ describe('a mapping that was changed', () => {
     expect(fieldsOf(published, 'school')).toEqual([]);
     // Not their ids alone.
     expect(fieldsOf(events, 'student').length).toBe(3);
+  });
+
+  it('tells no step and changes no absence id, in whatever order the rows of a chain come', async () => {
+    await using mirror = await openMirror({ ...OPTIONS, hubSettings: { pageSize: 3 } });
+    const { tail } = chainsToLeave(mirror);
+    await mirror.full();
+    const ends = await mirror.ends();
+    const key = { key: 'another key of sixteen or more' };
+    for (const [collections, pseudonymise] of [
+      [MASKED, OPTIONS.settings?.['pseudonymise']],
+      [MASKED, key],
+      [OPTIONS.collections, key],
+    ] as const) {
+      const settings = { ...OPTIONS.settings, pseudonymise };
+      await using masked = await restartWith(mirror, { collections, settings, hubSettings: { pageSize: 3 } });
+      await masked.full();
+      await masked.full();
+    }
+    const published = await mirror.since(ends);
+    expect(published.filter(({ topic }) => topic.endsWith('.absence-changes'))).toEqual([]);
+    await using plain = await restartWith(mirror, { collections: OPTIONS.collections });
+    mirror.hub.district.replaceAbsence(tail, { changes: { toTime: '2026-03-10T11:00:00Z' } });
+    await plain.delta();
+    const told = toldChanges(await plain.records('absence-changes'));
+    expect(told.filter(({ previousId }) => previousId === tail)).toMatchObject([
+      { step: 3, operation: 'REPLACED', cause: 'HUB' },
+    ]);
+  });
+
+  it('takes effect with a full pass at the start, which is made once', async () => {
+    const options = { ...OPTIONS, hubOptions: { students: 12, startMs: Date.now() } };
+    await using mirror = await openMirror(options);
+    await mirror.full();
+    const firstPasses: string[] = [];
+    for (const collections of [
+      OPTIONS.collections,
+      MASKED,
+      MASKED,
+      OPTIONS.collections,
+      OPTIONS.collections,
+    ]) {
+      await using restarted = await restartWith(mirror, { collections });
+      const ending = new AbortController();
+      const loop = restarted.session.runners
+        .get('absence-versions')
+        ?.loop(ending.signal)
+        .catch(() => undefined);
+      const mode = await vi.waitFor(
+        () => {
+          const ended = restarted.events.find(({ type }) => type === 'pass-ended');
+          if (ended?.type !== 'pass-ended') throw new Error('no pass has ended yet');
+          return ended.stats.mode;
+        },
+        { timeout: 30_000 },
+      );
+      firstPasses.push(mode);
+      ending.abort();
+      await loop;
+    }
+    expect(firstPasses).toEqual(['DELTA', 'FULL', 'DELTA', 'FULL', 'DELTA']);
   });
 });

@@ -1,7 +1,5 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
-import { strictFieldsOf } from '../../../src/core/mapping.ts';
-import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/pipeline/pending-transaction.ts';
 import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
@@ -22,10 +20,7 @@ export const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('abse
 export const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
 export const rejectCodec = createValueCodec<RejectValue>(schemaOf('rejects'));
 
-export const versionReader = createRowReader({
-  schema: schemaOf('absence-versions'),
-  strictFields: strictFieldsOf('absence-versions'),
-});
+export const versionSchema = schemaOf('absence-versions');
 
 /** As the registry does: by the schema that the frame names. */
 export async function decodeFramed(framed: Buffer): Promise<unknown> {

@@ -19,6 +19,7 @@ import { ChainHub } from './chain-hub.ts';
 import type { ChainsKind } from './chain-life.ts';
 import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
+import { MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
 /** A mistake put between the code under test and a simulated part, to see that the checks find it. */
 export interface ChainMistake {
@@ -42,6 +43,8 @@ export interface ChainWorld {
   readonly forgetAfterMs: number;
   readonly absentSinceMs: () => number;
   readonly happened: ReadonlyMap<string, number>;
+  /** By the number of the process. */
+  readonly mappings: readonly Mapping[];
 }
 
 export interface ChainHistoryKind {
@@ -90,12 +93,15 @@ class ChainHistory implements ChainWorld {
   readonly processes: SimulatedProcess[] = [];
   readonly happened = new Map<string, number>();
   readonly forgetAfterMs: number;
+  readonly mappings: Mapping[] = [];
   quietSince = 0;
   unnoticed: readonly number[] = [];
   readonly #options: ChainHistoryOptions;
   readonly #deletions = new MemoryDeletions();
   readonly #hubLives: Promise<void>;
   readonly #withoutUntilMs: number;
+  readonly #changesMapping: boolean;
+  #isSettled = false;
   #ids = 0;
 
   constructor(at: Surroundings, options: ChainHistoryOptions) {
@@ -112,6 +118,8 @@ class ChainHistory implements ChainWorld {
     this.index = new SimulatedIndex(at);
     this.rebuilt = new SimulatedIndex(at);
     this.#withoutUntilMs = random.chance(0.3) ? time.now() + random.below(TROUBLED_MS) : 0;
+    // Whose a record is that contradicts others may depend on a record that cannot be read any more.
+    this.#changesMapping = random.chance(0.4) && options.kind.chains === 'sound';
     this.#hubLives = this.hub.live();
   }
 
@@ -137,6 +145,7 @@ class ChainHistory implements ChainWorld {
     await process.runner(MIRRORED).demand('DELTA');
     await this.#stop(process);
     if (random.chance(0.4)) this.index.flush();
+    this.#isSettled = true;
     const again = await this.#open();
     this.hub.restampAll();
     await again.runner(MIRRORED).demand('FULL');
@@ -202,9 +211,22 @@ class ChainHistory implements ChainWorld {
 
   #start(): SimulatedProcess {
     const number = this.processes.length + 1;
+    this.#configure(number);
     const process = new SimulatedProcess(number, this.#partsFor(number));
     this.processes.push(process);
     return process;
+  }
+
+  /** A process may be started with another mapping than the one before. */
+  #configure(number: number): void {
+    const { random } = this.at;
+    const before = this.mappings[number - 1] ?? PLAIN;
+    const mayChange = this.#changesMapping && !this.#isSettled;
+    const mapping = mayChange && random.chance(0.4) ? random.pick(MAPPINGS) : before;
+    this.mappings[number] = mapping;
+    if (mapping === before) return;
+    this.#count('mapping changed');
+    this.#write(`mapping changed: ${mapping.reader.mapping}`);
   }
 
   async #open(): Promise<SimulatedProcess> {
@@ -254,6 +276,7 @@ class ChainHistory implements ChainWorld {
       hasChains,
       forgetAfterMs: this.forgetAfterMs,
       absentSinceMs: this.absentSinceMs,
+      reader: (this.mappings[process] ?? this.mappings.at(-1) ?? PLAIN).reader,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => this.#note(event),
     });

@@ -1,9 +1,11 @@
 import { dawdle, type Surroundings } from '../parts/surroundings.ts';
 import { contentOf, type HubVersion } from './hub-version.ts';
+import { knowStudents } from './mappings.ts';
 
 const RESIDENT_CHAINS = 12;
 const HOUR_MS = 3_600_000;
-const STUDENTS = 5;
+const STUDENTS = Array.from({ length: 5 }, (_, number) => `student ${number}`);
+knowStudents(STUDENTS);
 /** A guard that sees half of the rows gone would hold them back. */
 const GUEST_ROWS_AT_MOST = 30;
 
@@ -125,7 +127,7 @@ export class ChainLife {
     const today = Math.floor(time.now() / (24 * HOUR_MS)) * 24 * HOUR_MS;
     const fromMs = today + (random.below(11) - 7) * 24 * HOUR_MS + random.below(8) * HOUR_MS;
     this.#add(chain, {
-      studentId: `student ${random.below(STUDENTS)}`,
+      studentId: random.pick(STUDENTS),
       fromMs,
       toMs: fromMs + random.below(30) * HOUR_MS,
       replaces: null,
@@ -236,7 +238,7 @@ export class ChainLife {
     if (what <= 1) this.#taint(others);
     else if (what === 2)
       this.#put({ ...one, deletedAtMs: one.deletedAtMs === null ? this.#at.time.now() : null });
-    else if (what === 3) this.#put({ ...one, studentId: `student ${random.below(STUDENTS)}` });
+    else if (what === 3) this.#put({ ...one, studentId: random.pick(STUDENTS) });
     else if (what === 4 && !chain.isResident) this.#purge(one.id);
     else if (what === 5) this.#bringBack();
     else if (what === 6) this.#replace(chain, 'replacedBy');
@@ -266,7 +268,7 @@ export class ChainLife {
     this.chains.push(chain);
     this.#chainOf.set(id, chain);
     const fromMs = Math.floor(time.now() / HOUR_MS) * HOUR_MS;
-    const studentId = `student ${random.below(STUDENTS)}`;
+    const studentId = random.pick(STUDENTS);
     const toMs = fromMs + random.below(30) * HOUR_MS;
     this.#put({
       id,

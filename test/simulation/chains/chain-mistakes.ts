@@ -29,6 +29,23 @@ const CONTRADICTORY: ChainHistoryKind = { chains: 'contradictory', troubles: 're
 
 export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
   {
+    name: 'what is read back from the log passes for published under the mapping in force',
+    kind: SOUND,
+    finds: 'the mapping in force shows no',
+    mistake: {
+      log: (log, { mappings }) => {
+        const mapping = mappings.at(-1)?.reader.mapping ?? null;
+        return withOther(log, {
+          read: (options) =>
+            log.read({
+              ...options,
+              onBatch: (records) => options.onBatch(records.map((record) => ({ ...record, mapping }))),
+            }),
+        });
+      },
+    },
+  },
+  {
     name: 'events are committed before the versions that they tell of',
     kind: SOUND,
     finds: 'told before the version itself',

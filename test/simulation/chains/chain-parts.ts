@@ -1,11 +1,12 @@
 import type { Hub } from '../../../src/hub/hub.ts';
+import type { RowReader } from '../../../src/core/reading.ts';
 import type { Emit } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
-import { changeCodec, decodeFramed, rejectCodec, versionCodec, versionReader } from './chain-codecs.ts';
+import { changeCodec, decodeFramed, rejectCodec, versionCodec } from './chain-codecs.ts';
 
 /** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
 const OVERLAP_MS = 1;
@@ -24,9 +25,11 @@ export function chainTenantParts(options: {
   forgetAfterMs: number;
   absentSinceMs: () => number;
   randomId: () => string;
+  /** As the configuration has it that the process was started with. */
+  reader: RowReader;
   emit: Emit;
 }): TenantParts {
-  const { hub, log, index, deletions, forgetAfterMs, absentSinceMs, randomId, emit } = options;
+  const { reader, hub, log, index, deletions, forgetAfterMs, absentSinceMs, randomId, emit } = options;
   const { time, random } = options.at;
   return {
     ...SCOPE,
@@ -36,7 +39,7 @@ export function chainTenantParts(options: {
     collections: [
       {
         name: 'absence-versions',
-        reader: versionReader,
+        reader,
         deltaEveryMs: 3,
         fullPull: { at: '00:00', timeZone: 'UTC' },
       },
@@ -47,6 +50,7 @@ export function chainTenantParts(options: {
           encodeChange: (value) => changeCodec.toBuffer(value),
           decodeVersion: (body) => versionCodec.fromBuffer(body),
           decode: decodeFramed,
+          reader,
           absentSinceMs,
           forgetAfterMs,
           onStudents: () => undefined,

@@ -7,6 +7,7 @@ import {
   problemsOfSnapshot,
 } from './event-problems.ts';
 import { differencesFromIndex } from './index-problems.ts';
+import { problemsOfMapping } from './mapping-problems.ts';
 import { problemsOfChainProgress } from './progress-problems.ts';
 import { problemsOfQuiet } from './quiet-problems.ts';
 import { problemsOfSoundChains } from './sound-problems.ts';
@@ -23,6 +24,7 @@ export function problemsOfChains(world: ChainWorld): string[] {
     ...problemsOfRecords(log),
     ...problemsOfSnapshot(world, log),
     ...problemsOfStudents(log),
+    ...problemsOfMapping(world, log),
     ...problemsOfAgreement(world, log),
     ...problemsOfVersions(world, log),
     ...problemsOfSoundChains(world, log),

@@ -1,4 +1,5 @@
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import { studentBehind } from './mappings.ts';
 
 /** A version of an absence as the simulated hub holds it (spec 2.2). */
 export interface HubVersion {
@@ -57,13 +58,16 @@ export function contentOf(version: HubVersion): string {
   return JSON.stringify([id, studentId, replaces, replacedBy, deletedAtMs, fromMs, toMs, minutes]);
 }
 
-/** As {@link contentOf}, of a decoded value of `absence-versions`, `absences` or inside `absence-changes`. */
+/**
+ * As {@link contentOf}, of a decoded value of `absence-versions`, `absences` or inside `absence-changes`, whatever mapping
+ * it was published under.
+ */
 export function contentOfValue(
   value: AbsenceVersionValue & { absenceDurationValue?: number | null },
 ): string {
   return JSON.stringify([
     value.sourcedId,
-    value.student?.sourcedId ?? null,
+    value.student == null ? null : studentBehind(value.student.sourcedId),
     value.replaces?.sourcedId ?? null,
     value.replacedBy?.sourcedId ?? null,
     value.deletedTime ?? null,

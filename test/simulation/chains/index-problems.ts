@@ -8,7 +8,7 @@ import {
   type VersionEntry,
 } from '../../../src/core/chains/knowledge.ts';
 import { decodeToldAbsence } from '../../../src/core/chains/told-absence.ts';
-import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
+import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { idsBesideLeft } from './row-groups.ts';
@@ -88,8 +88,8 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
     ...compare(
       'absent',
       [...contents.absent].map(([key, bytes]) => [key, JSON.stringify(decodeAbsent(bytes))]),
-      [...absences].flatMap(([key, { value }]) => {
-        const entry = value === null ? null : absentEntryOf(value);
+      [...absences].flatMap(([key, { published }]) => {
+        const entry = published === null ? null : absentEntryOf(published);
         return entry === null || entry.toMs < world.absentSinceMs()
           ? []
           : [[key, JSON.stringify(entry)] as const];
@@ -145,15 +145,20 @@ function textOf(entry: AbsenceEntry | null): string {
 /** What is told of versions at the hub; of the others the topics tell less. */
 function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): string[] {
   const problems: string[] = [];
-  const rows = [...viewOf(log.versions).values()].flatMap(({ value }) =>
-    value === null ? [] : [chainRowOf(value)],
+  const versions = viewOf(log.versions);
+  const rows = [...versions.values()].flatMap(({ published }) =>
+    published === null ? [] : [chainRowOf(published)],
   );
+  const mapping = world.mappings.at(-1)?.reader.mapping ?? undefined;
   const linkedFrom = linksTo(rows);
   for (const row of rows) {
     const bytes = index.contents.versions.get(row.id);
     const entry = bytes === undefined ? null : decodeVersionEntry(row.id, bytes);
     const { isDeleted, replaces, replacedBy } = row;
-    const wanted = { isDeleted, replaces, replacedBy, student: studentFingerprint(row.studentId) };
+    // What could not be read since the mapping changed stands in the topic as it was.
+    const isOfNow = versions.get(row.id)?.headers[MAPPING_HEADER] === mapping;
+    const student = isOfNow ? studentFingerprint(row.studentId) : (entry?.student ?? 0);
+    const wanted = { isDeleted, replaces, replacedBy, student };
     const found = entry === null ? null : pick(entry);
     if (JSON.stringify(found) !== JSON.stringify(wanted))
       problems.push(`versions ${row.id}: ${JSON.stringify(found)}, in the topics ${JSON.stringify(wanted)}`);

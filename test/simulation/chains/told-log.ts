@@ -3,10 +3,13 @@ import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts'
 import type { SimulatedTopics, StoredRecord } from '../parts/simulated-topics.ts';
 import { changeCodec, versionCodec } from './chain-codecs.ts';
 import { contentOfValue } from './hub-version.ts';
+import { studentBehind } from './mappings.ts';
 
 /** A record of `absence-versions` or `absences`. */
 export interface ToldVersion extends StoredRecord {
   readonly value: AbsenceVersionValue | null;
+  /** The same as it stands in the topic, where its student may have a pseudonym. */
+  readonly published: AbsenceVersionValue | null;
   /** See `contentOfValue`; null for a removal. */
   readonly content: string | null;
 }
@@ -14,6 +17,7 @@ export interface ToldVersion extends StoredRecord {
 /** A record of `absence-changes`. */
 export interface ToldChange extends StoredRecord {
   readonly value: AbsenceChangeValue | null;
+  readonly published: AbsenceChangeValue | null;
 }
 
 /** All that was ever published, decoded, in the order of commits; nothing is compacted. */
@@ -27,17 +31,29 @@ export function decodeLog(topics: SimulatedTopics): ToldLog {
   return {
     versions: topics.recordsOf('absence-versions').map(decodeVersion),
     absences: topics.recordsOf('absences').map(decodeVersion),
-    changes: topics.recordsOf('absence-changes').map((record) =>
-      Object.assign({}, record, {
-        value: record.body === null ? null : changeCodec.fromBuffer(record.body),
-      }),
-    ),
+    changes: topics.recordsOf('absence-changes').map(decodeChange),
   };
 }
 
 function decodeVersion(record: StoredRecord): ToldVersion {
-  const value = record.body === null ? null : versionCodec.fromBuffer(record.body);
-  return { ...record, value, content: value === null ? null : contentOfValue(value) };
+  const published = record.body === null ? null : versionCodec.fromBuffer(record.body);
+  const value = unmasked(published);
+  return { ...record, value, published, content: value === null ? null : contentOfValue(value) };
+}
+
+function decodeChange(record: StoredRecord): ToldChange {
+  const published = record.body === null ? null : changeCodec.fromBuffer(record.body);
+  if (published === null) return { ...record, value: null, published };
+  const version = unmasked(published.version);
+  const previousVersion = unmasked(published.previousVersion);
+  return { ...record, value: { ...published, version, previousVersion }, published };
+}
+
+/** With its student's own id. */
+function unmasked<Value extends AbsenceVersionValue | null>(value: Value): Value {
+  if (value?.student == null) return value;
+  const student = { ...value.student, sourcedId: studentBehind(value.student.sourcedId) };
+  return { ...value, student };
 }
 
 /** The newest record of each key that is not removed. */

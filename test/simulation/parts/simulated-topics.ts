@@ -3,6 +3,7 @@ import {
   allOffsets,
   offsetsOf,
   offsetsWithout,
+  outdatesIndex,
   withOffsets,
   type Offsets,
   type Progress,
@@ -68,10 +69,10 @@ export class SimulatedTopics {
     const all = this.transactions.flatMap(({ progress, derived }) => [progress, ...derived]);
     const byCollection = Map.groupBy(all, ({ collection }) => collection);
     return new Map(
-      [...byCollection].map(([name, some]) => [
-        name,
-        new Set(some.map(({ transactionId }) => transactionId)),
-      ]),
+      [...byCollection].map(([name, some]) => {
+        const first = some.findLastIndex((each, at) => outdatesIndex(some[at - 1] ?? each, each));
+        return [name, new Set(some.slice(Math.max(0, first)).map(({ transactionId }) => transactionId))];
+      }),
     );
   }
 

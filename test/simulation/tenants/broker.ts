@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import { tellsOfLoss, type Progress } from '../../../src/model/progress.ts';
+import { outdatesIndex, type Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { Partition, type Entry } from './partition.ts';
@@ -314,7 +314,7 @@ export function idsSinceLoss(
   for (const progress of transactions.flatMap((each) => [each.progress, ...each.derived])) {
     const { collection, transactionId } = progress;
     const before = last.get(collection);
-    const isAnew = before === undefined || tellsOfLoss(before, progress);
+    const isAnew = before === undefined || outdatesIndex(before, progress);
     ids.set(
       collection,
       (isAnew ? new Set<string>() : (ids.get(collection) ?? new Set<string>())).add(transactionId),

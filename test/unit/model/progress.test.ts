@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tellsOfLoss, type Progress } from '../../../src/model/progress.ts';
+import { outdatesIndex, type Progress } from '../../../src/model/progress.ts';
 
 function at(offsets: Progress['offsets']): Progress {
   return {
@@ -23,16 +23,23 @@ function at(offsets: Progress['offsets']): Progress {
   };
 }
 
-describe('tellsOfLoss', () => {
-  it('a topic that begins anew is not overlooked, whether its offsets are gone or have gone back', () => {
+describe('outdatesIndex', () => {
+  it('a topic that begins again outdates an index, whether its offsets are gone or have gone back', () => {
     const before = at({ 'p.t.users/0': 7, 'p.t.users/1': 2 });
-    expect(tellsOfLoss(before, at({ 'p.t.users/1': 2 }))).toBe(true);
-    expect(tellsOfLoss(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
+    expect(outdatesIndex(before, at({ 'p.t.users/1': 2 }))).toBe(true);
+    expect(outdatesIndex(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
   });
 
-  it('progress that goes on is taken for no loss', () => {
+  it('a mapping that changed outdates an index, in either direction', () => {
+    const before = at({});
+    expect(outdatesIndex(before, { ...before, mapping: 'one' })).toBe(true);
+    expect(outdatesIndex({ ...before, mapping: 'one' }, before)).toBe(true);
+    expect(outdatesIndex({ ...before, mapping: 'one' }, { ...before, mapping: 'one' })).toBe(false);
+  });
+
+  it('progress that goes on outdates no index', () => {
     const before = at({ 'p.t.users/0': 7 });
-    expect(tellsOfLoss(before, before)).toBe(false);
-    expect(tellsOfLoss(before, at({ 'p.t.users/0': 9, 'p.t.users/1': 0 }))).toBe(false);
+    expect(outdatesIndex(before, before)).toBe(false);
+    expect(outdatesIndex(before, at({ 'p.t.users/0': 9, 'p.t.users/1': 0 }))).toBe(false);
   });
 });

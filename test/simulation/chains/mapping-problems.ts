@@ -1,0 +1,28 @@
+import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import type { ChainWorld } from './chain-history.ts';
+import { studentBehind } from './mappings.ts';
+import type { ToldLog } from './told-log.ts';
+
+/** Invariant 12: what a process published has passed the mapping that it was started with. */
+export function problemsOfMapping({ mappings, topics }: ChainWorld, log: ToldLog): string[] {
+  const problems: string[] = [];
+  const look = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
+    const mapping = mappings[topics.transactions[where.transaction]?.by ?? 0];
+    if (mapping === undefined || value === null) return;
+    const fields = value as unknown as Readonly<Record<string, unknown>>;
+    const shown = mapping.drop.filter((name) => (fields[name] ?? null) !== null);
+    const student = value.student?.sourcedId;
+    const isRaw = student !== undefined && studentBehind(student) === student;
+    if (mapping.pseudonymise.includes('student') && isRaw) shown.push('student');
+    for (const name of shown)
+      problems.push(
+        `the mapping in force shows no ${name}: ${where.key} in transaction ${where.transaction}`,
+      );
+  };
+  for (const record of [...log.versions, ...log.absences]) look(record.published, record);
+  for (const { published, key, transaction } of log.changes) {
+    for (const value of [published?.version, published?.previousVersion])
+      look(value ?? null, { key, transaction });
+  }
+  return problems;
+}

@@ -1,0 +1,52 @@
+import { strictFieldsOf } from '../../../src/core/mapping.ts';
+import { pseudonymise } from '../../../src/core/pseudonymise.ts';
+import type { RowReader } from '../../../src/core/reading.ts';
+import { createRowReader } from '../../../src/core/row-reader.ts';
+import { versionSchema } from './chain-codecs.ts';
+
+/** What the configuration drops and pseudonymises of absences. */
+export interface Mapping {
+  readonly drop: readonly string[];
+  readonly pseudonymise: readonly string[];
+  readonly pseudonymiseKey: string;
+  readonly reader: RowReader;
+}
+
+const KEYS = ['the first key of them', 'the second key of them'] as const;
+const [FIRST_KEY, SECOND_KEY] = KEYS;
+
+function mappingOf(options: Omit<Mapping, 'reader'>): Mapping {
+  const strictFields = strictFieldsOf('absence-versions');
+  return { ...options, reader: createRowReader({ schema: versionSchema, strictFields, ...options }) };
+}
+
+export const PLAIN = mappingOf({ drop: [], pseudonymise: [], pseudonymiseKey: '' });
+
+/** Never without the student: whose it is would not be known, and what is told would depend on it. */
+export const MAPPINGS: readonly Mapping[] = [
+  PLAIN,
+  mappingOf({ drop: ['school'], pseudonymise: [], pseudonymiseKey: '' }),
+  mappingOf({ drop: [], pseudonymise: ['student'], pseudonymiseKey: FIRST_KEY }),
+  mappingOf({ drop: ['school'], pseudonymise: ['student'], pseudonymiseKey: FIRST_KEY }),
+  mappingOf({ drop: [], pseudonymise: ['student'], pseudonymiseKey: SECOND_KEY }),
+];
+
+const TIMES_AT_MOST = 4;
+
+/** By pseudonym, and by pseudonym of a pseudonym: the student's id. */
+const STUDENTS = new Map<string, string>();
+
+export function knowStudents(ids: readonly string[]): void {
+  for (const id of ids) {
+    let names = [id];
+    for (let times = 1; times <= TIMES_AT_MOST; times += 1) {
+      names = names.flatMap((name) => KEYS.map((key) => String(pseudonymise(name, key))));
+      for (const name of names) STUDENTS.set(name, id);
+    }
+  }
+}
+
+/** A student's own id. */
+export function studentBehind(name: string): string {
+  return STUDENTS.get(name) ?? name;
+}
