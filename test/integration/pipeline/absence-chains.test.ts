@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainProblems, toldChanges, type ToldChange } from '../support/chain-oracle.ts';
+import { chainProblems, studentProblems, toldChanges, type ToldChange } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { recreateTopic } from './recreate-topic.ts';
 import { copyRedis } from './redis-copy.ts';
@@ -67,6 +67,33 @@ describe('absences and their changes', () => {
       { step: 3, operation: 'DELETED', versionId: second, previousId: null, snapshot: false },
     ]);
     expect(await problemsOf(mirror)).toEqual([]);
+  });
+
+  it("a record whose id another student's absence bears gets an id of its own, and keeps it without an index", async () => {
+    await using mirror = await openMirror(OPTIONS);
+    await mirror.full();
+    const { district } = mirror.hub;
+    const [one = '', other = ''] = district.ids('students').map(String);
+    const times = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
+    const [stray, lost] = ['stray-2', 'stray-1'];
+    district.registerAbsence({ student: one, ...times, id: stray });
+    const record = district.snapshot('absence-versions').find(({ sourcedId }) => sourcedId === stray);
+    district.put('absence-versions', { ...record, replaces: { sourcedId: lost, type: 'absence' } });
+    await mirror.delta();
+    district.registerAbsence({ student: other, ...times, id: lost });
+    await mirror.delta();
+    const redis = await copyRedis(mirror);
+    await redis.flush();
+    await mirror.restart();
+    const next = district.replaceAbsence(lost, { changes: LATER });
+    await mirror.full();
+    expect(await changesOf(mirror, lost)).toMatchObject([{ operation: 'CREATED', versionId: stray }]);
+    expect(await changesOf(mirror, `${lost}|absence-2`)).toMatchObject([
+      { step: 1, operation: 'CREATED', versionId: lost },
+      { step: 2, operation: 'REPLACED', versionId: next, previousId: lost },
+    ]);
+    const absences = await mirror.records('absences');
+    expect(studentProblems({ absences, changes: await mirror.records('absence-changes') })).toEqual([]);
   });
 
   it('the events of a version are committed apart from it', async () => {
