@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { HubError } from '../../../src/hub/hub-error.ts';
+import { CollectionRunner, type RunnerParts } from '../../../src/pipeline/collection-runner.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+
+/** A runner whose passes fail with an error before they read anything. */
+function failingRunner(failure: Error) {
+  const events: PipelineEvent[] = [];
+  const parts = {
+    collection: 'users',
+    pass: {
+      writer: { wholeSinceMs: null, progress: null, knownRows: 0 },
+      foreign: { isFlagged: () => false, requireOwn: () => Promise.reject(failure) },
+      deletions: { collection: 'users' },
+      clock: { skewMs: null },
+    },
+    fullPasses: { run: (_: string, work: () => Promise<unknown>) => work() },
+    hasDelta: true,
+    parents: () => 'ready',
+    parent: null,
+    deltaEveryMs: 2_000,
+    now: () => 0,
+    random: () => 1,
+    // Deltas beside a full pass: none comes.
+    sleep: () => Promise.reject(new Error('over')),
+    emit: (event: PipelineEvent) => events.push(event),
+  } as unknown as RunnerParts;
+  return { runner: new CollectionRunner(parts), events };
+}
+
+async function retryAfter(retryAfterMs: number | undefined): Promise<number | null | undefined> {
+  const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
+  const { runner, events } = failingRunner(error);
+  const { signal } = new AbortController();
+  await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+  return events.flatMap((event) => (event.type === 'pass-failed' ? [event.retryInMs] : []))[0];
+}
+
+describe('when a failed pass is tried again', () => {
+  it('is not before the hub lets anything through, and the log says so', async () => {
+    expect(await retryAfter(undefined)).toBe(2_000);
+    expect(await retryAfter(500)).toBe(2_000);
+    expect(await retryAfter(15_000)).toBe(15_000);
+  });
+
+  it('is after ten minutes at the latest, whatever the hub asks for', async () => {
+    expect(await retryAfter(31_536_000_000)).toBe(600_000);
+  });
+});
