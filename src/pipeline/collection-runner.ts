@@ -32,6 +32,8 @@ export interface RunnerParts {
   readonly parent: CollectionName | null;
   /** Of the collection that this one's walks come from; ready where there is none. */
   readonly parents: () => ParentState;
+  /** Whether the configuration may name parents that it did not name when the collection was last read whole. */
+  readonly hasNewParents: () => Promise<boolean>;
   readonly offer: Offer;
   readonly fullPull: FullPullTime;
   readonly deltaEveryMs: number;
@@ -56,6 +58,7 @@ export class CollectionRunner implements PassRunner {
   readonly #parts: RunnerParts;
   readonly #demands: Demand[] = [];
   #wake: () => void = () => undefined;
+  #hasLookedForParents = false;
   #lastPassAtMs: number | null = null;
   #lastFullAtMs: number | null;
   /** In a row, by mode: a full pass that cannot be had says little about deltas. */
@@ -139,6 +142,11 @@ export class CollectionRunner implements PassRunner {
     if (parents === 'waiting' || (parents === 'not-offered' && this.isNotOffered)) {
       await this.#rest(this.isNotOffered ? NOT_OFFERED_POLL_MS : READY_POLL_MS, signal);
       return;
+    }
+    if (!this.#hasLookedForParents) {
+      // Deltas tell nothing of rows that have not changed, and the next night is late for an afterschool's.
+      this.#hasLookedForParents = true;
+      if (await this.#parts.hasNewParents()) this.#lastFullAtMs = null;
     }
     const next = nextPass({
       watermarkMs: pass.writer.progress?.watermarkMs ?? null,

@@ -6,6 +6,7 @@ import { RollcallError } from '../errors.ts';
 import type { Hub, WalkEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
 import type { SourceEnd, SourcePage, SourceWalk } from './pass.ts';
 
 /** Where a collection's rows come from, and how to ask for single ones again. */
@@ -21,6 +22,8 @@ export interface Source {
   ): Promise<FetchedRows>;
   /** The collection whose rows this one's walks come from. */
   readonly parents?: CollectionName | undefined;
+  /** The parents that the configuration names; left out where it names none. */
+  readonly parentIds?: readonly string[] | undefined;
   /** Whether the configuration still wants a key; left out where it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
 }
@@ -59,6 +62,7 @@ export function nestedSource(options: {
 }): Source {
   const { hub, collection, reader, parentIds } = options;
   return {
+    parentIds,
     isWanted: belongsTo(new Set(parentIds)),
     walks: () =>
       Promise.resolve(
@@ -75,6 +79,19 @@ export function nestedSource(options: {
       return existing;
     },
   };
+}
+
+/** Whether no row is known below one of the parents: it may have come into the configuration since. */
+export async function lacksRowsOf(
+  parentIds: readonly string[],
+  index: Pick<CollectionIndex, 'keys'>,
+): Promise<boolean> {
+  const left = new Set(parentIds);
+  if (left.size === 0) return false;
+  for await (const batch of index.keys('rows')) {
+    for (const key of batch) left.delete(splitCompositeKey(key)?.[0] ?? '');
+  }
+  return left.size > 0;
 }
 
 /** Whether a key stands below one of the parents. A key that is not of two parts is nobody's: it counts as theirs. */

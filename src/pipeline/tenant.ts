@@ -32,7 +32,7 @@ import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { createSource } from './create-source.ts';
-import type { Source } from './source.ts';
+import { lacksRowsOf, type Source } from './source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -233,6 +233,7 @@ function createRunner(options: {
     hasDelta: collectionNamed(name).keyset,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, options),
+    hasNewParents: () => lacksRowsOf(source.parentIds ?? [], parts.state.collection(name)),
     offer: options.offer,
     fullPull,
     deltaEveryMs,

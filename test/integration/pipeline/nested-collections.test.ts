@@ -229,4 +229,33 @@ describe('afterschool-users', () => {
       await hub.stop();
     }
   });
+
+  it('of an afterschool that came into the configuration are loaded at the start, and only then by a full pass', async () => {
+    const hub = await startTestHub({ size: { studentsPerSchool: 15 }, startMs: Date.now() });
+    try {
+      const [one = '', two = ''] = hub.district.afterschoolIds();
+      const collections = ['afterschool-users'];
+      const firstPass = async (mirror: Mirror): Promise<string> => {
+        const stop = new AbortController();
+        const runner = mirror.session.runners.get('afterschool-users');
+        const running = runner?.loop(stop.signal);
+        const ended = () => mirror.events.find(({ type }) => type === 'pass-ended');
+        await expect.poll(ended, { timeout: 30_000 }).toBeDefined();
+        stop.abort();
+        await running;
+        const event = ended();
+        return event?.type === 'pass-ended' ? event.stats.mode : '';
+      };
+      await using mirror = await openMirror({ hub, collections, afterschools: [one] });
+      await mirror.full();
+      const { topicPrefix } = mirror;
+      await using same = await openMirror({ hub, collections, afterschools: [one], topicPrefix });
+      expect(await firstPass(same)).toBe('DELTA');
+      await using grown = await openMirror({ hub, collections, afterschools: [one, two], topicPrefix });
+      expect(await firstPass(grown)).toBe('FULL');
+      expect(await grown.differences()).toEqual({});
+    } finally {
+      await hub.stop();
+    }
+  });
 });
