@@ -17,6 +17,8 @@ export interface AskOwnerOptions {
   readonly takeWithinMs?: number | undefined;
 }
 
+/** An owner renews its sign ten times as often, and Redis forgets a sign a good deal sooner. */
+const BEATS_WITHIN_MS = 30_000;
 /** An asker that says nothing for so long is taken to be dead, and its request is dropped. */
 const ASKER_ALIVE_MS = 15_000;
 
@@ -43,6 +45,7 @@ async function outcomeOf(
 ): Promise<RequestOutcome> {
   const { coordination, tenantId, request, now, takeWithinMs = 600_000 } = options;
   const askedAtMs = now();
+  const signs = { beat: '', sinceMs: askedAtMs };
   let told = 'null';
   for (;;) {
     // The sign is read first: an owner that answers and withdraws in between has still answered.
@@ -52,6 +55,10 @@ async function outcomeOf(
     if (living === null) throw noOwner(tenantId);
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
+    const { beat = '' } = living.info;
+    if (beat !== signs.beat) Object.assign(signs, { beat, sinceMs: now() });
+    // An owner of an earlier version does not count its renewals.
+    if (beat !== '' && now() - signs.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
     if (text !== told) {
@@ -78,6 +85,18 @@ function ownerEnded(tenantId: string): RollcallError {
   return new RollcallError('OWNERSHIP_LOST', `the process that owned ${tenantId} ended before it was done`, {
     remedy: 'Give the command again; what the process had committed stays.',
   });
+}
+
+function silent(tenantId: string, owner: string): RollcallError {
+  const seconds = Math.round(BEATS_WITHIN_MS / 1000);
+  return new RollcallError(
+    'OWNER_BUSY',
+    `the sign of ${owner}, which owns ${tenantId}, has neither been renewed for ${seconds} s nor lapsed`,
+    {
+      remedy:
+        'See whether that process lives: end it if it hangs. Redis must let keys expire; give the command again when the sign is gone.',
+    },
+  );
 }
 
 function notTaken(tenantId: string, takeWithinMs: number): RollcallError {

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { askOwner } from '../../../src/state/ask-owner.ts';
+import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';
+
+const FOREVER_MS = 1e12;
+
+/** Asks an owner that takes nothing; its sign, which does not lapse, is renewed for so long. */
+async function ask(renewedForMs: number, beatOf: (nowMs: number) => Record<string, string>) {
+  let nowMs = 0;
+  const coordination = new MemoryCoordination(() => nowMs);
+  const announce = () =>
+    coordination.announce('north', { owner: 'o', ownedSinceMs: 1, info: beatOf(nowMs) }, FOREVER_MS);
+  await announce();
+  const asked = askOwner({
+    coordination,
+    tenantId: 'north',
+    request: { id: 'r', kind: 'pull', parameters: {} },
+    signal: new AbortController().signal,
+    now: () => nowMs,
+    sleep: async (ms) => {
+      nowMs += ms;
+      if (nowMs <= renewedForMs) await announce();
+    },
+  });
+  const error: unknown = await asked.catch((reason: unknown) => reason);
+  return { error, afterMs: nowMs };
+}
+
+const counted = (nowMs: number): Record<string, string> => ({ beat: String(Math.floor(nowMs / 3_000) + 1) });
+
+it('a sign that is neither renewed nor lapses holds a command for half a minute only', async () => {
+  const { error, afterMs } = await ask(60_000, counted);
+  expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('renewed') as string });
+  expect(afterMs).toBeGreaterThan(60_000);
+  expect(afterMs).toBeLessThan(95_000);
+});
+
+it('an owner that renews its sign, or is of a version that does not count, is waited for', async () => {
+  for (const beatOf of [counted, () => ({})]) {
+    const { error, afterMs } = await ask(FOREVER_MS, beatOf);
+    expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('begin') as string });
+    expect(afterMs).toBeGreaterThan(600_000);
+  }
+});
