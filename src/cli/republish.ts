@@ -8,6 +8,7 @@ import type { PipelineEvent } from '../pipeline/events.ts';
 import { MOST_KEYS, REPUBLISH, whyNotAgain, type Republished } from '../pipeline/requests/republish.ts';
 import { readKnownProgress } from '../publisher/progress-reader.ts';
 import { asOwner } from './as-owner.ts';
+import { redactEvents } from './republish/redact-events.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
@@ -18,6 +19,8 @@ interface RepublishFlags {
   readonly tenant?: string | undefined;
   readonly key?: string[] | undefined;
   readonly dryRun?: boolean | undefined;
+  readonly redact?: boolean | undefined;
+  readonly yes?: boolean | undefined;
 }
 
 /** `rollcall republish`: rows again, for consumers who lost theirs. */
@@ -28,10 +31,12 @@ export function republishCommand(): Command {
         'from its beginning. Each is asked for at the hub; its record has a new ce_id, says "updated", and has the ' +
         'same content-hash. A key that the hub does not have is told, and stays as it is.',
     )
-    .argument('<collection>', 'any but absence-changes, rejects and progress')
+    .argument('<collection>', 'any but rejects and progress; absence-changes only with --redact')
     .option('--key <key...>', 'only these keys')
     .option('--tenant <id>', 'only this tenant')
     .option('--dry-run', 'only tell how many it would be')
+    .option('--redact', 'of absence-changes: take out what the configuration drops or pseudonymises by now')
+    .option('--yes', 'with --redact: do it; else it is only counted')
     .addHelpText(
       'after',
       `
@@ -39,12 +44,17 @@ A whole collection is read by a full pass, which publishes what has changed and 
 ever; so are single keys where the hub cannot be asked for them. Of schedules only the days that are mirrored now and
 have not changed are published. Keys are record keys: of schedules <student>|<YYYY-MM-DD>.
 
-Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was suspect.
+With --redact the last event of each absence that holds more than the configuration shows by now is published again
+without it: the same step, as a snapshot, so that nobody is notified. Kafka's compaction then takes the older events.
+
+Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was suspect; 3 removals wait for a person, or --yes is
+missing.
 
 Examples:
   rollcall republish users --dry-run
   rollcall republish users --key 42 --key 43
-  rollcall republish absences --tenant north`,
+  rollcall republish absences --tenant north
+  rollcall republish absence-changes --redact --yes`,
     )
     .action(verbAction<RepublishFlags>(republish));
 }
@@ -53,6 +63,7 @@ async function republish(
   context: VerbContext,
   { args, options: flags }: VerbInput<RepublishFlags>,
 ): Promise<number> {
+  if (flags.redact === true) return redactEvents(context, args[0] ?? '', flags);
   const collection = republishable(args[0] ?? '');
   const { output, signal } = context;
   const config = context.loadConfig();

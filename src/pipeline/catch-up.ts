@@ -10,7 +10,7 @@ import { partitionName, topicName } from '../model/topics.ts';
 import type { Ownership, TenantLog } from '../publisher/log.ts';
 import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
 import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
-import type { WriterStart } from './collection-writer.ts';
+import type { WriterStart } from './writer-start.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { replayLog, type Behind, type ReplayLogParts } from './replay-log.ts';
 import { tellLosses, type DerivedProgress, type TellLossesParts } from './tell-losses.ts';

@@ -1,7 +1,7 @@
 import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
-import type { Committed, Transaction } from '../publisher/log.ts';
+import type { Committed, OutgoingRecord, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, reportNew, type ActivePass } from './active-pass.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
@@ -12,6 +12,7 @@ import { passEndOf, type PassCompletion } from './pass-completion.ts';
 import { addTally, countRejects, newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
+import type { WriterStart } from './writer-start.ts';
 
 /** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
 const MAX_PENDING_RECORDS = 5_000;
@@ -32,23 +33,6 @@ export interface WriterParts extends RenderParts {
   readonly chains?: ChainParts | undefined;
   /** Whether the configuration still wants a key; left out where it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
-}
-
-/** Where the log and the index stand when the writer begins. */
-export interface WriterStart {
-  readonly progress: Progress | null;
-  /** Of the collections derived from this one: null where none was ever committed. */
-  readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
-  /** The transaction that the index reflects. */
-  readonly indexed: string;
-  /** Numbers of transactions that the log tells of, though its progress was lost; those to come are greater. */
-  readonly lastSequence?: number | undefined;
-  /** Last data offsets so far; the progress has them too, unless it was lost. */
-  readonly offsets: Offsets;
-  /** First offsets of partitions that do not begin at 0. */
-  readonly firstOffsets?: Offsets | undefined;
-  readonly knownRows: number;
-  readonly knownRejects: number;
 }
 
 export interface UnseenKeys {
@@ -323,6 +307,25 @@ export class CollectionWriter {
       this.#firstOffsets = start.firstOffsets;
       this.#known = { rows: start.knownRows, rejects: start.knownRejects };
       this.#unwanted.forget();
+    });
+  }
+
+  /**
+   * Publishes records that change nothing that the index knows, of topics that follow from this collection: while nothing
+   * of it is decided, in one transaction, after what waits. `make` is given the `ce_id` of each. Returns how many.
+   */
+  reissue(
+    pass: ActivePass,
+    make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
+  ): Promise<number> {
+    return this.#run(async () => {
+      await this.#chains?.tell(pass, null);
+      if (!this.#pending.isEmpty) await this.#commit(pass, null);
+      const { transactionId } = this.#pending;
+      const records = await make((index) => `${transactionId}-${index}`);
+      this.#pending.reissue(records);
+      if (records.length > 0) await this.#commit(pass, null);
+      return records.length;
     });
   }
 

@@ -102,6 +102,12 @@ export class PendingTransaction {
     this.outcomes.push(outcome);
   }
 
+  /** Adds records that follow from nothing in it. */
+  reissue(records: readonly OutgoingRecord[]): void {
+    for (const record of records) this.records.push(record);
+    this.#chainRecords += records.length;
+  }
+
   /** A version that is as it was, and of which chains are to be told nevertheless. */
   noteMet({ sourcedId, value }: ReadableRow): void {
     if (!this.#versions.has(sourcedId)) this.#versions.set(sourcedId, value as AbsenceVersionValue);

@@ -57,7 +57,7 @@ export function whyNotAgain(collection: CollectionName): RollcallError | null {
   if (collection !== 'absence-changes') return null;
   return new RollcallError('USAGE_INVALID', 'absence-changes are not published again', {
     remedy:
-      'Each step is told once, or guardians would be told twice. Read the topic from an earlier offset, or republish absences.',
+      'Each step is told once, or guardians would be told twice. Read the topic from an earlier offset, or republish absences. With --redact, what the configuration has come to drop or pseudonymise is taken out of them.',
   });
 }
 

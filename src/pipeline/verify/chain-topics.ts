@@ -1,5 +1,6 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import { MAPPING_HEADER } from '../../core/cloud-events.ts';
 import type { ShownAbsence, ToldEvents } from '../../core/verify/compare-chains.ts';
 import { topicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
@@ -10,6 +11,8 @@ import { TopicReading, type StoredRecord, type TopicReadingParts } from './topic
 export class ChainTopicsView {
   readonly absences = new Map<string, ShownAbsence>();
   readonly changes = new Map<string, ToldEvents>();
+  /** Of the last event of each absence: the mapping that it was published under. */
+  readonly #mappings = new Map<string, string>();
   readonly #check: RecordCheck;
   readonly #reading: TopicReading;
 
@@ -23,7 +26,7 @@ export class ChainTopicsView {
   }
 
   async #take(record: StoredRecord): Promise<void> {
-    const { key, topic, value } = record;
+    const { key, topic, value, headers } = record;
     const isShown = topic === 'absences';
     if (value === null) {
       (isShown ? this.absences : this.changes).delete(key);
@@ -40,10 +43,12 @@ export class ChainTopicsView {
       });
     } else {
       const before = this.changes.get(key) ?? null;
-      this.changes.set(
-        key,
-        eventsAfter(before, { entry, event: checked.value as AbsenceChangeValue | null }),
-      );
+      const event = checked.value as AbsenceChangeValue | null;
+      // Under another mapping the same student may go by another name.
+      const mapping = String(headers[MAPPING_HEADER] ?? '');
+      const isOfOtherMapping = (this.#mappings.get(key) ?? mapping) !== mapping;
+      this.#mappings.set(key, mapping);
+      this.changes.set(key, eventsAfter(before, { entry, event, isOfOtherMapping }));
     }
   }
 }
@@ -54,20 +59,25 @@ export class ChainTopicsView {
  */
 function eventsAfter(
   before: ToldEvents | null,
-  { entry, event }: { entry: string; event: AbsenceChangeValue | null },
+  told: { entry: string; event: AbsenceChangeValue | null; isOfOtherMapping: boolean },
 ): ToldEvents {
+  const { entry, event, isOfOtherMapping } = told;
   if (event === null) {
     const step = (before?.step ?? 0) + 1;
     const { hasGap = false, studentId = null, isOfTwo = false } = before ?? {};
     return { entry, versionId: null, isDeleted: false, step, hasGap, studentId, isOfTwo };
   }
-  const { step, operation, version, previousVersion } = event;
+  const { step, operation, version, previousVersion, snapshot } = event;
+  // `republish --redact` publishes the last event again.
+  const isAgain = snapshot && step === before?.step;
   const studentId = version.student?.sourcedId ?? null;
   // The hub may give a record itself to another student; no record of another student follows it.
   const isSameRecord = before?.versionId === version.sourcedId;
-  const former = previousVersion?.student?.sourcedId ?? (isSameRecord ? null : (before?.studentId ?? null));
+  const former = isOfOtherMapping
+    ? null
+    : (previousVersion?.student?.sourcedId ?? (isSameRecord ? null : (before?.studentId ?? null)));
   const isOther = former !== null && studentId !== null && former !== studentId;
-  const isNext = before === null || before.versionId === null || step === before.step + 1;
+  const isNext = before === null || before.versionId === null || step === before.step + 1 || isAgain;
   return {
     entry,
     versionId: version.sourcedId,

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { REDACT, type Redacted } from '../../../src/pipeline/requests/redact.ts';
 import { toldChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
+import { copyRedis } from './redis-copy.ts';
 import type { TopicRecord } from '../support/topic-reader.ts';
 
 const OPTIONS: MirrorOptions = {
@@ -17,6 +19,11 @@ const MASKED = only({
   absences: {},
   'absence-changes': {},
 });
+
+const NO_PASSES = {
+  pass: () => Promise.reject(new Error('no pass is wanted')),
+  report: () => Promise.resolve(),
+};
 
 /** The same tenant, in a process that was started with another configuration. */
 function restartWith(mirror: Mirror, options: Partial<MirrorOptions>): Promise<Mirror> {
@@ -140,5 +147,51 @@ describe('a mapping that was changed', () => {
       await loop;
     }
     expect(firstPasses).toEqual(['DELTA', 'FULL', 'DELTA', 'FULL', 'DELTA']);
+  });
+
+  it('leaves the events that were told before, until they are redacted: the same step again, as a snapshot', async () => {
+    await using mirror = await openMirror(OPTIONS);
+    const { tail } = chainsToLeave(mirror);
+    await mirror.full();
+    await using masked = await restartWith(mirror, { collections: MASKED });
+    await masked.full();
+    const before = await masked.view('absence-changes');
+    expect(rawStudentsIn(mirror, [...before.values()])).not.toEqual([]);
+    const redact = (isDryRun: boolean): Promise<Redacted> =>
+      REDACT.meet(
+        { isDryRun },
+        {
+          parts: masked.parts,
+          session: masked.session,
+          ...NO_PASSES,
+          signal: new AbortController().signal,
+        },
+      );
+    const ends = await masked.ends();
+    expect(await redact(true)).toEqual({ absences: before.size });
+    expect(await masked.since(ends)).toEqual([]);
+    expect(await redact(false)).toEqual({ absences: before.size });
+    expect(await redact(false)).toEqual({ absences: 0 });
+    const after = await masked.view('absence-changes');
+    expect(rawStudentsIn(mirror, [...after.values()])).toEqual([]);
+    expect(fieldsOf([...after.values()], 'school')).toEqual([]);
+    for (const [key, { value, headers }] of after) {
+      const { value: told = null, headers: its = {} } = before.get(key) ?? {};
+      expect(value).toMatchObject({ step: told?.['step'], operation: told?.['operation'], snapshot: true });
+      expect(headers['ce_id']).not.toBe(its['ce_id']);
+      expect(headers['ce_firstsequence']).toBe(its['ce_firstsequence']);
+    }
+    // The index needs nothing of it, and neither does one that is made again.
+    const redacted = await masked.ends();
+    await (await copyRedis(masked)).flush();
+    await masked.restart();
+    await masked.full();
+    expect(await masked.since(redacted)).toEqual([]);
+    mirror.hub.district.replaceAbsence(tail, { changes: { toTime: '2026-03-10T11:00:00Z' } });
+    await masked.delta();
+    const told = toldChanges(await masked.records('absence-changes'));
+    expect(told.filter(({ previousId }) => previousId === tail)).toMatchObject([
+      { step: 3, snapshot: false },
+    ]);
   });
 });

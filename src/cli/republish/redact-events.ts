@@ -1,0 +1,68 @@
+import { pino } from 'pino';
+import { collectionSettings, type Config } from '../../config.ts';
+import { EXIT, RollcallError } from '../../errors.ts';
+import { assemble } from '../../pipeline/assemble.ts';
+import { REDACT } from '../../pipeline/requests/redact.ts';
+import { asOwner } from '../as-owner.ts';
+import { chooseTenants } from '../choose.ts';
+import type { VerbContext } from '../verb-action.ts';
+import { countOf } from '../words.ts';
+
+interface RedactFlags {
+  readonly tenant?: string | undefined;
+  readonly key?: readonly string[] | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+}
+
+/** `rollcall republish absence-changes --redact`: takes what the mapping in force takes out of events that were published. */
+export async function redactEvents(
+  context: VerbContext,
+  collection: string,
+  flags: RedactFlags,
+): Promise<number> {
+  if (collection !== 'absence-changes' || flags.key !== undefined) throw onlyAllEvents();
+  const { output, signal } = context;
+  const config = context.loadConfig();
+  const isDryRun = flags.dryRun === true || flags.yes !== true;
+  const progress = output.progress();
+  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
+  const results: { tenant: string; absences: number }[] = [];
+  for (const tenantId of mirroringAbsences(config, flags.tenant)) {
+    const { absences } = await asOwner(assembly, {
+      tenantId,
+      request: REDACT,
+      parameters: { isDryRun },
+      progress,
+      signal,
+    });
+    results.push({ tenant: tenantId, absences });
+    const events = `${countOf(absences, 'event')} of absence-changes`;
+    progress.print(`${tenantId}: ${events} ${isDryRun ? 'would be published again' : 'published again'}`);
+  }
+  progress.end();
+  output.data({ collection, confirmed: !isDryRun, tenants: results });
+  const isMeant = flags.dryRun !== true && isDryRun && results.some(({ absences }) => absences > 0);
+  if (!isMeant) return EXIT.ok;
+  output.note(
+    '! Not confirmed: nothing was published\n→ Tell the consumers of absence-changes, then give --yes.',
+  );
+  return EXIT.needsPerson;
+}
+
+function onlyAllEvents(): RollcallError {
+  return new RollcallError('USAGE_INVALID', '--redact is for all of absence-changes', {
+    remedy:
+      'The other topics hold what the configuration shows as soon as a full pass has ended: rollcall pull --full.',
+  });
+}
+
+function mirroringAbsences(config: Config, tenant: string | undefined): string[] {
+  const chosen = chooseTenants(config, tenant).filter(
+    (each) => collectionSettings(each, 'absence-changes').enabled,
+  );
+  if (chosen.length > 0) return chosen.map(({ id }) => id);
+  throw new RollcallError('USAGE_INVALID', 'absence-changes are not mirrored', {
+    remedy: 'Enable them under tenants.collections.',
+  });
+}
