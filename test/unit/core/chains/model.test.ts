@@ -2,15 +2,24 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { resolve } from '../../../../src/core/chains/resolve.ts';
-import { check, histories } from './support/history.ts';
+import { check, histories, type World } from './support/history.ts';
 
 /** How long to search, shared by the worlds; a run on demand may take hours. */
 const BUDGET_MS = Number(process.env['ROLLCALL_MODEL_BUDGET_MS'] ?? 3_000);
 /** To repeat a run. */
 const SEED = Number(process.env['ROLLCALL_MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
+/**
+ * What is promised of records that name no student has limits (invariant 11): a world of them is only for a run on
+ * demand, whose findings a person judges.
+ */
+const WORLDS: readonly World[] =
+  process.env['ROLLCALL_MODEL_NAMELESS'] === undefined
+    ? ['orderly', 'contradictory', 'forgetful']
+    : ['nameless'];
+
 describe('random histories of a hub', () => {
-  it.each(['orderly', 'contradictory', 'nameless', 'forgetful'] as const)(
+  it.each(WORLDS)(
     '%s: a wrong, missing or repeated event, or a wrong current version',
     (world) => {
       let commands = 0;
@@ -22,7 +31,7 @@ describe('random histories of a hub', () => {
         {
           seed: SEED,
           numRuns: 1_000_000_000,
-          interruptAfterTimeLimit: BUDGET_MS / 4,
+          interruptAfterTimeLimit: BUDGET_MS / WORLDS.length,
           markInterruptAsFailure: false,
         },
       );

@@ -44,7 +44,8 @@ export class LivingHub {
     );
     if (id === undefined) return;
     this.chains.push({ versions: [id] });
-    this.#put(row(id, { studentId: `student ${Math.floor(choice / 3) % 3}` }));
+    // Whenever it turns up, it is the same student's.
+    this.#put(row(id, { studentId: `student ${Number(id.slice(0, 2)) % 3}` }));
   }
 
   /** A record that names no student, for now. */
