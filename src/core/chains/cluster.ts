@@ -94,8 +94,12 @@ function ownIdsNeeded(parts: {
     if (mayClaim && students.get(versionId) === student) continue;
     for (const id of ownAbsenceIds(versionId)) {
       needed.push(id);
+      // Also of what is forgotten a version may still know whose it was.
       const isTaken =
-        rows.has(id) || Boolean(knowledge.versions.get(id)) || Boolean(knowledge.absences.get(id));
+        rows.has(id) ||
+        students.has(id) ||
+        Boolean(knowledge.versions.get(id)) ||
+        Boolean(knowledge.absences.get(id));
       if (!isTaken) break;
     }
   }

@@ -46,4 +46,9 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 247_904_028,
     why: 'a forgotten chain was told again, as one of its versions came anew and had to wait',
   },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 360_945_660,
+    why: 'the id of a forgotten absence of another student passed for free, and no other one was looked up',
+  },
 ];

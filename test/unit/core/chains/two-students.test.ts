@@ -75,6 +75,13 @@ describe("a record whose id another student's absence bears", () => {
     expect(told(shell, 2)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);
   });
 
+  it('never takes an id under which yet another student was told of, also once that is forgotten', () => {
+    const shell = shellWith([ofA], [ofB], [{ ...ofB, isDeleted: true }]);
+    shell.forget(OWN);
+    shell.deliver({ rows: [{ ...ofB, studentId: 'C' }], ask: nobodyThere });
+    expect(told(shell, 3)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);
+  });
+
   it('stays apart when two students refer to it before it comes', () => {
     const third = row('stray-3', { studentId: 'B', replaces: 'stray-1' });
     for (const pages of [[[ofA, third]], [[ofA], [third]]]) {
