@@ -47,10 +47,13 @@ export function isHubTrouble(error: unknown): boolean {
   return error.code === 'HUB_UNAVAILABLE' && error.status !== 429;
 }
 
-/** Whether a smaller page may help (spec 8: "reduce only on time-outs"). */
-export function asksForSmallerPages(error: unknown): boolean {
-  if (!(error instanceof HubError)) return false;
+/** What makes a smaller page worth a try. */
+export type SmallerPagesReason = 'timeout' | 'too-large';
+
+/** Why a smaller page may help (spec 8: "reduce only on time-outs"); null where it would not. */
+export function asksForSmallerPages(error: HubError): SmallerPagesReason | null {
+  if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
   // 408 and 504 are time-outs too, told by the hub or by what stands before it.
-  if (error.status === 408 || error.status === 504) return true;
-  return ['HUB_TIMEOUT', 'HUB_RESPONSE_TOO_LARGE', 'HUB_PAGE_TOO_LONG'].includes(error.code);
+  const isTimeout = error.code === 'HUB_TIMEOUT' || error.status === 408 || error.status === 504;
+  return isTimeout ? 'timeout' : null;
 }

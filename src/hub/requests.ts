@@ -22,7 +22,7 @@ interface GetOptions<T> {
   readonly stamp: () => number;
   /** Makes something of the answer; what it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
-  readonly onFailure?: ((error: HubError) => void) | undefined;
+  readonly onFailure?: ((error: HubError) => boolean) | undefined;
 }
 
 /** Authorised GETs to one hub, with retries, circuit breaker and a bound on how many run at a time. */

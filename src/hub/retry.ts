@@ -13,7 +13,8 @@ export interface RetryTools {
 
 /**
  * Repeats `attempt` while its failures may pass (spec 7 rule 1), at most `policy.maxAttempts` times
- * in all. `onFailure` hears of every failure that will be repeated, before the wait.
+ * in all. `onFailure` hears of every such failure, before the wait; with true it says that it has made another request
+ * of it, which is sent at once and counted anew.
  * Throws the last failure.
  */
 export async function withRetries<T>(
@@ -22,7 +23,7 @@ export async function withRetries<T>(
     tools: RetryTools;
     target: RequestTarget;
     signal: AbortSignal;
-    onFailure?: (error: HubError) => void;
+    onFailure?: (error: HubError) => boolean;
   },
 ): Promise<T> {
   const { tools, target, signal, onFailure } = options;
@@ -31,8 +32,11 @@ export async function withRetries<T>(
       return await attempt();
     } catch (error) {
       if (!(error instanceof HubError) || !error.retryable) throw error;
+      if (onFailure?.(error) === true) {
+        retry = 0;
+        continue;
+      }
       if (retry >= tools.policy.maxAttempts) throw error;
-      onFailure?.(error);
       const delayMs = retryDelayMs({
         policy: tools.policy,
         retry,

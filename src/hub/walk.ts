@@ -122,8 +122,10 @@ class Walker {
         stamp: read.stamp,
         read: (answer) => readPage(answer, { baseUrl, read, limit, where }),
         onFailure: (error) => {
-          const halved = asksForSmallerPages(error) ? memory.halve(name, limit) : null;
+          const because = asksForSmallerPages(error);
+          const halved = because === null ? null : memory.halve(name, { limit, because });
           if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
+          return halved !== null && because === 'too-large';
         },
       });
     } catch (error) {

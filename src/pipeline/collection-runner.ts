@@ -166,15 +166,20 @@ export class CollectionRunner implements PassRunner {
       return;
     }
     try {
-      await this.once(next.mode, { signal });
+      await this.#whole(next.mode, { signal });
     } catch (error) {
       // When to try again has been noted; until then something else may be due.
       if (signal.aborted || concernsTenant(error)) throw error;
     }
   }
 
+  /** As {@link demand}: a full pass after a change of the mapping, whose fields a delta would leave in most rows. */
+  once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+    return this.#whole(this.#parts.pass.writer.isMappingNew ? 'FULL' : mode, options);
+  }
+
   /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
-  async once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+  async #whole(mode: PassMode, options: OnceOptions): Promise<PassResult> {
     let result = mode === 'DELTA' && this.#canDelta ? await this.#delta(options) : await this.#full(options);
     if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
     if (result.kind === 'complete' && result.wantsSecondPass) {

@@ -344,7 +344,7 @@ export class ScheduleRunner implements PassRunner {
       }
     } catch (error) {
       if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
-        await this.#noteTrouble(student, error).catch((failure: unknown) => {
+        await this.#noteTrouble(student, error, round).catch((failure: unknown) => {
           this.#failure ??= { error: failure };
         });
       } else {
@@ -354,7 +354,8 @@ export class ScheduleRunner implements PassRunner {
     }
   }
 
-  async #noteTrouble(student: string, error: RollcallError): Promise<void> {
+  /** `round`: the one under way when the student was asked for. */
+  async #noteTrouble(student: string, error: RollcallError, round: Round | null): Promise<void> {
     const { now, reader, writer, fullPull } = this.#parts;
     const verdict = this.#trouble.failed(student, error, this.#wanted?.size ?? 1);
     if (verdict.kind === 'give-up') {
@@ -368,13 +369,14 @@ export class ScheduleRunner implements PassRunner {
     }
     if (verdict.kind === 'not-offered') {
       this.#queue.failed(student, now());
+      // An answer to a round that was given up says nothing against the next one, which was begun since.
+      if (this.#passes.round !== round) return;
       // Where lessons are known, a 404 is a gateway's bad minute like any other. Where none are, nobody may have been
       // absent until now: then the API may be there tomorrow, or in a minute.
       const isNotOffered = writer.knownRows === 0;
       const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
       const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
       this.#queue.pauseUntil(untilMs);
-      const { round } = this.#passes;
       if (isNotOffered) await this.#failures.reportNotOffered(error);
       else this.#failures.report(error, untilMs - now());
       // Another student's answer may have ended the round meanwhile: the next one is to be tried.

@@ -16,6 +16,9 @@ const OPTIONS = {
   tenant: { deltaEvery: '1s' },
 } as const;
 
+/** A load of two collections has at least so many transactions, however many pages one of them takes. */
+const SECOND = 2;
+
 /** Initialises the tenant's transactional producer as a stranger would, which fences whoever has it. */
 async function fence(topicPrefix: string): Promise<void> {
   const producer = plainKafka().producer({
@@ -144,7 +147,7 @@ describe('one writer per tenant', () => {
     await loadThrough(
       async ({ nth, commit }) => {
         await commit();
-        if (nth === 4) throw new Error('the connection broke before the answer came');
+        if (nth === SECOND) throw new Error('the connection broke before the answer came');
       },
       async (mirror, events) => {
         expect(sessionFailures(events)).toMatchObject([{ error: { code: 'KAFKA_OUTCOME_UNKNOWN' } }]);
@@ -156,7 +159,7 @@ describe('one writer per tenant', () => {
   it('a commit that never reached the broker loses nothing', async () => {
     await loadThrough(
       async ({ nth, commit }) => {
-        if (nth === 4) throw new Error('the connection broke before the request went out');
+        if (nth === SECOND) throw new Error('the connection broke before the request went out');
         await commit();
       },
       async (mirror, events) => {
@@ -169,7 +172,7 @@ describe('one writer per tenant', () => {
   it('a producer fenced amid a transaction commits nothing of it; with no newer owner the process goes on', async () => {
     await loadThrough(
       async ({ nth, commit, topicPrefix }) => {
-        if (nth === 4) await fence(topicPrefix);
+        if (nth === SECOND) await fence(topicPrefix);
         await commit();
       },
       async (mirror, events) => {

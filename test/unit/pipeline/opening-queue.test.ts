@@ -34,6 +34,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
             toldAtMs: new Map(),
           }),
           ranges: async () => [],
+          removedAt: () => ({}),
         },
         prepare: () => prepare(tenantId),
         now: () => Date.now(),
