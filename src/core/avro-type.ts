@@ -38,10 +38,12 @@ class BareMapType extends avro.types.MapType {
 
 /** The avsc type of a schema, whose maps have no prototype. Throws for what is no Avro schema. */
 export function avroType(schema: AvroSchema, options: { wrapUnions?: 'never' } = {}): avro.Type {
-  return avro.Type.forSchema(schema as avro.Schema, {
-    ...options,
-    typeHook: (inner, inherited) => (isMap(inner) ? new BareMapType(inner, inherited) : undefined),
-  });
+  return avro.Type.forSchema(schema as avro.Schema, { ...options, typeHook: bareMaps });
+}
+
+/** For avsc's options: makes maps without a prototype. */
+export function bareMaps(schema: unknown, options: avro.ForSchemaOptions): avro.Type | undefined {
+  return isMap(schema) ? new BareMapType(schema, options) : undefined;
 }
 
 function isMap(schema: unknown): schema is avro.schema.MapType {

@@ -1,9 +1,6 @@
-import { RollcallError } from '../errors.ts';
-import { levelIn } from './registry-answer.ts';
-import { createRegistryHttp } from './registry-http.ts';
-import { LEVEL, type RegistryConnection } from './registry.ts';
-
-const NOT_FOUND = 404;
+import { LEVEL, NOT_FOUND, knownLevel } from './registry-answer.ts';
+import { oddAnswer, refuseUnlessOk } from './registry-errors.ts';
+import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 
 /** What the registry holds of a subject beside what Rollcall would register. */
 export interface SubjectFinding {
@@ -26,14 +23,14 @@ export interface RegistryInspection {
 export function createRegistryInspection(connection: RegistryConnection): RegistryInspection {
   const { url } = connection;
   const http = createRegistryHttp(connection);
-  const call = (path: string, { signal, body }: { signal: AbortSignal; body?: object }) =>
+  const call = (path: string, { signal, body }: { signal: AbortSignal; body?: string }) =>
     http({ method: body === undefined ? 'GET' : 'POST', path, body, signal });
 
   return {
     async subjectCount(signal) {
       const answer = await call('/subjects', { signal });
       refuseUnlessOk(answer.status, { url, what: 'the list of subjects' });
-      if (!Array.isArray(answer.body)) throw noRegistry(url, 'answers, but not as a schema registry does');
+      if (!Array.isArray(answer.body)) throw oddAnswer(url);
       return answer.body.length;
     },
     async subject(subject, { schema, signal }) {
@@ -48,7 +45,7 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
         subject,
         registered,
         level,
-        levelFits: level === null || level.toUpperCase() === LEVEL,
+        levelFits: level === null || level === LEVEL,
         compatible: registered ? await compatible(name, { schema, signal }) : null,
       };
     },
@@ -59,7 +56,7 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
     name: string,
     { schema, signal }: { schema: object; signal: AbortSignal },
   ): Promise<boolean | null> {
-    const body = { schema: JSON.stringify(schema) };
+    const body = JSON.stringify({ schema: JSON.stringify(schema) });
     for (const versions of ['versions', 'versions/latest']) {
       const answer = await call(`/compatibility/subjects/${name}/${versions}`, { signal, body });
       const verdict = (answer.body as { is_compatible?: unknown } | null)?.is_compatible;
@@ -69,25 +66,6 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
   }
 }
 
-function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
-  if (status >= 200 && status < 300) return;
-  if (status === 401 || status === 403) {
-    throw new RollcallError(
-      'REGISTRY_REFUSED',
-      `The schema registry refuses access to ${at.what} (HTTP ${status})`,
-      { remedy: 'Check registry.username and registry.password, and the rights of that user.' },
-    );
-  }
-  if (status === NOT_FOUND) throw noRegistry(at.url, 'knows no /subjects (HTTP 404)');
-  throw new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry answered HTTP ${status} for ${at.what}`,
-    { remedy: 'Try again; if it stays, look at the registry.' },
-  );
-}
-
-function noRegistry(url: string, what: string): RollcallError {
-  return new RollcallError('REGISTRY_REFUSED', `What is at ${url} ${what}`, {
-    remedy: 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.',
-  });
+function levelIn(body: unknown): string {
+  return knownLevel((body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel);
 }

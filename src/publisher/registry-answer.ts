@@ -1,18 +1,19 @@
+import { COMPATIBILITY } from '@kafkajs/confluent-schema-registry';
+
 /** What of a registry's answer may be repeated in errors and findings: not its free text (invariant 9). */
 
-const LEVELS: ReadonlySet<string> = new Set([
-  'NONE',
-  'BACKWARD',
-  'BACKWARD_TRANSITIVE',
-  'FORWARD',
-  'FORWARD_TRANSITIVE',
-  'FULL',
-  'FULL_TRANSITIVE',
-]);
+/** The level of a subject: compacted topics keep values of every version alive, so all versions must fit all. */
+export const LEVEL = 'FULL_TRANSITIVE';
+export const NOT_FOUND = 404;
 
-/** The compatibility level in the answer to `GET /config/{subject}`, `unknown` when it is none that is defined. */
-export function levelIn(body: unknown): string {
-  const level = (body as { compatibilityLevel?: unknown } | null)?.compatibilityLevel;
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+const LEVELS: ReadonlySet<string> = new Set(Object.keys(COMPATIBILITY));
+
+/** A compatibility level by its name, `unknown` when it is none that is defined. */
+export function knownLevel(level: unknown): string {
   const name = typeof level === 'string' ? level.toUpperCase() : '';
   return LEVELS.has(name) ? name : 'unknown';
 }

@@ -1,12 +1,16 @@
 import { RollcallError } from '../errors.ts';
+import { LEVEL, NOT_FOUND, isSuccess, knownLevel } from './registry-answer.ts';
+import { RefusedRequest } from './registry-client.ts';
+
+const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
+const WHERE = 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.';
 
 /** Throws what an answer of the registry other than success means. `what` names the resource. */
 export function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
-  if (status >= 200 && status < 300) return;
-  throw statusError(status, at);
+  if (!isSuccess(status)) throw statusError(status, at);
 }
 
-function statusError(status: number, { url, what }: { url: string; what: string }): RollcallError {
+export function statusError(status: number, { url, what }: { url: string; what: string }): RollcallError {
   if (status === 401 || status === 403) {
     return new RollcallError(
       'REGISTRY_REFUSED',
@@ -14,9 +18,9 @@ function statusError(status: number, { url, what }: { url: string; what: string 
       { remedy: 'Check registry.username and registry.password, and the rights of that user.' },
     );
   }
-  if (status === 404) {
+  if (status === NOT_FOUND) {
     return new RollcallError('REGISTRY_REFUSED', `There is no schema registry at ${url} (HTTP 404)`, {
-      remedy: 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.',
+      remedy: WHERE,
     });
   }
   return new RollcallError(
@@ -28,23 +32,42 @@ function statusError(status: number, { url, what }: { url: string; what: string 
   );
 }
 
-const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
-
-/** Like {@link refuseUnlessOk}, of registering a schema. */
-export function refuseUnlessRegistered(
-  { status }: { status: number },
-  at: { url: string; subject: string },
-): void {
-  if (!CONFLICTS.has(status)) {
-    refuseUnlessOk(status, { url: at.url, what: at.subject });
-    return;
+/** What the library threw when it registered a schema. Its texts may hold what was received. */
+export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
+  if (error instanceof RollcallError) return error;
+  if (error instanceof RefusedRequest) {
+    return error.method === 'POST' && CONFLICTS.has(error.status)
+      ? incompatible(error.status, { url, subject })
+      : statusError(error.status, { url, what: subject });
   }
-  throw new RollcallError(
+  if (!(error instanceof Error) || error.name !== 'ConfluentSchemaRegistryCompatibilityError') {
+    return oddAnswer(url);
+  }
+  const level = knownLevel(/ != (\w+)\)$/.exec(error.message)?.[1]);
+  return new RollcallError(
     'SCHEMA_INCOMPATIBLE',
-    `The schema of ${at.subject} does not fit the versions already registered (HTTP ${status})`,
+    `Subject ${subject} has compatibility ${level}, the contract wants ${LEVEL}`,
     {
-      remedy: `Look at GET ${at.url}/subjects/${at.subject}/versions: another program registered there, or this version of Rollcall is older than the one before.`,
+      remedy: `Set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"} once you know why it was changed.`,
     },
+  );
+}
+
+function incompatible(status: number, { url, subject }: { url: string; subject: string }): RollcallError {
+  return new RollcallError(
+    'SCHEMA_INCOMPATIBLE',
+    `The schema of ${subject} does not fit the versions already registered (HTTP ${status})`,
+    {
+      remedy: `Look at GET ${url}/subjects/${subject}/versions: another program registered there, or this version of Rollcall is older than the one before.`,
+    },
+  );
+}
+
+export function oddAnswer(url: string): RollcallError {
+  return new RollcallError(
+    'REGISTRY_REFUSED',
+    `What is at ${url} answers, but not as a schema registry does`,
+    { remedy: WHERE },
   );
 }
 

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { RollcallError } from '../errors.ts';
 import { networkTrouble } from './registry-answer.ts';
-import type { RegistryConnection } from './registry.ts';
 
 /** At most so many requests are under way; others wait, and their time-outs begin when they are sent. */
 const CONNECTIONS = 8;
@@ -12,6 +11,14 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 100;
+
+export interface RegistryConnection {
+  /** Base of a Confluent-compatible API, without a trailing slash. */
+  readonly url: string;
+  readonly username?: string | undefined;
+  /** Called at each request, so that it is never kept in the open. */
+  readonly password?: (() => string) | undefined;
+}
 
 export interface RegistryAnswer {
   readonly status: number;
@@ -23,7 +30,8 @@ export interface RegistryRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the base URL. */
   readonly path: string;
-  readonly body?: object | undefined;
+  /** JSON. */
+  readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -48,7 +56,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
         'content-type': 'application/vnd.schemaregistry.v1+json',
         ...(username === undefined ? {} : { authorization: basic(username, password?.() ?? '') }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
     return { status: response.statusCode, body: parseOrNull(await response.body.text()) };

@@ -1,25 +1,23 @@
-import type avro from 'avsc';
+import { COMPATIBILITY, SchemaType } from '@kafkajs/confluent-schema-registry';
+import avro from 'avsc';
 import { avroType } from '../core/avro-type.ts';
 import { RollcallError } from '../errors.ts';
 import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { levelIn } from './registry-answer.ts';
-import { refuseUnlessOk, refuseUnlessRegistered, UndecodableRecord, wrongId } from './registry-errors.ts';
-import { createRegistryHttp, type RegistryHttp } from './registry-http.ts';
+import { LEVEL, NOT_FOUND } from './registry-answer.ts';
+import { createRegistryClient, RefusedRequest } from './registry-client.ts';
+import {
+  oddAnswer,
+  refuseUnlessOk,
+  registeringError,
+  statusError,
+  UndecodableRecord,
+  wrongId,
+} from './registry-errors.ts';
+import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
-export interface RegistryConnection {
-  /** Base of a Confluent-compatible API, without a trailing slash. */
-  readonly url: string;
-  readonly username?: string | undefined;
-  /** Called at each request, so that it is never kept in the open. */
-  readonly password?: (() => string) | undefined;
-}
-
-/** The level of a subject: compacted topics keep values of every version alive, so all versions must fit all. */
-export const LEVEL = 'FULL_TRANSITIVE';
-const UNKNOWN = 404;
 /** A schema that did not fit a record is asked for again no sooner: the registry may have been at fault. */
 const ASK_AGAIN_AFTER_MS = 30_000;
 
@@ -45,7 +43,10 @@ export interface Registry {
 export function createRegistry(connection: RegistryConnection, now: () => number = Date.now): Registry {
   const { url } = connection;
   const http = createRegistryHttp(connection);
-  const schemas = new SchemasById(http, { url, now });
+  const client = createRegistryClient(url, http);
+  // A client believes for good what it was told, or what it registered: each question goes to a new one.
+  const schemaUnder = (id: number): Promise<unknown> => createRegistryClient(url, http).getSchema(id);
+  const schemas = new SchemasById(schemaUnder, { url, now });
   const ownTypes = new Map<TopicSuffix, avro.Type>();
 
   function ownType(topic: TopicSuffix): avro.Type {
@@ -54,54 +55,23 @@ export function createRegistry(connection: RegistryConnection, now: () => number
     return known;
   }
 
-  async function setLevel(subject: string): Promise<number> {
-    const path = `/config/${encodeURIComponent(subject)}`;
-    const { status } = await http({ method: 'PUT', path, body: { compatibility: LEVEL } });
-    if (status !== UNKNOWN) refuseUnlessOk(status, { url, what: subject });
-    return status;
-  }
-
-  /** A subject without a level gets ours; one with another is refused, never altered silently. */
-  async function requireLevel(subject: string): Promise<'is set' | 'cannot be set yet'> {
-    const found = await http({ method: 'GET', path: `/config/${encodeURIComponent(subject)}` });
-    // Some registries refuse a level for a subject they have not met.
-    if (found.status === UNKNOWN) {
-      return (await setLevel(subject)) === UNKNOWN ? 'cannot be set yet' : 'is set';
-    }
-    refuseUnlessOk(found.status, { url, what: subject });
-    const level = levelIn(found.body);
-    if (level === LEVEL) return 'is set';
-    throw new RollcallError(
-      'SCHEMA_INCOMPATIBLE',
-      `Subject ${subject} has compatibility ${level}, the contract wants ${LEVEL}`,
-      {
-        remedy: `Set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"} once you know why it was changed.`,
-      },
-    );
-  }
-
   return {
     async removeSubject(subject) {
       const { status } = await http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
-      if (status === UNKNOWN) return false;
+      if (status === NOT_FOUND) return false;
       refuseUnlessOk(status, { url, what: subject });
       return true;
     },
     async register(subject, schema) {
-      const level = await requireLevel(subject);
-      const registered = await http({
-        method: 'POST',
-        path: `/subjects/${encodeURIComponent(subject)}/versions`,
-        body: { schema: JSON.stringify(schema) },
-      });
-      refuseUnlessRegistered(registered, { url, subject });
-      const id = (registered.body as { id?: unknown } | null)?.id;
-      if (!Number.isSafeInteger(id)) refuseUnlessOk(UNKNOWN, { url, what: subject });
-      if (level === 'cannot be set yet') {
-        refuseUnlessOk(await setLevel(subject), { url, what: subject });
-      }
-      await schemas.requireSame(id as number, { subject, schema });
-      return id as number;
+      const text = JSON.stringify(schema);
+      const { id } = await client
+        .register({ type: SchemaType.AVRO, schema: text }, { subject, compatibility: COMPATIBILITY[LEVEL] })
+        .catch((error: unknown) => {
+          throw registeringError(error, { url, subject });
+        });
+      if (!Number.isSafeInteger(id)) throw oddAnswer(url);
+      await schemas.requireSame(id, { subject, schema });
+      return id;
     },
     async ping() {
       const { status } = await http({ method: 'GET', path: '/subjects' });
@@ -129,15 +99,18 @@ interface KnownSchema {
 
 /** Schemas as the registry holds them, each asked for once. */
 class SchemasById {
-  readonly #http: RegistryHttp;
+  readonly #schemaUnder: (id: number) => Promise<unknown>;
   readonly #url: string;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
   /** Ids whose schema was found to be the one registered, by its text: what many subjects share is compared once. */
   readonly #same = new Map<string, number>();
 
-  constructor(http: RegistryHttp, { url, now }: { url: string; now: () => number }) {
-    this.#http = http;
+  constructor(
+    schemaUnder: (id: number) => Promise<unknown>,
+    { url, now }: { url: string; now: () => number },
+  ) {
+    this.#schemaUnder = schemaUnder;
     this.#url = url;
     this.#now = now;
   }
@@ -174,15 +147,16 @@ class SchemasById {
 
   async #ask(id: number): Promise<KnownSchema> {
     try {
-      const { status, body } = await this.#http({ method: 'GET', path: `/schemas/ids/${id}` });
-      const askedAtMs = this.#now();
-      if (status === UNKNOWN) return { type: null, askedAtMs };
-      refuseUnlessOk(status, { url: this.#url, what: 'a schema by its id' });
-      const text = (body as { schema?: unknown } | null)?.schema;
-      return { type: readable(String(text)), askedAtMs };
+      const schema = await this.#schemaUnder(id);
+      return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
     } catch (error) {
+      const status = error instanceof RefusedRequest ? error.status : null;
+      // Whatever else the library throws says that it can make no schema of what it was given.
+      if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) {
+        return { type: null, askedAtMs: this.#now() };
+      }
       this.#known.delete(id);
-      throw error;
+      throw status === null ? error : statusError(status, { url: this.#url, what: 'a schema by its id' });
     }
   }
 }
@@ -190,14 +164,6 @@ class SchemasById {
 /** As the bytes say, without Rollcall's own conversions. */
 function typeOf(schema: unknown): avro.Type {
   return avroType(schema as AvroSchema);
-}
-
-function readable(text: string): avro.Type | null {
-  try {
-    return typeOf(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }
 
 /** With the first that fits all of the bytes; undefined when none does. */

@@ -25,7 +25,12 @@ async function startRegistry() {
   const texts: string[] = [];
   const levels = new Set<string>();
   const requests: string[] = [];
-  const trouble = { wrongIdFor: '', underIds: new Map<number, string>(), statuses: [] as number[] };
+  const trouble = {
+    wrongIdFor: '',
+    underIds: new Map<number, string>(),
+    statuses: [] as number[],
+    cutOff: 0,
+  };
   let underWay = 0;
   let most = 0;
   const answerTo = (method: string, path: string, body: string): [number, unknown] => {
@@ -54,7 +59,12 @@ async function startRegistry() {
       const [known, answer] = answerTo(request.method ?? '', request.url ?? '', body);
       setImmediate(() => {
         underWay -= 1;
-        response.writeHead(status ?? known).end(JSON.stringify(answer));
+        if (trouble.cutOff > 0) {
+          trouble.cutOff -= 1;
+          response.writeHead(200, { 'content-length': 100 }).write('{', () => request.socket.destroy());
+          return;
+        }
+        response.writeHead(status ?? known).end(JSON.stringify(status === undefined ? answer : null));
       });
     });
   });
@@ -92,6 +102,16 @@ describe('registering', () => {
     );
   });
 
+  it('a subject without a level gets it before its schema, so that the schema is compared with what is there', async () => {
+    const { registry, requests } = await startRegistry();
+    await registry.register('p.t.orgs-value', ORGS);
+    expect(requests.slice(0, 3)).toEqual([
+      'GET /config/p.t.orgs-value',
+      'PUT /config/p.t.orgs-value',
+      'POST /subjects/p.t.orgs-value/versions',
+    ]);
+  });
+
   it('any number of subjects at once is asked for over a few connections', async () => {
     const { registry, mostAtOnce } = await startRegistry();
     await Promise.all(
@@ -113,6 +133,14 @@ describe('registering', () => {
     expect(await registry.register('p.u.orgs-value', ORGS)).toBe(1);
   });
 
+  it('an id under which the registry holds nothing is refused, though the schema was just registered', async () => {
+    const { registry, trouble } = await startRegistry();
+    trouble.wrongIdFor = 'p.t.orgs-value';
+    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+      code: 'REGISTRY_REFUSED',
+    });
+  });
+
   it('a registry that fails in passing is asked again', async () => {
     const { registry, trouble } = await startRegistry();
     trouble.statuses = [503, 500];
@@ -120,6 +148,19 @@ describe('registering', () => {
     trouble.statuses = [503, 503, 503];
     await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
+    });
+  });
+});
+
+describe('an answer that is cut off', () => {
+  it('is asked for again, and is no answer in the end', async () => {
+    const { registry, trouble } = await startRegistry();
+    trouble.cutOff = 2;
+    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+    trouble.cutOff = 3;
+    await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringContaining('cannot be reached'),
     });
   });
 });
