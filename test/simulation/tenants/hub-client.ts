@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import type { TenantHub } from './tenant-hub.ts';
-import type { TenantRow } from './tenant-row.ts';
+import { withTwins, type ListedRow } from './twins.ts';
 
 const PAGE_ROWS = 5;
 
@@ -12,6 +12,8 @@ export interface HubManner {
   readonly paging: Extract<PagingMode, 'keyset' | 'offset'>;
   readonly hasTotals: boolean;
   readonly hasClock: boolean;
+  /** Some ids are listed twice, with two contents; see twins.ts. */
+  readonly hasTwins: boolean;
   /** How many walks are told a lie, 0 to 1. */
   readonly liesOften: number;
   readonly lies: readonly Lie[];
@@ -44,6 +46,8 @@ interface Walk {
   /** Where the next page begins, by offset. */
   offset: number;
   totalAtStart: number | null;
+  /** Second contents under ids of the page before. */
+  twins: readonly ListedRow[];
 }
 
 /**
@@ -69,17 +73,24 @@ export class HubClient implements Hub {
   }
 
   async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
-    const walk: Walk = { lie: this.#nextLie(options), rows: 0, cutAfter: 0, offset: 0, totalAtStart: null };
+    const walk: Walk = {
+      lie: this.#nextLie(options),
+      rows: 0,
+      cutAfter: 0,
+      offset: 0,
+      totalAtStart: null,
+      twins: [],
+    };
     let after = '';
     for (let first = true; ; first = false) {
-      const { page, rest, last } = await this.#request(options, walk, after);
+      const { page, count, rest, last } = await this.#request(options, walk, after);
       if (first) walk.totalAtStart = page?.total ?? null;
       if (page === null) return this.#end(walk, 'missing-list', options);
-      if (page.rows.length === 0 && !first) return this.#end(walk, 'empty-page', options);
-      walk.rows += page.rows.length;
-      if (page.rows.length === 0) this.#noteEmpty(options);
+      if (count === 0 && !first) return this.#end(walk, 'empty-page', options);
+      walk.rows += count;
+      if (count === 0) this.#noteEmpty(options);
       yield page;
-      if (page.rows.length === 0) return this.#end(walk, 'no-rows', options);
+      if (count === 0) return this.#end(walk, 'no-rows', options);
       if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
       const isCut = walk.lie === 'cut short' && walk.rows > walk.cutAfter;
       if (rest <= PAGE_ROWS || isCut) return this.#end(walk, 'no-next-link', options);
@@ -121,7 +132,7 @@ export class HubClient implements Hub {
     options: ReadOptions,
     walk: Walk,
     after: string,
-  ): Promise<{ page: HubPage | null; rest: number; last: string }> {
+  ): Promise<{ page: HubPage | null; count: number; rest: number; last: string }> {
     return this.#counted(async () => {
       const { random, time } = this.#at;
       const stamp = options.stamp();
@@ -150,10 +161,13 @@ export class HubClient implements Hub {
       // Now and then long enough for another pass to go by.
       await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
       const last = some.at(-1)?.id ?? '';
-      if (walk.lie === 'no list') return { page: null, rest: 0, last };
-      const rows = some.map(({ row }) => row);
+      if (walk.lie === 'no list') return { page: null, count: 0, rest: 0, last };
+      const listed = this.#manner.hasTwins ? withTwins(some, walk.twins) : { page: some, later: [] };
+      walk.twins = listed.later;
+      const rows = listed.page.map(({ row }) => row);
       return {
         page: { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 },
+        count: some.length,
         rest: isEmpty ? 0 : rest.length,
         last,
       };
@@ -188,7 +202,7 @@ export class HubClient implements Hub {
     collection: CollectionName;
     parentId?: string | undefined;
     modifiedAfterMs?: number | undefined;
-  }): { id: string; row: TenantRow | { sourcedId: string } }[] {
+  }): ListedRow[] {
     const { collection, parentId, modifiedAfterMs } = of;
     if (collection === 'class-students') {
       const students = this.#hub.studentsOf(parentId ?? '');

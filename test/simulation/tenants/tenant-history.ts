@@ -152,6 +152,7 @@ class TenantHistory implements TenantWorld {
       paging: random.chance(0.75) ? 'keyset' : 'offset',
       hasTotals: random.chance(0.8),
       hasClock: random.chance(0.85),
+      hasTwins: random.chance(0.5),
       liesOften: random.chance(0.6) ? 0.12 : 0,
       lies: LIES,
     };

@@ -6,18 +6,12 @@ import { EMPTY } from '../../../src/pipeline/deletions.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { CollectionIndex, DeletionMemory, TenantState } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
-import type { TenantMistake, TenantTroubles } from './tenant-history.ts';
+import type { SeededTenantMistake } from './seeded-mistake.ts';
 import type { TenantRow } from './tenant-row.ts';
-
-/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
-export interface SeededTenantMistake {
-  readonly name: string;
-  readonly troubles: TenantTroubles;
-  readonly finds: string;
-  readonly mistake: TenantMistake;
-}
+import { TWIN_MISTAKES } from './twin-mistakes.ts';
 
 export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
+  ...TWIN_MISTAKES,
   {
     name: 'the watermark moves before the pass is committed',
     troubles: 'restarts',
@@ -133,7 +127,16 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'a class is emptied by a single answer',
     troubles: 'restarts',
     finds: 'emptied after a single answer',
-    mistake: { state: (state) => withDeletions(state, { missing: async () => new AllEmptyBefore() }) },
+    mistake: {
+      // As if a pass before this one had been answered without content for each class.
+      state: (state, { broker }) =>
+        withDeletions(state, {
+          missing: async (collection) =>
+            collection === 'class-students'
+              ? new Map([...broker.viewOf(collection).keys()].map((key) => [key, `${EMPTY}some-pass`]))
+              : state.deletions.missing(collection),
+        }),
+    },
   },
   {
     name: 'an index older than the removals that the log keeps is resumed',
@@ -214,14 +217,6 @@ function askingInVain(hub: Hub): Hub {
   return withOther(hub, {
     findExisting: async (options) => hub.findExisting({ ...options, ids: options.ids.slice(-1) }),
   });
-}
-
-/** As if everything had been waiting for a second pass. */
-/** As if a pass before this one had been answered without content for whatever it is asked. */
-class AllEmptyBefore extends Map<string, string> {
-  override get(): string {
-    return `${EMPTY}some-pass`;
-  }
 }
 
 function alwaysWhole(hub: Hub): Hub {

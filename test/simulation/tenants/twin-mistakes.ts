@@ -1,0 +1,68 @@
+import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import { withOther } from '../parts/with-other.ts';
+import type { SeededTenantMistake } from './seeded-mistake.ts';
+import type { TenantRow } from './tenant-row.ts';
+
+type Pages = AsyncGenerator<HubPage, WalkEnd>;
+
+const SHOWS_BEST = { hasTwins: true, liesOften: 0 };
+
+/* Of ids that the hub lists twice, with two contents. */
+export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
+  {
+    name: 'the last place of an id in a page counts, in a tenant of several collections',
+    troubles: 'restarts',
+    finds: 'not as at the hub',
+    mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, reversed) },
+  },
+  {
+    name: 'an id that an earlier page has listed counts once more',
+    troubles: 'restarts',
+    finds: 'not as at the hub',
+    mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, lastPageOfEach) },
+  },
+  {
+    name: 'now the first place of an id counts, now the last',
+    troubles: 'restarts',
+    finds: 'nothing had changed',
+    mistake: {
+      manner: SHOWS_BEST,
+      hub: (hub) => {
+        let walks = 0;
+        return withPages(hub, (pages) => ((walks += 1) % 2 === 0 ? pages : reversed(pages)));
+      },
+    },
+  },
+];
+
+function withPages(hub: Hub, misread: (pages: Pages) => Pages): Hub {
+  return withOther(hub, { readPages: (options) => misread(hub.readPages(options)) });
+}
+
+async function* reversed(pages: Pages): Pages {
+  for (;;) {
+    const step = await pages.next();
+    if (step.done === true) return step.value;
+    yield { ...step.value, rows: step.value.rows.toReversed() };
+  }
+}
+
+/** As if of several pages that list an id only the last one did. */
+async function* lastPageOfEach(pages: Pages): Pages {
+  const all: HubPage[] = [];
+  for (;;) {
+    const step = await pages.next();
+    if (step.done !== true) {
+      all.push(step.value);
+      continue;
+    }
+    const last = new Map(all.flatMap(({ rows }, at) => rows.map((row) => [idOf(row), at] as const)));
+    for (const [at, page] of all.entries())
+      yield { ...page, rows: page.rows.filter((row) => last.get(idOf(row)) === at) };
+    return step.value;
+  }
+}
+
+function idOf(row: unknown): string {
+  return (row as TenantRow).sourcedId;
+}
