@@ -29,6 +29,7 @@ export type Change =
   | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
 
 export interface PageTally {
+  /** Rows that the hub lists; one that it lists once more, as it was, counts once. */
   seen: number;
   unchanged: number;
   created: number;
@@ -79,27 +80,31 @@ export function decidePage(
   };
   const metHere = new Set<string>();
   for (const { key, rejectKey, reading } of page) {
-    tally.seen += 1;
-    const isRepeated = key !== null && (metHere.has(key) || known.metBefore(key));
-    if (key !== null) metHere.add(key);
     const isReject = reading.kind === 'reject';
+    const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
+    const changed = kindOfChange(before, reading.hash);
+    if (key !== null && (metHere.has(key) || known.metBefore(key))) {
+      // Pages that overlap bring the same row twice, which is one row.
+      if (changed === null) continue;
+      tally.seen += 1;
+      tally.repeated += 1;
+      continue;
+    }
+    if (key !== null) metHere.add(key);
+    tally.seen += 1;
+    const isOvertaken = known.overtaken(key ?? rejectKey);
     if (isReject) {
       tally.rejected += 1;
       if (key === null) tally.withoutId += 1;
-    }
-    const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
-    const isOvertaken = isRepeated || known.overtaken(key ?? rejectKey);
-    const changed = kindOfChange(before, reading.hash);
-    const isAgain = !isReject && key !== null && !isOvertaken && known.again?.(key) === true;
-    const kind = changed ?? (isAgain ? 'updated' : null);
-    if (isReject) {
-      if (kind !== null && !isOvertaken)
-        known.note({ area: 'rejects', key: rejectKey, kind, reject: reading });
-      if (kind !== null && isRepeated) tally.repeated += 1;
+      if (changed !== null && !isOvertaken) {
+        known.note({ area: 'rejects', key: rejectKey, kind: changed, reject: reading });
+      }
       continue;
     }
+    const isAgain = key !== null && !isOvertaken && known.again?.(key) === true;
+    const kind = changed ?? (isAgain ? 'updated' : null);
     if (key === null || (kind !== null && isOvertaken)) {
-      tally[isRepeated ? 'repeated' : 'overtaken'] += 1;
+      tally.overtaken += 1;
       continue;
     }
     if (kind === null) {

@@ -447,8 +447,9 @@ export class CollectionWriter {
       }
     }
     pass.stamp = Math.max(pass.stamp, page.stamp);
+    const isNew = ({ key }: KeyedReading): boolean => key === null || !metBefore.has(key);
+    countRejects(pass.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
     // Rows that were asked for one by one are none of the walk's.
-    countRejects(pass.stats, page.readings);
     addTally(pass.stats, page.isAskedFor === true ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;
