@@ -100,9 +100,10 @@ export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
   options: { tenantId: string; ownedSinceMs: () => number; signal: AbortSignal },
 ): Promise<void> {
-  while (!options.signal.aborted) {
+  for (let beat = 1; !options.signal.aborted; beat += 1) {
     const ownedSinceMs = options.ownedSinceMs();
-    const info = { host: hostname(), pid: String(process.pid) };
+    // The number tells a sign that is renewed from one that Redis fails to forget.
+    const info = { host: hostname(), pid: String(process.pid), beat: String(beat) };
     await assembly.store.coordination
       .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);

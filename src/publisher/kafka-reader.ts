@@ -130,12 +130,14 @@ class Reading {
     let lastProgressAtMs = performance.now();
     consumer.on(consumer.events.CRASH, ({ payload }) => ended.reject(payload.error));
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-      lastProgressAtMs = performance.now();
       const name = `${payload.topic}/${payload.partition}`;
-      const stretch = this.#extended(name, Number(payload.highWatermark));
+      const stretch = this.#extended(name, payload);
+      // Of a partition that is read to its end, others' records may go on coming.
+      if (stretch === undefined) return;
       const position = Number(payload.lastOffset) + 1;
+      if (position > (this.#positions.get(name) ?? -1)) lastProgressAtMs = performance.now();
       this.#positions.set(name, position);
-      if (stretch !== undefined && position >= stretch.to) this.#open.delete(name);
+      if (position >= stretch.to) this.#open.delete(name);
       if (this.isDone) ended.resolve();
     });
     return setInterval(() => {
@@ -149,13 +151,13 @@ class Reading {
   }
 
   /** The stretch, with what is appended to its partition but undecided; only its first batch extends it. */
-  #extended(name: string, highWatermark: number): Stretch | undefined {
+  #extended(name: string, { highWatermark }: { readonly highWatermark: string }): Stretch | undefined {
     const stretch = this.#open.get(name);
     if (stretch === undefined || this.#options.awaitsDecision !== true || this.#stableEnds.has(name)) {
       return stretch;
     }
     this.#stableEnds.set(name, stretch.to);
-    const extended = { ...stretch, to: Math.max(stretch.to, highWatermark) };
+    const extended = { ...stretch, to: Math.max(stretch.to, Number(highWatermark)) };
     this.#open.set(name, extended);
     return extended;
   }
@@ -168,7 +170,8 @@ class Reading {
 
   async #handle({ batch }: EachBatchPayload): Promise<void> {
     const name = `${batch.topic}/${batch.partition}`;
-    const stretch = this.#open.get(name);
+    // What was undecided when the end was asked for may be decided by now, and then comes with the first batch.
+    const stretch = this.#extended(name, batch);
     if (stretch === undefined) return;
     // Before the seek takes effect, what lies before the stretch may arrive.
     const messages = batch.messages.filter(({ offset }) => {

@@ -2,17 +2,15 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readStretches } from '../../../src/publisher/kafka-reader.ts';
 
-const TOPIC = 'p.north.progress';
-
-/** A partition whose records are readable up to its stable end, as a consumer of kafkajs meets it. */
-class LaggingPartition {
+/** Partitions of one topic each, readable up to their stable ends, as a consumer of kafkajs meets them. */
+class LaggingTopics {
   readonly #onEvent = new Map<string, (event: unknown) => void>();
-  readonly #highWatermark: number;
+  readonly #highWatermarks: Readonly<Record<string, number>>;
+  readonly #next = new Map<string, number>();
   #eachBatch: (payload: unknown) => Promise<void> = () => Promise.resolve();
-  #next = 0;
 
-  constructor(highWatermark: number) {
-    this.#highWatermark = highWatermark;
+  constructor(highWatermarks: Readonly<Record<string, number>>) {
+    this.#highWatermarks = highWatermarks;
   }
 
   get kafka(): Kafka {
@@ -32,29 +30,28 @@ class LaggingPartition {
   }
 
   /** Hands on what is readable once the stable end stands here. */
-  async stableEndMovesTo(end: number): Promise<void> {
-    const offsets = Array.from({ length: end - this.#next }, (_, at) => String(this.#next + at));
-    this.#next = end;
-    const messages = offsets.map((offset) => ({ offset }) as KafkaMessage);
-    await this.#eachBatch({ batch: { topic: TOPIC, partition: 0, messages } });
-    const payload = {
-      topic: TOPIC,
-      partition: 0,
-      lastOffset: String(end - 1),
-      highWatermark: String(this.#highWatermark),
-    };
+  async stableEndMovesTo(end: number, topic = 'progress'): Promise<void> {
+    const next = this.#next.get(topic) ?? 0;
+    const messages = Array.from(
+      { length: end - next },
+      (_, at) => ({ offset: String(next + at) }) as KafkaMessage,
+    );
+    this.#next.set(topic, end);
+    const highWatermark = String(Math.max(end, this.#highWatermarks[topic] ?? 0));
+    await this.#eachBatch({ batch: { topic, partition: 0, messages, highWatermark } });
+    const payload = { topic, partition: 0, lastOffset: String(end - 1), highWatermark };
     this.#onEvent.get('end')?.({ payload });
   }
 }
 
-function read(partition: LaggingPartition, awaitsDecision: boolean) {
+async function read(topics: LaggingTopics, { awaitsDecision = true, names = ['progress'] } = {}) {
   const offsets: number[] = [];
   let isOver = false;
   const reading = (async () => {
     await readStretches({
-      kafka: partition.kafka,
+      kafka: topics.kafka,
       groupIdPrefix: 'p',
-      stretches: [{ topic: TOPIC, partition: 0, from: 0, to: 3 }],
+      stretches: names.map((topic) => ({ topic, partition: 0, from: 0, to: 3 })),
       awaitsDecision,
       onMessages: ({ messages }) => {
         offsets.push(...messages.map(({ offset }) => Number(offset)));
@@ -64,7 +61,8 @@ function read(partition: LaggingPartition, awaitsDecision: boolean) {
     });
     isOver = true;
   })();
-  return { offsets, reading, isOver: () => isOver };
+  await vi.advanceTimersByTimeAsync(1);
+  return { offsets, over: () => reading, isOver: () => isOver };
 }
 
 describe('readStretches', () => {
@@ -76,33 +74,50 @@ describe('readStretches', () => {
   });
 
   it('waits for a commit that was answered but whose markers are late', async () => {
-    const partition = new LaggingPartition(5);
-    const { offsets, reading, isOver } = read(partition, true);
-    await vi.advanceTimersByTimeAsync(1);
-    await partition.stableEndMovesTo(3);
+    const topics = new LaggingTopics({ progress: 5 });
+    const { offsets, over, isOver } = await read(topics);
+    await topics.stableEndMovesTo(3);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(isOver()).toBe(false);
-    await partition.stableEndMovesTo(5);
-    await reading;
+    await topics.stableEndMovesTo(5);
+    await over();
+    expect(offsets).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('reads what was decided between the question for the end and the first fetch', async () => {
+    const topics = new LaggingTopics({ progress: 5 });
+    const { offsets, over } = await read(topics);
+    await topics.stableEndMovesTo(5);
+    await over();
     expect(offsets).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('ends at the stable end where a transaction stays undecided', async () => {
-    const partition = new LaggingPartition(5);
-    const { offsets, reading } = read(partition, true);
-    await vi.advanceTimersByTimeAsync(1);
-    await partition.stableEndMovesTo(3);
+    const topics = new LaggingTopics({ progress: 5 });
+    const { offsets, over } = await read(topics);
+    await topics.stableEndMovesTo(3);
     await vi.advanceTimersByTimeAsync(12_000);
-    await reading;
+    await over();
     expect(offsets).toEqual([0, 1, 2]);
   });
 
+  it('ends at the stable end though others go on committing to what is read already', async () => {
+    const topics = new LaggingTopics({ dead: 5, busy: 3 });
+    const { over, isOver } = await read(topics, { names: ['dead', 'busy'] });
+    await topics.stableEndMovesTo(3, 'dead');
+    for (let end = 3; end < 10 && !isOver(); end += 1) {
+      await topics.stableEndMovesTo(end, 'busy');
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect(isOver()).toBe(true);
+    await over();
+  });
+
   it('ends where it is told to end when nobody asks for what is undecided', async () => {
-    const partition = new LaggingPartition(5);
-    const { offsets, reading } = read(partition, false);
-    await vi.advanceTimersByTimeAsync(1);
-    await partition.stableEndMovesTo(3);
-    await reading;
+    const topics = new LaggingTopics({ progress: 5 });
+    const { offsets, over } = await read(topics, { awaitsDecision: false });
+    await topics.stableEndMovesTo(3);
+    await over();
     expect(offsets).toEqual([0, 1, 2]);
   });
 });

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { keepHeartbeat } from '../../../src/pipeline/worker.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';
 
 const FOREVER_MS = 1e12;
@@ -33,6 +35,39 @@ it('a sign that is neither renewed nor lapses holds a command for half a minute 
   expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('renewed') as string });
   expect(afterMs).toBeGreaterThan(60_000);
   expect(afterMs).toBeLessThan(95_000);
+});
+
+it('the sign of a process that was killed counts as renewed no more, though Redis does not forget it', async () => {
+  let nowMs = 0;
+  const coordination = new MemoryCoordination(() => nowMs);
+  const announce = coordination.announce.bind(coordination);
+  const beats: (string | undefined)[] = [];
+  coordination.announce = (tenantId, sign) => {
+    beats.push(sign.info['beat']);
+    return announce(tenantId, sign, FOREVER_MS);
+  };
+  const killed = new AbortController();
+  const assembly = { store: { ...createMemoryStore(), coordination }, owner: 'o' };
+  const beating = keepHeartbeat(assembly, {
+    tenantId: 'north',
+    ownedSinceMs: () => 0,
+    signal: killed.signal,
+  });
+  await vi.waitFor(() => expect(new Set(beats).size).toBe(2), { timeout: 10_000 });
+  killed.abort();
+  await beating;
+  const asked = askOwner({
+    coordination,
+    tenantId: 'north',
+    request: { id: 'r', kind: 'pull', parameters: {} },
+    signal: new AbortController().signal,
+    now: () => nowMs,
+    sleep: async (ms) => {
+      nowMs += ms;
+    },
+  });
+  await expect(asked).rejects.toMatchObject({ code: 'OWNER_BUSY' });
+  expect(nowMs).toBeLessThan(60_000);
 });
 
 it('an owner that renews its sign, or is of a version that does not count, is waited for', async () => {
