@@ -2,12 +2,10 @@ import type { HubEvent } from './events.ts';
 import type { HttpClient } from './http.ts';
 import { HubError } from './hub-error.ts';
 import { readTokenAnswer } from './token-answer.ts';
+import { TokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it ends, or a quarter of its lifetime before where that is less. */
 const MARGIN_MS = 30_000;
-/** Wrong credentials are not tried again sooner: many servers lock a client that keeps trying. */
-const REFUSED_BASE_MS = 15_000;
-const REFUSED_CAP_MS = 600_000;
 
 export interface TokenOptions {
   readonly tokenUrl: string;
@@ -68,12 +66,6 @@ function asTokenError(error: unknown): unknown {
   });
 }
 
-/** The refusal, with how long nothing is asked again: who waits for less only meets it again. */
-function waitingOut(error: HubError, retryAfterMs: number): HubError {
-  const { code, message, remedy, retryable, status } = error;
-  return new HubError(code, message, { remedy, retryable, retryAfterMs, status: status ?? undefined });
-}
-
 interface Held {
   readonly token: Token;
   readonly usableUntilMs: number;
@@ -87,7 +79,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
   let held: Held | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
   let pending: Promise<Token> | null = null;
-  let refusal: { error: HubError; untilMs: number; waitMs: number } | null = null;
+  const gate = new TokenGate(now);
 
   async function obtain(): Promise<Token> {
     // Not the caller's signal: others may be waiting for the same token. The client's time limit bounds it.
@@ -107,7 +99,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     held = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
     reason = 'expired';
-    refusal = null;
+    gate.open();
     return token;
   }
 
@@ -120,11 +112,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
       if (error instanceof HubError) {
         const { code, status } = error;
         onEvent({ type: 'request-failed', target: 'token', code, status, durationMs: now() - startedAtMs });
-        if (code === 'HUB_TOKEN_REFUSED') {
-          const waitMs = Math.min(REFUSED_CAP_MS, refusal === null ? REFUSED_BASE_MS : refusal.waitMs * 2);
-          refusal = { error, untilMs: now() + waitMs, waitMs };
-          throw waitingOut(error, waitMs);
-        }
+        throw gate.shut(error);
       }
       throw error;
     } finally {
@@ -136,8 +124,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     async get(signal) {
       signal.throwIfAborted();
       if (held !== null && now() < held.usableUntilMs) return held.token;
-      if (refusal !== null && now() < refusal.untilMs)
-        throw waitingOut(refusal.error, refusal.untilMs - now());
+      gate.requireOpen();
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },

@@ -83,6 +83,7 @@ export async function testHub(
   });
   const events: HubEvent[] = [];
   const sleeps: number[] = [];
+  let sleptMs = 0;
   const hub = createHub({
     baseUrl: `${server.origin}${PREFIX}`,
     tokenUrl: `${server.origin}/token`,
@@ -94,8 +95,10 @@ export async function testHub(
     paging: 'auto',
     maxConcurrentRequests: 4,
     random: () => 0,
+    now: () => Date.now() + sleptMs,
     sleep: (ms) => {
       sleeps.push(ms);
+      sleptMs += ms;
       return Promise.resolve();
     },
     onEvent: (event) => events.push(event),
