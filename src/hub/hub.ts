@@ -23,7 +23,8 @@ export interface WalkEnd {
    * - `no-next-link`: a page with a `Link` header but without `rel="next"` (spec 4.3 rule 8)
    * - `short-page`: fewer rows than a limit that the hub was seen to honour (rule 2)
    * - `empty-page`: a page without rows after others
-   * - `total-reached`: as many rows as `X-Total-Count` said, on a page that was not full and not the first
+   * - `total-reached`: as many rows as `X-Total-Count` said, on a page that was not full and not the first;
+   *   or the same rows again however they are asked for, as many as it said, not a full page
    * - `no-rows`: nothing at all: an empty list or 204 on the first page
    * - `missing-list`: a body without the list; says nothing about what the hub holds
    * - `repeated-page`: the hub ignores every way of paging and gives the same page, not a full one,

@@ -134,17 +134,25 @@ function decideEmpty(state: WalkState): NextStep {
   return ended(state, 0, nothingAtAll ? 'no-rows' : 'empty-page');
 }
 
+/**
+ * Whether a hub that was asked in every way gives the same rows again, and counts no others: it does not page at all.
+ * Exactly as many rows as asked for may be cut off at `limit`, whatever the hub counts.
+ */
+function isAllAgain(state: WalkState, page: PageFacts): boolean {
+  if (page.nextOffered || page.rowCount === page.limit) return false;
+  const isAll = page.rowCount === page.total && page.total === state.rowsInMode;
+  return isAll && page.ids.every((id) => state.previousIds.has(id));
+}
+
 function decideRepeated(state: WalkState, page: PageFacts): NextStep {
   if (state.mode !== 'offset') return stepDown(state, CURSOR_IGNORED);
+  if (isAllAgain(state, page)) return { kind: 'end', sign: 'total-reached' };
   // Once may be a row that moved between two requests.
   if (state.repeats === 0) return { kind: 'offset' };
   const moreExpected = !state.filtered && page.total !== null && page.total > state.previousIds.size;
   if (page.rowCount >= page.limit || page.nextOffered || moreExpected) {
     return { kind: 'broken', reason: 'limit and offset are ignored too, and there are more rows than came' };
   }
-  // Asked in every way, the hub gives these rows and counts no others: it does not page at all.
-  if (page.rowCount === page.total && page.total === state.rowsInMode)
-    return { kind: 'end', sign: 'total-reached' };
   return { kind: 'end', sign: 'repeated-page' };
 }
 

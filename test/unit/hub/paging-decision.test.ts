@@ -56,6 +56,7 @@ const nextOffset: PageDecision = { deliver: true, step: { kind: 'offset' } };
 const end = (sign: string) => ({ deliver: true, step: { kind: 'end', sign } });
 const follow = { deliver: true, step: { kind: 'follow' } };
 const down = (to: string, deliver = false) => ({ deliver, step: { kind: 'step-down', to } });
+const allAgain = { deliver: false, step: { kind: 'end', sign: 'total-reached' } };
 const broken = { deliver: false, step: { kind: 'broken' } };
 
 const first = page('abc');
@@ -255,10 +256,46 @@ const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
     { deliver: false, step: { kind: 'end', sign: 'repeated-page' } },
   ],
   [
-    'by offset, a short page that comes each time and is the total ends',
-    after(offset, page('ab', { total: 2 }), page('ab', { total: 2 })),
+    'by offset, a short page that comes again and is the total ends',
+    after(offset, page('ab', { total: 2 })),
     page('ab', { total: 2 }),
-    { deliver: false, step: { kind: 'end', sign: 'total-reached' } },
+    allAgain,
+  ],
+  [
+    'by offset, more rows than asked for that come again and are the total end',
+    after(offset, page('abcd', { total: 4 })),
+    page('abcd', { total: 4 }),
+    allAgain,
+  ],
+  [
+    'so they do with a Link without next',
+    after(offset, page('abcd', { total: 4, ...LAST })),
+    page('dcba', { total: 4, ...LAST }),
+    allAgain,
+  ],
+  [
+    'by offset, a full page that comes for ever is an error though it is the total',
+    after(offset, page('abc', { total: 3 }), page('abc', { total: 3 })),
+    page('abc', { total: 3 }),
+    broken,
+  ],
+  [
+    'by offset, a page that comes again does not end while a next page is offered',
+    after(offset, page('ab', { total: 2, ...BY_OFFSET })),
+    page('ab', { total: 2, ...BY_OFFSET }),
+    { ...nextOffset, deliver: false },
+  ],
+  [
+    'by offset, a page that begins like the one before and has a row that it had not does not end',
+    after(offset, page('ab', { total: 2 })),
+    page('ac', { total: 2 }),
+    { ...nextOffset, deliver: false },
+  ],
+  [
+    'by keyset, more rows than asked for that come again step down though they are the total',
+    after(keyset, page('abcd', { total: 4 })),
+    page('abcd', { total: 4 }),
+    down('sourced-id-filter'),
   ],
   [
     'by offset, a short page that comes for ever below the total is an error',

@@ -306,6 +306,41 @@ describe('a walk over a hub that differs', () => {
     expect(end.sign).toBe('repeated-page');
   });
 
+  it.each([
+    ['more rows than asked for', 'abcde', { link: '<x>; rel="first"' }],
+    ['more rows than asked for, without Link', 'abcde', {}],
+    ['fewer rows than asked for', 'ab', {}],
+  ])(
+    'a hub that pages not at all is complete where it counts just what it gives: %s',
+    async (_, all, headers) => {
+      const ids = all.split('');
+      const total = { 'x-total-count': String(ids.length) };
+      await using test = await testHub((__, response) =>
+        sendJson(response, rowsOf(...ids), { headers: { ...headers, ...total } }),
+      );
+      const { end, ids: read } = await readAll(test.hub, 'users');
+      expect(new Set(read)).toEqual(new Set(ids));
+      expect(end).toMatchObject({ sign: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
+      const before = test.data().length;
+      expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+      expect(test.data().length - before).toBe(2);
+    },
+  );
+
+  it.each(['filter', 'offset'])(
+    'pages that are longer than asked for and count only themselves are read to their end by %s',
+    async (parameter) => {
+      await using test = await testHub(({ query }, response) => {
+        const value = query.get(parameter) ?? '';
+        const after = /sourcedId>'(.*)'/.exec(value)?.[1];
+        const rest = IDS.slice(parameter === 'offset' ? Number(value) : IDS.indexOf(after ?? '') + 1);
+        const rows = rest.slice(0, 4);
+        sendJson(response, rowsOf(...rows), { headers: { 'x-total-count': String(rows.length) } });
+      });
+      expect(new Set((await readAll(test.hub, 'users')).ids)).toEqual(new Set(IDS));
+    },
+  );
+
   it('a page whose last rows have no id goes on from the last that has one', async () => {
     await using test = await testHub(({ query }, response) => {
       const cursor = query.get('afterSourcedId');
