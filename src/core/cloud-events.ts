@@ -19,6 +19,12 @@ export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
  */
 export const MAPPING_HEADER = 'ce_mapping';
 
+/**
+ * An attribute of Rollcall's own on the record of `absence-changes` in `progress`: `over` once all absences were told.
+ * Whoever cannot read the value still knows that what follows is no part of the first load.
+ */
+export const FIRST_LOAD_HEADER = 'ce_firstload';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**

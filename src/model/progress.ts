@@ -45,6 +45,16 @@ export interface Progress {
    * it was more than one: a header of the record, none of its fields.
    */
   readonly mapping?: string | null | undefined;
+  /**
+   * Only of `absence-changes`: its first load is over, although `lastCompleteFull` was lost. A header, too: it can still
+   * be read where the value cannot.
+   */
+  readonly firstLoad?: 'over' | undefined;
+}
+
+/** Whether all that there is was told at least once since the topic began: what is told from then on is news. */
+export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): boolean {
+  return firstLoad === 'over' || lastCompleteFull !== null;
 }
 
 /** The id of no mapping: a complete full pass has not published all rows again yet. */

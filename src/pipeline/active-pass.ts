@@ -32,6 +32,11 @@ export function hasMet(pass: ActivePass, area: Change['area'], key: string): boo
   return pass.seen?.has(key) === true || pass.seenByOthers?.has(key) === true;
 }
 
+/** Keys of rows, and not of what could not be read. */
+export function rowKeys(readings: readonly KeyedReading[]): string[] {
+  return readings.flatMap(({ key, reading }) => (key !== null && reading.kind === 'row' ? [key] : []));
+}
+
 /** Keys that a pass met on an earlier page: what a hub lists twice is decided by its first place. */
 export function metIn(
   { seen, met: metByDelta }: ActivePass,

@@ -5,10 +5,10 @@ import {
   type CollectionName,
   type TopicSuffix,
 } from '../model/collections.ts';
-import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
+import { allOffsets, isFirstLoadOver, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { Ownership, TenantLog } from '../publisher/log.ts';
-import type { IndexPosition, IndexReplay, TenantState } from '../state/index-store.ts';
+import type { IndexPosition, TenantState } from '../state/index-store.ts';
 import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './writer-start.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
@@ -55,6 +55,7 @@ export async function catchUp(
       toldAtMs: ownership.toldAtMs.get(collection) ?? null,
       signal,
     });
+    const wasWhole = wasToldWhole(ownership, { derived, hasLost });
     const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
     const plan = hasLost
       ? rebuildBecause('a topic was deleted, recreated or cut off')
@@ -75,7 +76,8 @@ export async function catchUp(
                 nowMs: parts.now(),
               });
     if (plan.kind === 'current' && position !== null) {
-      starts.set(collection, await writerStart(parts, collection, { progress, derived, position }));
+      const start = await writerStart(parts, collection, { progress, derived, position });
+      starts.set(collection, { ...start, isFirstLoadOver: wasWhole === true });
       await report(parts, { collection, how: 'current', why: '' }, starts);
       continue;
     }
@@ -89,7 +91,7 @@ export async function catchUp(
       why: plan.kind === 'rebuild' ? plan.why : '',
       after: isResumed ? position.offsets : {},
       replay,
-      chains: chainReplay(parts, { progress, derived, replay, isResumed }),
+      chains: chainReplay(parts, { progress, derived, replay, isResumed, wasWhole }),
     });
   }
   const readUpTo = await replayLog(parts, behind, signal);
@@ -102,7 +104,8 @@ export async function catchUp(
     const position = positionOf(parts, progress, { offsets, firstOffsets: startsOf(parts, topics, ends) });
     await replay.finish(position);
     const start = await writerStart(parts, collection, { progress, derived, position });
-    starts.set(collection, { ...start, lastSequence: chains?.lastFirstSequence });
+    const { lastFirstSequence: lastSequence, isFirstLoadOver } = chains ?? {};
+    starts.set(collection, { ...start, lastSequence, isFirstLoadOver });
     await report(parts, { collection, how, why }, starts);
   }
   return starts;
@@ -129,13 +132,25 @@ function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: O
   return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
 }
 
+/** Whether all absences were told at least once; null: as far as `progress` tells, nobody knows. */
+function wasToldWhole(
+  { progress, loadedBefore }: Ownership,
+  now: { derived: DerivedProgress; hasLost: boolean },
+): boolean | null {
+  const told = now.derived.get('absence-changes') ?? null;
+  if (told !== null && progress.has('absence-changes')) return isFirstLoadOver(told);
+  return !now.hasLost && loadedBefore?.has('absence-changes') === true ? true : null;
+}
+
 function chainReplay(
   parts: CatchUpParts,
-  options: { progress: Progress | null; derived: DerivedProgress; replay: IndexReplay; isResumed: boolean },
+  options: Pick<ChainReplayParts, 'replay' | 'isResumed' | 'wasWhole'> & {
+    progress: Progress | null;
+    derived: DerivedProgress;
+  },
 ): ChainReplay | null {
-  const { progress, derived, replay, isResumed } = options;
+  const { progress, derived, ...how } = options;
   if (parts.chains === undefined || derived.size === 0) return null;
-  const wasWhole = (derived.get('absence-changes')?.lastCompleteFull ?? null) !== null;
   const whole = progress?.lastCompleteFull ?? null;
   const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
   const topic = topicName(parts, 'absence-versions');
@@ -143,7 +158,7 @@ function chainReplay(
     whole === null || !isOfBoth
       ? null
       : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
-  return new ChainReplay({ ...parts.chains, replay, isResumed, wasWhole, wholeUpTo });
+  return new ChainReplay({ ...parts.chains, ...how, wholeUpTo });
 }
 
 /** Where the partitions of a collection's topics begin, of those that do not begin at 0. */

@@ -3,11 +3,11 @@ import type { ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { hasMet, markSeen, metIn, reportNew, type ActivePass } from './active-pass.ts';
+import { hasMet, markSeen, metIn, reportNew, rowKeys, type ActivePass } from './active-pass.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
 import { ChainTeller, type ChainLedger, type ChainParts } from './chains/chain-teller.ts';
 import { Mutex } from './mutex.ts';
-import { derivedProgress, nextProgress } from './next-progress.ts';
+import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
 import { passEndOf, type PassCompletion } from './pass-completion.ts';
 import { addTally, countRejects, newPassStats, type PassStats } from './pass-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
@@ -60,6 +60,7 @@ export class CollectionWriter {
   readonly #lastSequence: number;
   #progress: Progress | null;
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
+  #isFirstLoadOver: boolean;
   #indexed: string;
   #known: Record<Change['area'], number>;
   readonly #unwanted: UnwantedRows;
@@ -70,6 +71,7 @@ export class CollectionWriter {
     this.#parts = parts;
     this.#progress = start.progress;
     this.#derived = start.derived ?? new Map();
+    this.#isFirstLoadOver = start.isFirstLoadOver ?? false;
     this.#offsetsAtStart = start.offsets;
     this.#firstOffsets = start.firstOffsets;
     this.#lastSequence = start.lastSequence ?? 0;
@@ -282,7 +284,7 @@ export class CollectionWriter {
    * Has the index made again while nothing of the collection is decided; what waits is committed before. `make` must
    * leave it equal to the log, and returns what writing begins from.
    */
-  reindex(make: () => Promise<WriterStart>): Promise<void> {
+  reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
       const stats = newPassStats({
         passId: this.#parts.randomId(),
@@ -300,9 +302,10 @@ export class CollectionWriter {
         await this.#chains?.tell(pass, null);
         await this.#commit(pass, null);
       }
-      const start = await make();
+      const start = await make(this.#isFirstLoadOver);
       this.#progress = start.progress;
       this.#derived = start.derived ?? this.#derived;
+      this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
       this.#indexed = start.indexed;
       this.#firstOffsets = start.firstOffsets;
       this.#known = { rows: start.knownRows, rejects: start.knownRejects };
@@ -369,6 +372,7 @@ export class CollectionWriter {
     this.#indexed = progress.transactionId;
     this.#progress = progress;
     this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
+    this.#isFirstLoadOver ||= endsFirstLoad(derived);
     this.#pending = this.#newPending();
     for (const outcome of outcomes) this.#parts.chains?.told(outcome);
   }
@@ -384,6 +388,7 @@ export class CollectionWriter {
       before: this.#derived,
       offsetsAtStart: this.#offsetsAtStart,
       tally: stats.chains,
+      isFirstLoadOver: this.#isFirstLoadOver,
       rows,
     });
   }
@@ -404,7 +409,7 @@ export class CollectionWriter {
       stamp: this.stamp,
       sequence: () => (this.#progress?.sequence ?? this.#lastSequence) + 1,
       progress: () => this.#progress,
-      told: () => this.#derived.get('absence-changes') ?? null,
+      isFirstLoadOver: () => this.#isFirstLoadOver,
       isMappingNew: () => this.isMappingNew,
       isFullPassUnderWay: () => [...this.#passes].some(({ seen }) => seen !== null),
     };
@@ -494,8 +499,4 @@ export class CollectionWriter {
     const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
     for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
   }
-}
-
-function rowKeys(readings: readonly KeyedReading[]): string[] {
-  return readings.flatMap(({ key, reading }) => (key !== null && reading.kind === 'row' ? [key] : []));
 }

@@ -1,5 +1,6 @@
 import { CHAIN_COLLECTIONS, type ChainCollection, type CollectionName } from '../model/collections.ts';
 import {
+  isFirstLoadOver,
   offsetsOf,
   offsetsWithout,
   SEVERAL_MAPPINGS,
@@ -70,6 +71,8 @@ export function derivedProgress(options: {
   before: ReadonlyMap<ChainCollection, Progress | null>;
   offsetsAtStart: Offsets;
   tally: Readonly<ChainTally>;
+  /** Of `absence-changes`, before the transaction. */
+  isFirstLoadOver: boolean;
   /** Keys that each has after the transaction. */
   rows: Readonly<Record<ChainCollection, number>>;
 }): readonly Progress[] {
@@ -96,6 +99,12 @@ export function derivedProgress(options: {
       ...NO_ROWS_OF_ITS_OWN,
       offsets,
       lastCompleteFull: whole,
+      firstLoad: options.isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
     });
   });
+}
+
+/** Whether a transaction was the last of the first load of `absence-changes`, or came after it. */
+export function endsFirstLoad(derived: readonly Progress[]): boolean {
+  return derived.some((each) => each.collection === 'absence-changes' && isFirstLoadOver(each));
 }

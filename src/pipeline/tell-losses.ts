@@ -65,6 +65,7 @@ export async function tellLosses(
         collection: name,
         offsets: isWhole ? each.offsets : {},
         lastCompleteFull: isWhole ? each.lastCompleteFull : null,
+        firstLoad: isWhole ? each.firstLoad : undefined,
       });
     }),
   });

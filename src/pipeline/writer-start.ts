@@ -8,6 +8,8 @@ export interface WriterStart {
   readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
+  /** Whether `absence-changes` was told whole since its topic began. */
+  readonly isFirstLoadOver?: boolean | undefined;
   /** Numbers of transactions that the log tells of, though its progress was lost; those to come are greater. */
   readonly lastSequence?: number | undefined;
   /** Last data offsets so far; the progress has them too, unless it was lost. */

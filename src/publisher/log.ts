@@ -35,6 +35,8 @@ export interface Ownership {
   readonly progress: ReadonlyMap<CollectionName, Progress>;
   /** Collections without progress because their newest record of it cannot be decoded. */
   readonly unreadable?: ReadonlySet<CollectionName> | undefined;
+  /** Of these, those whose first load is over, by the record's header or by the record before. */
+  readonly loadedBefore?: ReadonlySet<CollectionName> | undefined;
   /**
    * Each collection's transaction ids still to be found in `progress` since its topics last lost records: what proves that
    * an index is a point of this log.

@@ -1,8 +1,14 @@
 import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
-import { changeHeaders, MAPPING_HEADER } from '../core/cloud-events.ts';
+import { changeHeaders, FIRST_LOAD_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName } from '../model/collections.ts';
-import type { LastCompleteFull, Offsets, PassMode, Progress } from '../model/progress.ts';
+import {
+  isFirstLoadOver,
+  type LastCompleteFull,
+  type Offsets,
+  type PassMode,
+  type Progress,
+} from '../model/progress.ts';
 
 /** Key of the record that tells who owns a tenant (contract, topic `progress`). */
 export const OWNER_KEY = '@owner';
@@ -21,11 +27,18 @@ export interface LoggedProgress {
   readonly framed: Buffer;
   /** The `ce_mapping` header; null when there is none. */
   readonly mapping: string | null;
+  /** The `ce_firstload` header. */
+  readonly firstLoad: 'over' | undefined;
 }
 
 export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): LoggedProgress {
   const mapping = headers?.[MAPPING_HEADER];
-  return { framed, mapping: mapping === undefined ? null : String(mapping) };
+  const isOver = String(headers?.[FIRST_LOAD_HEADER] ?? '') === 'over';
+  return {
+    framed,
+    mapping: mapping === undefined ? null : String(mapping),
+    firstLoad: isOver ? 'over' : undefined,
+  };
 }
 
 /** The value of a progress record as avro/progress.avsc shapes it; times are ms since the epoch. */
@@ -66,9 +79,9 @@ export function createProgressCodec(parts: {
     encode: (progress) => parts.encode(toValue(progress)),
     encodeOwner: ({ owner, ownedSinceMs }) =>
       parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs }),
-    async decode({ framed, mapping }) {
+    async decode({ framed, ...headers }) {
       const value = await parts.decode(framed);
-      return { progress: fromValue(value, mapping), owner: value.owner ?? null };
+      return { progress: fromValue(value, headers), owner: value.owner ?? null };
     },
   };
 }
@@ -95,7 +108,14 @@ const EMPTY_VALUE = {
 } as const;
 
 function toValue(progress: Progress): ProgressValue {
-  const { startedAtMs, watermarkMs, lastCompleteFull, mapping: _header, ...same } = progress;
+  const {
+    startedAtMs,
+    watermarkMs,
+    lastCompleteFull,
+    mapping: _mapping,
+    firstLoad: _load,
+    ...same
+  } = progress;
   return {
     ...EMPTY_VALUE,
     ...same,
@@ -113,7 +133,7 @@ function fullToValue({
 }
 
 /** Null for `@owner` and for a collection this version does not know. */
-function fromValue(value: ProgressValue, mapping: string | null): Progress | null {
+function fromValue(value: ProgressValue, headers: Omit<LoggedProgress, 'framed'>): Progress | null {
   if (
     !isCollectionName(value.collection) ||
     value.transactionId === null ||
@@ -150,7 +170,7 @@ function fromValue(value: ProgressValue, mapping: string | null): Progress | nul
             rowsRejected: full.rowsRejected,
             rowsWithheld: full.rowsWithheld,
           },
-    mapping,
+    ...headers,
   };
 }
 
@@ -173,7 +193,7 @@ export function progressHeaders(options: {
   progress: Progress;
   body: Buffer;
 }): Record<string, string> {
-  return changeHeaders({
+  const headers = changeHeaders({
     tenantId: options.tenantId,
     topic: 'progress',
     // A transaction may hold the progress of several collections.
@@ -183,6 +203,8 @@ export function progressHeaders(options: {
     hash: bodyHash(options.body),
     mapping: options.progress.mapping,
   });
+  const isOver = options.progress.collection === 'absence-changes' && isFirstLoadOver(options.progress);
+  return isOver ? { ...headers, [FIRST_LOAD_HEADER]: 'over' } : headers;
 }
 
 export function ownerHeaders(options: {

@@ -1,6 +1,6 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { outdatesIndex, type Progress } from '../model/progress.ts';
+import { isFirstLoadOver, outdatesIndex, type Progress } from '../model/progress.ts';
 import { readStretches } from './kafka-reader.ts';
 import type { Ownership } from './log.ts';
 import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
@@ -19,7 +19,8 @@ export interface ToldProgress extends Omit<Ownership, 'owner'> {
 
 /**
  * Reads `progress` from its beginning to before the offset `to`. A collection whose newest record cannot be decoded has no
- * progress, as if its records were lost: what came before is not how far it is. Throws `KAFKA_…` and `REGISTRY_…`.
+ * progress, as if its records were lost: what came before is not how far it is, but it tells whether a first load is over.
+ * Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readToldProgress(options: {
   kafka: Kafka;
@@ -34,6 +35,7 @@ export async function readToldProgress(options: {
   const transactionIds = new Map<CollectionName, Set<string>>();
   const toldAtMs = new Map<CollectionName, number>();
   const unreadable = new Set<CollectionName>();
+  const loadedBefore = new Set<CollectionName>();
   let owner: string | null = null;
   let ownerOffset = -1;
   const onMessage = async (message: KafkaMessage): Promise<void> => {
@@ -41,10 +43,11 @@ export async function readToldProgress(options: {
     if (message.value === null) {
       // What was told before is of a collection that somebody purged.
       if (key === undefined || !isCollectionName(key)) return;
-      for (const known of [progress, transactionIds, toldAtMs, unreadable]) known.delete(key);
+      for (const known of [progress, transactionIds, toldAtMs, unreadable, loadedBefore]) known.delete(key);
       return;
     }
-    const record = await decodeIfPossible(options.codec, loggedProgress(message.value, message.headers));
+    const logged = loggedProgress(message.value, message.headers);
+    const record = await decodeIfPossible(options.codec, logged);
     if (key === OWNER_KEY) {
       owner = record === null ? UNREADABLE_OWNER : record.owner;
       ownerOffset = Number(message.offset);
@@ -52,11 +55,15 @@ export async function readToldProgress(options: {
     if (key === undefined || !isCollectionName(key)) return;
     if (record === null) {
       unreadable.add(key);
+      const before = progress.get(key);
+      if (logged.firstLoad === 'over' || (before !== undefined && isFirstLoadOver(before)))
+        loadedBefore.add(key);
       for (const known of [progress, transactionIds, toldAtMs]) known.delete(key);
       return;
     }
     if (record.progress === null) return;
     unreadable.delete(key);
+    loadedBefore.delete(key);
     const before = progress.get(key);
     const isAnew = before === undefined || outdatesIndex(before, record.progress);
     progress.set(key, record.progress);
@@ -73,7 +80,7 @@ export async function readToldProgress(options: {
     },
     signal,
   });
-  return { progress, unreadable, owner, ownerOffset, transactionIds, toldAtMs };
+  return { progress, unreadable, loadedBefore, owner, ownerOffset, transactionIds, toldAtMs };
 }
 
 async function decodeIfPossible(

@@ -18,7 +18,7 @@ import {
 import { dayNumber, encodeDay } from './ended-day.ts';
 import { ReplayedEntries } from './replayed-entries.ts';
 
-export interface ChainReplayParts extends ChainExaminationParts {
+export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasWhole'> {
   /** A framed value of one of the three topics. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
   /** Of `absence-versions`. */
@@ -31,6 +31,8 @@ export interface ChainReplayParts extends ChainExaminationParts {
    * not known.
    */
   readonly wholeUpTo: ((partition: number) => number) | null;
+  /** Whether every chain was told at least once; null where progress was lost, and what was told must say it. */
+  readonly wasWhole: boolean | null;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -43,8 +45,9 @@ const EMPTY = Buffer.alloc(0);
 export class ChainReplay {
   readonly #parts: ChainReplayParts;
   readonly #entries: ReplayedEntries;
-  readonly #examination: ChainExamination;
   #lastFirstSequence = 0;
+  #hasToldNews = false;
+  #isFirstLoadOver: boolean;
   /** Of what is resumed: the version that each absence was last told to be, and of those the forgotten ones. */
   readonly #lastTold = new Map<string, string>();
   readonly #forgotten = new Map<string, string>();
@@ -52,7 +55,12 @@ export class ChainReplay {
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
     this.#entries = new ReplayedEntries(parts.replay);
-    this.#examination = new ChainExamination(parts);
+    this.#isFirstLoadOver = parts.wasWhole ?? false;
+  }
+
+  /** Whether what is told from now on is news; known when all was read. */
+  get isFirstLoadOver(): boolean {
+    return this.#isFirstLoadOver;
   }
 
   /** The latest first publication that was met: no transaction to come may have a lesser number. */
@@ -115,6 +123,8 @@ export class ChainReplay {
         last.set(key, { step: null, atMs: 0 });
         continue;
       }
+      // One that is a snapshot proves nothing: events that were news are redacted as snapshots (ADR 15).
+      this.#hasToldNews ||= !change.snapshot;
       const step: LoggedStep = {
         absenceId: key,
         step: change.step,
@@ -182,25 +192,33 @@ export class ChainReplay {
 
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
+    this.#isFirstLoadOver = this.#parts.wasWhole ?? (this.#hasToldNews && (await this.#holdsEvents()));
+    const examination = new ChainExamination({ ...this.#parts, wasWhole: this.#isFirstLoadOver });
     if (this.#parts.isResumed) {
       const told = [...this.#lastTold.keys()];
       for (let at = 0; at < told.length; at += EXAMINE_AT_ONCE) {
-        await this.#examination.nameTold(await this.#entries.told(told.slice(at, at + EXAMINE_AT_ONCE)));
+        await examination.nameTold(await this.#entries.told(told.slice(at, at + EXAMINE_AT_ONCE)));
       }
-      await this.#examination.settleForgotten([...new Set(this.#forgotten.values())]);
-      await this.#examination.examineOpen();
+      await examination.settleForgotten([...new Set(this.#forgotten.values())]);
+      await examination.examineOpen();
       return;
     }
     for await (const entries of this.#parts.replay.entries('absences')) {
-      await this.#examination.nameTold(
-        new Map(entries.map(([id, value]) => [id, decodeToldAbsence(id, value)])),
-      );
-      await this.#examination.presume(entries);
+      await examination.nameTold(new Map(entries.map(([id, value]) => [id, decodeToldAbsence(id, value)])));
+      await examination.presume(entries);
     }
     for await (const entries of this.#parts.replay.entries('versions'))
-      await this.#examination.examineVersions(entries);
+      await examination.examineVersions(entries);
     for await (const entries of this.#parts.replay.entries('absences'))
-      await this.#examination.examineAbsences(entries);
+      await examination.examineAbsences(entries);
+  }
+
+  /** A topic that was purged begins with a first load, though its events may still be there below their nulls. */
+  async #holdsEvents(): Promise<boolean> {
+    for await (const entries of this.#parts.replay.entries('absences')) {
+      if (entries.some(([id, value]) => decodeToldAbsence(id, value).entry !== null)) return true;
+    }
+    return false;
   }
 
   /** `told`: what was told before, where the log tells no more of it than that it was forgotten. */

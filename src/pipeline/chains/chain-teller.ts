@@ -39,8 +39,8 @@ export interface ChainLedger {
   /** Of the next transaction. */
   sequence(): number;
   progress(): Progress | null;
-  /** Of `absence-changes`. */
-  told(): Progress | null;
+  /** Whether all absences were told at least once: what is told from then on is no snapshot. */
+  isFirstLoadOver(): boolean;
   isFullPassUnderWay(): boolean;
   /** Whether rows were published under another mapping. */
   isMappingNew(): boolean;
@@ -103,7 +103,7 @@ export class ChainTeller {
   }
 
   get #isSnapshot(): boolean {
-    return this.#ledger.told()?.lastCompleteFull == null;
+    return !this.#ledger.isFirstLoadOver();
   }
 
   /** A delta tells what it can; what a full pass has left open, or a first telling, is not its to end. */

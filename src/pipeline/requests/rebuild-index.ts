@@ -36,11 +36,11 @@ export async function rebuildIndex(
   const writer = session.writers.get(collection);
   if (writer === undefined) throw notMirrored(collection);
   const index = parts.state.collection(collection);
-  await writer.reindex(async () => {
+  await writer.reindex(async (isFirstLoadOver) => {
     // What was committed last must be readable, or it would pass for lost.
     await requireRecords(parts, new Map([[collection, writer]]), signal);
     await index.rebuild();
-    const start = await readAgain(work, collection, writer);
+    const start = await readAgain(work, { collection, writer, isFirstLoadOver });
     await mark(index, start, spoilt);
     return start;
   });
@@ -48,18 +48,19 @@ export async function rebuildIndex(
 
 async function readAgain(
   { parts, signal }: OwnerWork,
-  collection: CollectionName,
-  writer: CollectionWriter,
+  of: { collection: CollectionName; writer: CollectionWriter; isFirstLoadOver: boolean },
 ): Promise<WriterStart> {
+  const { collection, writer, isFirstLoadOver } = of;
   const known = [writer.progress, ...writer.derivedProgress].filter((each) => each !== null);
-  const byName = <T>(of: (progress: Progress) => T): Map<CollectionName, T> =>
-    new Map(known.map((progress) => [progress.collection, of(progress)]));
+  const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
+    new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await catchUp(
     { ...parts, collections: [collection], dayOf: dayCounter(parts) },
     {
       owner: '',
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
+      loadedBefore: new Set(isFirstLoadOver ? ['absence-changes'] : []),
       toldAtMs: new Map(),
     },
     signal,

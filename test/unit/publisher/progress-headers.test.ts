@@ -31,3 +31,14 @@ it('each record of progress in a transaction has a ce_id of its own', () => {
   });
   expect(new Set(ids).size).toBe(collections.length);
 });
+
+it('of the absences’ changes a header tells that the first load is over, from the first complete full pass on', () => {
+  const headerOf = (progress: Progress): string | undefined =>
+    progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0) })['ce_firstload'];
+  const before: Progress = { ...PROGRESS, collection: 'absence-changes', lastCompleteFull: null };
+  const passId = 'p';
+  const full = { passId, startedAtMs: 0, offsets: {}, rows: 0, rowsRejected: 0, rowsWithheld: 0 };
+  expect(headerOf(before)).toBeUndefined();
+  expect(headerOf({ ...before, lastCompleteFull: full })).toBe('over');
+  expect(headerOf({ ...before, firstLoad: 'over' })).toBe('over');
+});
