@@ -8,6 +8,7 @@ const gunzipAsync = promisify(gunzip);
 
 /** Error bodies are read for their message only. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 export interface HttpTimeouts {
   readonly connectMs: number;
@@ -137,10 +138,12 @@ export function createHttpClient(options: {
     const raw = await readBounded(response.body, maxBytes);
     if (raw === null && ok) throw tooLarge(request, maxBytes);
     const encoding = headerOf(response.headers, 'content-encoding') ?? '';
+    const decompressed = decompress(raw ?? NOTHING, encoding, { request, maxBytes });
     return {
       status: response.statusCode,
       header: (name) => headerOf(response.headers, name),
-      body: await decompress(raw ?? Buffer.alloc(0), encoding, { request, maxBytes }),
+      // Of an error the status counts, whether its page can be read or not.
+      body: await (ok ? decompressed : decompressed.catch(() => NOTHING)),
     };
   }
 
