@@ -3,8 +3,8 @@ import type { AbsenceEntry, ChainKnowledge, VersionEntry } from './knowledge.ts'
 
 /**
  * Whose records stand under each absence id (rule 16 of the design note in resolve.ts), by {@link studentFingerprint}:
- * those of the version published last, else of another version published under the id. An id that no named student's
- * record was published under is left out.
+ * those of the version published last, else of the one that gave the id, else of another published under it. An id that
+ * no named student's record was published under is left out.
  *
  * @param versionIds all versions of which `knowledge` may tell
  */
@@ -13,11 +13,14 @@ export function studentsByAbsence(
   versionIds: Iterable<string>,
 ): ReadonlyMap<string, number> {
   const students = new Map<string, number>();
-  const least = new Map<string, string>();
+  const chosen = new Map<string, string>();
   for (const id of versionIds) {
     const { absenceId = null, student = 0 } = knowledge.versions.get(id) ?? {};
-    if (absenceId === null || student === 0 || (least.get(absenceId) ?? id) < id) continue;
-    least.set(absenceId, id);
+    if (absenceId === null || student === 0) continue;
+    // The hub may have given the others to another student since.
+    const other = chosen.get(absenceId);
+    if (other !== undefined && id !== absenceId && (other === absenceId || other < id)) continue;
+    chosen.set(absenceId, id);
     students.set(absenceId, student);
   }
   for (const [absenceId, entry] of knowledge.absences) {

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { studentsByAbsence } from '../../../../src/core/chains/absence-student.ts';
+import type { AbsenceEntry, VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+
+const [A, B] = [1, 2];
+
+function versionOf(student: number, absenceId: string): VersionEntry {
+  return {
+    state: 'present',
+    replaces: null,
+    replacedBy: null,
+    linkedFrom: [],
+    isDeleted: false,
+    student,
+    absenceId,
+    isSettled: false,
+  };
+}
+
+const told = (toldVersionId: string): AbsenceEntry => ({
+  step: 3,
+  toldVersionId,
+  isToldDeleted: false,
+  mergedInto: null,
+  since: 1,
+});
+
+it('an absence whose last version is another absence now is the student’s whose version gave it its id', () => {
+  const versions = new Map([
+    ['b-second', versionOf(B, 'm-first')],
+    ['m-first', versionOf(A, 'm-first')],
+    ['n-second', versionOf(B, 'm-first')],
+    ['z-last', versionOf(A, 'z-last')],
+  ]);
+  const absences = new Map([
+    ['m-first', told('z-last')],
+    ['z-last', told('z-last')],
+  ]);
+  for (const ids of [[...versions.keys()], [...versions.keys()].toReversed()])
+    expect(studentsByAbsence({ versions, absences }, ids).get('m-first')).toBe(A);
+});
