@@ -151,7 +151,7 @@ export class BrokerLog implements TenantLog {
   }
 
   remove(): Promise<void> {
-    throw new Error('nothing is purged in these histories');
+    throw new Error('no collection is purged in these histories');
   }
 
   async ranges(topics: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {

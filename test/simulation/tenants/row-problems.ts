@@ -1,6 +1,7 @@
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import { whyWithhold } from '../../../src/core/deletion-guard.ts';
 import type { ClassStudents } from '../../../src/core/class-students.ts';
+import { isNamed } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
 import type { TenantWorld } from './tenant-history.ts';
 import { GUARD } from './tenant-parts.ts';
@@ -71,8 +72,11 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     // Rows that came since the pass began may be its own or not: both numbers must be too high.
     const atMs = group[0]?.committedAtMs ?? 0;
     const beganMs = (world.fullStarts.get(collection) ?? []).findLast((each) => each <= atMs) ?? atMs;
-    const knownAtLeast = [...present.values()].filter((sinceMs) => sinceMs < beganMs).length;
-    const known = present.size + group.filter(({ key, body }) => body !== null && !present.has(key)).length;
+    const by = world.broker.transactions[group[0]?.transaction ?? 0]?.by ?? 0;
+    const isWanted = (key: string): boolean => isNamed(world, by, { topic: collection, key });
+    const wanted = [...present].filter(([key]) => isWanted(key));
+    const knownAtLeast = wanted.filter(([, sinceMs]) => sinceMs < beganMs).length;
+    const known = wanted.length + group.filter(({ key, body }) => body !== null && !present.has(key)).length;
     const earlier = today.size;
     let count = 0;
     for (const { key, body, committedAtMs } of group) {
@@ -82,6 +86,8 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
         continue;
       }
       present.delete(key);
+      // Of what is not wanted the hub is not asked: see afterschool-problems.ts.
+      if (!isWanted(key)) continue;
       const departures = world.hub.departuresOf(collection, key);
       if ((departures[0] ?? Infinity) > committedAtMs || departures.length <= (removed.get(key) ?? 0))
         problems.push(`removed, never left: ${collection} ${key}`);

@@ -2,6 +2,7 @@ import type { ClassStudents } from '../../../src/core/class-students.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
 import type { OutgoingRecord } from '../../../src/publisher/log.ts';
+import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
 import type { TenantWorld } from './tenant-history.ts';
 import type { RowCollection } from './tenant-hub.ts';
 import { hashTextOf } from './tenant-row.ts';
@@ -14,8 +15,8 @@ export function problemsAfterDelta(world: TenantWorld): string[] {
   if (!world.canTrustDeltas || world.losses.length > 0) return [];
   return rowCollections(world).flatMap((collection) => {
     const view = world.broker.viewOf(collection);
-    return [...world.hub.shown(collection)]
-      .filter(([key]) => world.hub.isAnnounced(collection, key))
+    return [...shownNow(world, collection)]
+      .filter(([key]) => world.hub.isAnnounced(collection, key) && isReadWhole(world, collection, key))
       .filter(([key, row]) => row.isReadable && hashIn(view.get(key)) !== hashTextOf(row))
       .map(([key]) => `the delta missed a change: ${collection} ${key}`);
   });
@@ -67,7 +68,7 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
   const rejects = broker.viewOf('rejects');
   for (const collection of rowCollections(world)) {
     const view = broker.viewOf(collection);
-    const rows = hub.shown(collection);
+    const rows = shownNow(world, collection);
     for (const [key, row] of rows) {
       const rejectKey = compositeKey(collection, key);
       const published = row.isReadable ? view.get(key) : rejects.get(rejectKey);
@@ -76,13 +77,14 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
         problems.push(`still among the rejects: ${collection} ${key}`);
     }
     for (const key of view.keys()) {
-      if (!rows.has(key) && !withheld.has(`${collection} ${key}`))
-        problems.push(`left over: ${collection} ${key}`);
+      const mayStay = withheld.has(`${collection} ${key}`) || !isNamedNow(world, collection, key);
+      if (!rows.has(key) && !mayStay) problems.push(`left over: ${collection} ${key}`);
     }
   }
   // Where rows can be skipped and nothing is counted, a reject that was not met may still be there.
   const canTellRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
   for (const key of canTellRejects ? rejects.keys() : []) {
+    if (!isNamedNow(world, 'rejects', key)) continue;
     const [collection = '', row = ''] = splitCompositeKey(key) ?? [];
     const isThere =
       rowCollections(world).some((name) => name === collection) &&
@@ -114,7 +116,7 @@ function differencesOfClasses(world: TenantWorld, withheld: ReadonlySet<string>)
 }
 
 /** Invariant 1. */
-function differencesFromIndex(world: TenantWorld): string[] {
+export function differencesFromIndex(world: TenantWorld): string[] {
   const problems: string[] = [];
   const rejects = world.broker.viewOf('rejects');
   for (const collection of world.collections) {

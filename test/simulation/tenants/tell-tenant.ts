@@ -1,13 +1,25 @@
 import { toldBy, type Told } from '../run/told.ts';
+import {
+  notLoaded,
+  problemsOfOthersNamed,
+  problemsOfPurge,
+  problemsOfUnnamed,
+  problemsOfWaitingUnnamed,
+} from './afterschool-problems.ts';
 import { problemsOfRows } from './row-problems.ts';
-import { problemsAfterDelta, problemsOfEnd, problemsOfWithheld } from './state-problems.ts';
-import { tellTenantHistory, type TenantHistoryOptions } from './tenant-history.ts';
+import {
+  differencesFromIndex,
+  problemsAfterDelta,
+  problemsOfEnd,
+  problemsOfWithheld,
+} from './state-problems.ts';
+import { tellTenantHistory, type TenantHistoryOptions, type TenantWorld } from './tenant-history.ts';
 import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 
 /*
  * Which invariant is checked where (docs/invariants.md):
  * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after a delta · 3 row-problems (removals,
- * the guard's sums, emptied values), state-problems (withheld) · 4 row-problems · 5 state-problems · 6 the histories of
+ * the guard's sums, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems · 6 the histories of
  * chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 told-events · 10 told-events,
  * world-problems, and the limits of virtual time within which a history must end.
  */
@@ -15,13 +27,39 @@ import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
   return toldBy((note) =>
     tellTenantHistory(options, {
+      afterStart: async (world, came) => note(await problemsOfStart(world, came), world.happened),
       afterDelta: (world) => note(problemsAfterDelta(world), world.happened),
-      withheld: async (world) => note(await problemsOfWithheld(world), world.happened),
+      withheld: async (world) =>
+        note(
+          [...(await problemsOfWithheld(world)), ...(await problemsOfWaitingUnnamed(world))],
+          world.happened,
+        ),
       afterFull: async (world) =>
         note([...(await problemsOfEnd(world)), ...problemsOfRows(world)], world.happened),
       afterQuiet: (world, records) => note(problemsOfQuiet(world, records), world.happened),
-      atEnd: (world) => note(problemsOfWorld(world), world.happened),
+      afterPurge: async (world, afterschool) =>
+        note(
+          [...(await problemsOfPurge(world, afterschool)), ...differencesFromIndex(world)],
+          world.happened,
+        ),
+      othersNamed: async (world, transactions) =>
+        note(
+          [
+            ...problemsOfOthersNamed(world, transactions),
+            ...(await problemsOfWithheld(world)),
+            ...(await problemsOfWaitingUnnamed(world)),
+            ...problemsOfRows(world),
+          ],
+          world.happened,
+        ),
+      atEnd: (world) => note([...problemsOfUnnamed(world), ...problemsOfWorld(world)], world.happened),
       whatever: (world) => note(world.misbehaviour, world.happened),
     }),
   );
+}
+
+/** Where it is not known whose data the hub gives, a person comes first. */
+async function problemsOfStart(world: TenantWorld, came: readonly string[]): Promise<string[]> {
+  if ((await world.redis.memory.foreign()).size > 0) return [];
+  return notLoaded(world, came).map((key) => `not loaded at the start: ${key}`);
 }

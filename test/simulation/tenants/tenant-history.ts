@@ -4,12 +4,15 @@ import type { CollectionName, TopicSuffix } from '../../../src/model/collections
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { PassMode } from '../../../src/model/progress.ts';
 import type { PassOptions } from '../../../src/pipeline/pass-runner.ts';
+import { PURGE } from '../../../src/pipeline/requests/purge.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
+import { notLoaded } from './afterschool-problems.ts';
+import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, leftOver, unknownYet } from './afterschools.ts';
 import { Broker } from './broker.ts';
 import { BrokerLog } from './broker-log.ts';
 import { HubClient, LIES, type HubManner } from './hub-client.ts';
@@ -34,6 +37,8 @@ export interface TenantMistake {
   readonly trouble?: number;
   /** A hub by which it shows. */
   readonly manner?: Partial<HubManner>;
+  /** Whether other afterschools are named in the end; left out: by chance. */
+  readonly namesOthers?: boolean;
   /** What a person approves, given what is listed. */
   readonly approves?: (listed: ReadonlySet<string>, world: TenantWorld) => ReadonlySet<string>;
 }
@@ -50,6 +55,13 @@ export interface Approval {
   readonly atMs: number;
 }
 
+/** A person had the rows of an afterschool removed that the configuration did not name, by a process. */
+export interface Purge {
+  readonly afterschool: string;
+  readonly process: number;
+  readonly atMs: number;
+}
+
 export interface TenantWorld {
   readonly at: Surroundings;
   readonly hub: TenantHub;
@@ -63,6 +75,9 @@ export interface TenantWorld {
   readonly unnoticed: readonly number[];
   /** What people have let go. */
   readonly approvals: readonly Approval[];
+  readonly purges: readonly Purge[];
+  /** Those that the configuration of a process names, by its number. */
+  afterschoolsOf(process: number): readonly string[];
   /** Topics that lost records, and how many transactions there were by then. */
   readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
   /** What must not be in any event, and was; waits that were too short or too long. */
@@ -75,6 +90,8 @@ export interface TenantWorld {
 }
 
 export interface TenantChecks {
+  /** A process has had the time to load these afterschools, of which no row was known. */
+  readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => Promise<void>;
   /** A delta has read all that had changed. */
   readonly afterDelta: (world: TenantWorld) => void;
   /** Full passes have read everything; what is withheld has not been let go. */
@@ -83,6 +100,9 @@ export interface TenantChecks {
   readonly afterFull: (world: TenantWorld) => Promise<void>;
   /** Everything was stamped and read anew since the hub came to rest; `records`: how many there were by then. */
   readonly afterQuiet: (world: TenantWorld, records: number) => void;
+  readonly afterPurge: (world: TenantWorld, afterschool: string) => Promise<void>;
+  /** Other afterschools are named, and were read; `transactions`: how many there were before. */
+  readonly othersNamed: (world: TenantWorld, transactions: number) => Promise<void>;
   /** Every process has ended. */
   readonly atEnd: (world: TenantWorld) => void;
   /** Always the last, also of a history that broke off. */
@@ -130,6 +150,7 @@ class TenantHistory implements TenantWorld {
   readonly collections: readonly CollectionName[];
   readonly processes: SimulatedProcess[] = [];
   readonly approvals: Approval[] = [];
+  readonly purges: Purge[] = [];
   readonly losses: { topic: TopicSuffix; transactions: number }[] = [];
   readonly misbehaviour: string[] = [];
   readonly happened = new Map<string, number>();
@@ -141,6 +162,9 @@ class TenantHistory implements TenantWorld {
   readonly #foreign: TenantHub;
   readonly #hasClockTrouble: boolean;
   readonly #lives: Promise<void>[];
+  readonly #afterschools: ConfiguredAfterschools;
+  /** By the number of the process. */
+  readonly #parts = new Map<number, TenantParts>();
   #skewMs = 0;
   #ids = 0;
 
@@ -166,8 +190,13 @@ class TenantHistory implements TenantWorld {
     this.broker = new Broker(at, happened);
     const nested = (['class-students', 'afterschool-users'] as const).filter(() => random.chance(0.6));
     this.collections = ['users', 'classes', ...nested];
+    this.#afterschools = new ConfiguredAfterschools(random);
     this.redis = new TenantRedis(at, this.collections);
     this.#lives = [this.hub.live(), this.#foreign.live()];
+  }
+
+  afterschoolsOf(process: number): readonly string[] {
+    return this.#afterschools.of(process);
   }
 
   async restart(): Promise<void> {
@@ -211,8 +240,7 @@ class TenantHistory implements TenantWorld {
     this.hub.skewMs = 0;
     this.#skewMs = 0;
     await Promise.all(this.#lives);
-    const process = this.#start('own');
-    await this.at.time.until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
+    const process = await this.#open(checks);
     await this.#pullAll(process, 'DELTA');
     checks.afterDelta(this);
     await this.#pullAll(process);
@@ -225,13 +253,59 @@ class TenantHistory implements TenantWorld {
     await this.#pullAll(process, 'DELTA');
     await this.#pullAll(process);
     checks.afterQuiet(this, records);
-    process.stop();
-    await process.ended;
+    const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
+    if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process, checks);
+    else await this.#stop(process);
     // A request that nobody waits for any more may still be on its way.
     await time.sleep(LAST_ANSWER_WITHIN_MS);
     if (time.waiting > 0) this.misbehaviour.push(`something still waits although all processes have ended`);
     for (const { fate } of this.processes) this.#count(fate);
     checks.atEnd(this);
+  }
+
+  /** A process that lives in peace; what came into the configuration is loaded without being asked for. */
+  async #open(checks: TenantChecks, mustNameOthers = false): Promise<SimulatedProcess> {
+    const { time } = this.at;
+    const process = this.#start('own', mustNameOthers);
+    await time.until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
+    // What was lost with a topic comes back with a full pass.
+    const came = this.losses.length > 0 ? [] : unknownYet(this, process.number);
+    await time.until(CURED_WITHIN_MS, () => notLoaded(this, came).length === 0);
+    await checks.afterStart(this, came);
+    return process;
+  }
+
+  async #stop(process: SimulatedProcess): Promise<void> {
+    process.stop();
+    await process.ended;
+  }
+
+  /** Some afterschools leave the configuration, some come back to it, and nothing else happens. */
+  async #nameOthers(process: SimulatedProcess, checks: TenantChecks): Promise<void> {
+    const [left] = leftOver(this, process.number);
+    if (left !== undefined && this.at.random.chance(0.5)) {
+      await this.#purge(process, left);
+      await checks.afterPurge(this, left);
+    }
+    await this.#stop(process);
+    const transactions = this.broker.transactions.length;
+    const next = await this.#open(checks, true);
+    for (let pass = 0; pass < 2; pass += 1) await this.#pull(next, { collection: AFTERSCHOOL_USERS });
+    await checks.othersNamed(this, transactions);
+    await this.#stop(next);
+  }
+
+  async #purge(process: SimulatedProcess, afterschool: string): Promise<void> {
+    const { session, number } = process;
+    const parts = this.#parts.get(number);
+    if (session === null || parts === undefined) return;
+    this.#count('people: purged an afterschool');
+    this.purges.push({ afterschool, process: number, atMs: this.at.time.now() });
+    const { signal } = new AbortController();
+    const pass = (collection: CollectionName, mode: PassMode, options?: PassOptions) =>
+      process.runner(collection).demand(mode, options);
+    const work = { parts, session, pass, report: () => Promise.resolve(), signal };
+    await PURGE.meet({ collections: [], afterschool }, work);
   }
 
   async #pullAll(process: SimulatedProcess, mode: PassMode = 'FULL'): Promise<void> {
@@ -287,8 +361,11 @@ class TenantHistory implements TenantWorld {
     return true;
   }
 
-  #start(whose: 'own' | 'any' = 'any'): SimulatedProcess {
+  #start(whose: 'own' | 'any' = 'any', mustNameOthers = false): SimulatedProcess {
     const number = this.processes.length + 1;
+    const isRenamed = this.#afterschools.choose(mustNameOthers);
+    if (isRenamed && this.collections.includes(AFTERSCHOOL_USERS))
+      this.#count('other afterschools configured');
     const process = new SimulatedProcess(number, this.#partsFor(number, whose));
     this.processes.push(process);
     return process;
@@ -301,6 +378,7 @@ class TenantHistory implements TenantWorld {
     while (time.now() < untilMs) {
       await time.sleep(20);
       this.#troubleAmid();
+      if (random.chance(0.01)) this.#purgeAny(process);
       const runner = process.session?.runners.get(random.pick(this.collections));
       if (runner === undefined || !random.chance(0.3)) continue;
       const what = random.next();
@@ -308,6 +386,12 @@ class TenantHistory implements TenantWorld {
       else if (what < 0.13) runner.discardWithheld().catch(() => undefined);
       else runner.demand(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
     }
+  }
+
+  #purgeAny(process: SimulatedProcess): void {
+    if (!this.collections.includes(AFTERSCHOOL_USERS)) return;
+    const [left] = leftOver(this, process.number);
+    if (left !== undefined) this.#purge(process, left).catch(() => undefined);
   }
 
   /** While a process lives. */
@@ -376,7 +460,7 @@ class TenantHistory implements TenantWorld {
       whose === 'any' &&
       this.#options.troubles !== 'lost-topics' &&
       at.trouble > 0 &&
-      this.#canTellForeign() &&
+      this.#canTellForeign(number) &&
       at.random.chance(0.08);
     // That hub has no changes to tell while the tenant's own goes on: the next full pass brings them.
     if (isMisled) this.canTrustDeltas = false;
@@ -390,17 +474,25 @@ class TenantHistory implements TenantWorld {
       log: mistake.log?.(log, this, number) ?? log,
       state: mistake.state?.(redis, this) ?? redis,
       collections: this.collections,
+      afterschoolIds: this.afterschoolsOf(number),
       prepare: () => broker.create([...this.collections, 'rejects']),
       now: () => at.time.now() + this.#skewMs,
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => this.#note(event),
     });
-    return mistake.parts?.(parts, this) ?? parts;
+    const all = mistake.parts?.(parts, this) ?? parts;
+    this.#parts.set(number, all);
+    return all;
   }
 
   /** Of fewer rows nobody can tell whose they are. */
-  #canTellForeign(): boolean {
-    return this.collections.every((collection) => this.broker.viewOf(collection).size >= KNOWN_ROWS_AT_LEAST);
+  #canTellForeign(process: number): boolean {
+    return this.collections.every((topic) => {
+      const wanted = [...this.broker.viewOf(topic).keys()].filter((key) =>
+        isNamed(this, process, { topic, key }),
+      );
+      return wanted.length >= KNOWN_ROWS_AT_LEAST;
+    });
   }
 
   #records(): number {

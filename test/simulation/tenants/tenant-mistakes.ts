@@ -1,17 +1,18 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
 import type { RowReader } from '../../../src/core/reading.ts';
 import { EMPTY } from '../../../src/pipeline/deletions.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
-import type { CollectionIndex, DeletionMemory, TenantState } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
+import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import type { TenantRow } from './tenant-row.ts';
 import { TWIN_MISTAKES } from './twin-mistakes.ts';
+import { withDeletions, withIndexes } from './with-state.ts';
 
 export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   ...TWIN_MISTAKES,
+  ...AFTERSCHOOL_MISTAKES,
   {
     name: 'the watermark moves before the pass is committed',
     troubles: 'restarts',
@@ -233,14 +234,6 @@ function alwaysWhole(hub: Hub): Hub {
       }
     },
   });
-}
-
-function withDeletions(state: TenantState, other: Partial<DeletionMemory>): TenantState {
-  return withOther(state, { deletions: withOther(state.deletions, other) });
-}
-
-function withIndexes(state: TenantState, misuse: (index: CollectionIndex) => CollectionIndex): TenantState {
-  return withOther(state, { collection: (name: CollectionName) => misuse(state.collection(name)) });
 }
 
 function withReaders(parts: TenantParts, misuse: (reader: RowReader) => RowReader): TenantParts {

@@ -7,7 +7,6 @@ import type { TenantLog } from '../../../src/publisher/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
-import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { tenantReader } from './tenant-row.ts';
 
 /** As the defaults, at the scale of the simulated hub: 50 of 1,000 rows and more. */
@@ -26,13 +25,14 @@ export function tenantParts(options: {
   log: TenantLog;
   state: TenantState;
   collections: readonly CollectionName[];
+  afterschoolIds: readonly string[];
   /** Creates topics. */
   prepare: () => void;
   now: () => number;
   randomId: () => string;
   emit: Emit;
 }): TenantParts {
-  const { hub, log, state, collections, now, randomId, emit } = options;
+  const { hub, log, state, collections, afterschoolIds, now, randomId, emit } = options;
   const { time, random } = options.at;
   return {
     ...SCOPE,
@@ -45,7 +45,7 @@ export function tenantParts(options: {
       deltaEveryMs: name === 'class-students' ? 10 * DELTA_EVERY_MS : DELTA_EVERY_MS,
       fullPull: { at: '00:00', timeZone: 'UTC' },
     })),
-    afterschoolIds: AFTERSCHOOLS,
+    afterschoolIds,
     chains: undefined,
     encodeReject: () => Buffer.alloc(1),
     guard: GUARD,

@@ -95,7 +95,7 @@ export class TenantRedis implements TenantState {
   }
 
   forget(): Promise<void> {
-    throw new Error('nothing is purged in these histories');
+    throw new Error('no collection is purged in these histories');
   }
 
   collection(name: CollectionName): CollectionIndex {

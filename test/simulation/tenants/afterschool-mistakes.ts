@@ -1,0 +1,138 @@
+import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import { compositeKey } from '../../../src/model/keys.ts';
+import type { CollectionIndex } from '../../../src/state/index-store.ts';
+import { withOther } from '../parts/with-other.ts';
+import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
+import type { SeededTenantMistake } from './seeded-mistake.ts';
+import { AFTERSCHOOLS } from './tenant-hub.ts';
+import { withIndexes } from './with-state.ts';
+
+/* Of afterschools that come into the configuration, leave it and come back. */
+export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
+  {
+    name: 'the rows of an afterschool that left the configuration are taken for lost',
+    troubles: 'restarts',
+    finds: 'removed although the configuration does not name its afterschool',
+    mistake: {
+      parts: (parts) => ({
+        ...parts,
+        afterschoolIds: AFTERSCHOOLS,
+        hub: withoutOthers(parts.hub, parts.afterschoolIds),
+      }),
+    },
+  },
+  {
+    name: 'what left with its afterschool waits for a person',
+    troubles: 'restarts',
+    finds: 'withheld although the configuration does not name its afterschool',
+    mistake: {
+      parts: (parts) => ({
+        ...parts,
+        guard: { ...parts.guard, rows: 0, ratio: 0 },
+        afterschoolIds: AFTERSCHOOLS,
+        hub: withoutOthers(parts.hub, parts.afterschoolIds),
+      }),
+    },
+  },
+  {
+    name: 'an afterschool that left the configuration is mirrored on',
+    troubles: 'restarts',
+    finds: 'published although the configuration does not name its afterschool',
+    mistake: { parts: (parts) => ({ ...parts, afterschoolIds: AFTERSCHOOLS }) },
+  },
+  {
+    name: 'an afterschool that came into the configuration waits for the night',
+    troubles: 'restarts',
+    finds: 'not loaded at the start',
+    mistake: {
+      namesOthers: true,
+      state: (state) =>
+        withIndexes(state, (index, name) => (name === AFTERSCHOOL_USERS ? neverLacking(index) : index)),
+    },
+  },
+  {
+    name: 'an afterschool that comes back is told anew',
+    troubles: 'restarts',
+    finds: 'published twice',
+    mistake: {
+      trouble: 0,
+      namesOthers: true,
+      state: (state, world) => {
+        const before = world.afterschoolsOf(world.processes.length);
+        return withIndexes(state, (index, name) =>
+          name === AFTERSCHOOL_USERS ? knowingOnly(before, index) : index,
+        );
+      },
+    },
+  },
+  {
+    name: 'a purge overlooks a row',
+    troubles: 'restarts',
+    finds: 'left of what was purged',
+    mistake: {
+      namesOthers: true,
+      state: (state) =>
+        withIndexes(state, (index, name) => (name === AFTERSCHOOL_USERS ? overlooking(index) : index)),
+    },
+  },
+];
+
+type Pages = AsyncGenerator<HubPage, WalkEnd>;
+
+/** As if it had no rows of afterschools that are not named. */
+function withoutOthers(hub: Hub, named: readonly string[]): Hub {
+  const isOther = (parentId: string | undefined): boolean =>
+    parentId !== undefined && AFTERSCHOOLS.includes(parentId) && !named.includes(parentId);
+  return withOther(hub, {
+    readPages: (options) => (isOther(options.parentId) ? noRows() : hub.readPages(options)),
+    findExisting: async (options) =>
+      isOther(options.parentId) ? new Set<string>() : hub.findExisting(options),
+  });
+}
+
+// eslint-disable-next-line require-yield
+async function* noRows(): Pages {
+  return { sign: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
+}
+
+/** To whoever asks for nothing but keys, each afterschool has a row. */
+function neverLacking(index: CollectionIndex): CollectionIndex {
+  let isWorking = false;
+  const working = <T>(result: T): T => {
+    isWorking = true;
+    return result;
+  };
+  return withOther(index, {
+    lookup: (area, keys, expected) => working(index.lookup(area, keys, expected)),
+    apply: (previous, position, changes) => working(index.apply(previous, position, changes)),
+    async *keys(area) {
+      if (!isWorking) yield AFTERSCHOOLS.map((id) => compositeKey(id, 'any'));
+      yield* index.keys(area);
+    },
+  });
+}
+
+/** Nothing is known of other afterschools, such as the process before did not name. */
+function knowingOnly(afterschools: readonly string[], index: CollectionIndex): CollectionIndex {
+  const isKnown = (key: string): boolean =>
+    afterschools.includes(afterschoolOf(AFTERSCHOOL_USERS, key) ?? '');
+  return withOther(index, {
+    lookup: async (area, keys, expected) => {
+      const values = await index.lookup(area, keys, expected);
+      return values.map((value, at) => (area === 'rows' && !isKnown(keys[at] ?? '') ? null : value));
+    },
+  });
+}
+
+/** One key is never listed. */
+function overlooking(index: CollectionIndex): CollectionIndex {
+  return withOther(index, {
+    async *keys(area) {
+      let isFirst = true;
+      for await (const batch of index.keys(area)) {
+        yield area === 'rows' && isFirst ? batch.slice(1) : batch;
+        isFirst = false;
+      }
+    },
+  });
+}

@@ -1,0 +1,105 @@
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import { splitCompositeKey } from '../../../src/model/keys.ts';
+import type { SeededRandom } from '../parts/seeded-random.ts';
+import { AFTERSCHOOLS, type RowCollection } from './tenant-hub.ts';
+import type { TenantWorld } from './tenant-history.ts';
+import type { TenantRow } from './tenant-row.ts';
+
+export const AFTERSCHOOL_USERS = 'afterschool-users';
+
+/** How often a process is started with other afterschools than the one before. */
+const CHANGES_OFTEN = 0.3;
+
+/** Which afterschools the configuration names, process by process: they come, leave and come back between two starts. */
+export class ConfiguredAfterschools {
+  readonly #random: SeededRandom;
+  /** By the number of the process, from 1. */
+  readonly #named: (readonly string[])[] = [AFTERSCHOOLS];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  of(process: number): readonly string[] {
+    return this.#named[Math.min(process, this.#named.length - 1)] ?? [];
+  }
+
+  /** Before the next process starts; `must`: with others than the one before. Returns whether they are others. */
+  choose(must = false): boolean {
+    const before = this.#named.at(-1) ?? AFTERSCHOOLS;
+    const isOther = must || this.#random.chance(CHANGES_OFTEN);
+    const next = isOther ? this.#others(before) : before;
+    this.#named.push(next);
+    return isOther;
+  }
+
+  /** At least one: with none the whole collection would be switched off. */
+  #others(before: readonly string[]): readonly string[] {
+    const choices = Array.from({ length: 2 ** AFTERSCHOOLS.length - 1 }, (_, at) =>
+      AFTERSCHOOLS.filter((_id, position) => (((at + 1) >> position) & 1) === 1),
+    );
+    return this.#random.pick(choices.filter((each) => each.join() !== before.join()));
+  }
+}
+
+/** Whose row a key is: of `rejects`, of the row that could not be read. Null: no afterschool's. */
+export function afterschoolOf(topic: TopicSuffix, key: string): string | null {
+  if (topic === AFTERSCHOOL_USERS) return splitCompositeKey(key)?.[0] ?? null;
+  if (topic !== 'rejects') return null;
+  const [collection, row = ''] = splitCompositeKey(key) ?? [];
+  return collection === AFTERSCHOOL_USERS ? (splitCompositeKey(row)?.[0] ?? null) : null;
+}
+
+/** Whether the configuration of a process names the afterschool of a record, if it is one's. */
+export function isNamed(
+  world: TenantWorld,
+  process: number,
+  { topic, key }: { topic: TopicSuffix; key: string },
+): boolean {
+  const afterschool = afterschoolOf(topic, key);
+  return afterschool === null || world.afterschoolsOf(process).includes(afterschool);
+}
+
+/** The same for the newest process. */
+export function isNamedNow(world: TenantWorld, topic: TopicSuffix, key: string): boolean {
+  return isNamed(world, world.processes.length, { topic, key });
+}
+
+/** What the hub shows of what the newest process asks for, by record key. */
+export function shownNow(world: TenantWorld, collection: RowCollection): ReadonlyMap<string, TenantRow> {
+  const rows = world.hub.shown(collection);
+  if (collection !== AFTERSCHOOL_USERS) return rows;
+  return new Map([...rows].filter(([key]) => isNamedNow(world, collection, key)));
+}
+
+/** Afterschools that are not named, and of which there is something. */
+export function leftOver(world: TenantWorld, process: number): readonly string[] {
+  const left = new Set<string>();
+  for (const topic of [AFTERSCHOOL_USERS, 'rejects'] as const) {
+    for (const key of world.broker.viewOf(topic).keys())
+      if (!isNamed(world, process, { topic, key })) left.add(afterschoolOf(topic, key) ?? '');
+  }
+  return [...left];
+}
+
+/** Named afterschools of which no row is known: they are to be loaded when the process starts. */
+export function unknownYet(world: TenantWorld, process: number): readonly string[] {
+  if (!world.collections.includes(AFTERSCHOOL_USERS)) return [];
+  const known = new Set(
+    [...world.broker.viewOf(AFTERSCHOOL_USERS).keys()].map((key) => afterschoolOf(AFTERSCHOOL_USERS, key)),
+  );
+  return world.afterschoolsOf(process).filter((each) => !known.has(each));
+}
+
+/** Whether a delta can know all changes: no process left the afterschool out since one read the collection whole. */
+export function isReadWhole(world: TenantWorld, collection: CollectionName, key: string): boolean {
+  if (collection !== AFTERSCHOOL_USERS) return true;
+  const told = world.broker.transactions.filter(({ progress }) => progress.collection === collection);
+  const whole = told.findLastIndex(
+    ({ progress, by }, at) =>
+      progress.lastCompleteFull !== null &&
+      progress.lastCompleteFull.passId !== told[at - 1]?.progress.lastCompleteFull?.passId &&
+      isNamed(world, by, { topic: collection, key }),
+  );
+  return whole >= 0 && told.slice(whole).every(({ by }) => isNamed(world, by, { topic: collection, key }));
+}
