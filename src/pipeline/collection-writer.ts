@@ -315,12 +315,13 @@ export class CollectionWriter {
 
   /**
    * Publishes records that change nothing that the index knows, of topics that follow from this collection: while nothing
-   * of it is decided, in one transaction, after what waits. `make` is given the `ce_id` of each. Returns how many.
+   * of it is decided, in one transaction, after what waits. `make` is given the `ce_id` of each. Returns how many, and
+   * {@link offsets} right after them.
    */
   reissue(
     pass: ActivePass,
     make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
-  ): Promise<number> {
+  ): Promise<{ count: number; offsets: Offsets }> {
     return this.#run(async () => {
       await this.#chains?.tell(pass, null);
       if (!this.#pending.isEmpty) await this.#commit(pass, null);
@@ -328,7 +329,7 @@ export class CollectionWriter {
       const records = await make((index) => `${transactionId}-${index}`);
       this.#pending.reissue(records);
       if (records.length > 0) await this.#commit(pass, null);
-      return records.length;
+      return { count: records.length, offsets: this.offsets };
     });
   }
 

@@ -1,15 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { changeHash, operationOf, type AbsenceChangeValue } from '../../core/absence-change.ts';
+import { changeHash, operationOf } from '../../core/absence-change.ts';
 import { absenceChangeHeaders } from '../../core/cloud-events.ts';
-import { redactedEvent } from '../../core/redacted-event.ts';
-import { isFramed } from '../../publisher/framing.ts';
-import type { LoggedRecord, OutgoingRecord } from '../../publisher/log.ts';
-import type { TenantChains } from '../tenant.ts';
+import { offsetsOf, type Offsets } from '../../model/progress.ts';
+import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { CollectionWriter } from '../collection-writer.ts';
 import { passOf } from './again-pass.ts';
+import { OutdatedEvents, type BatchBounds, type RedactedEvent } from './outdated-events.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
-/** In one transaction; more are found by reading the topic again. */
-const EVENTS_AT_ONCE = 10_000;
+/** In one transaction. */
+const AT_ONCE: BatchBounds = { events: 10_000, bytes: 8_000_000 };
 
 const parameters = z.strictObject({
   /** Only counts. */
@@ -35,72 +36,60 @@ export const REDACT: OwnerRequestKind<RedactParameters, Redacted> = {
     const { chains } = work.parts;
     const writer = work.session.writers.get('absence-versions');
     if (writer === undefined || chains === undefined) throw notMirrored('absence-changes');
-    // An event that is published meanwhile must not be followed by an older one of its absence.
-    if (isDryRun) {
-      const { count } = await writer.undisturbed(() => outdatedEvents(work, chains, 0));
-      return { absences: count };
-    }
-    let absences = 0;
-    for (;;) {
-      const published = await writer.reissue(passOf(work, writer, {}), async (idOf) => {
-        const { events } = await outdatedEvents(work, chains, EVENTS_AT_ONCE);
-        return events.map((event, index) => recordOf(work, event, idOf(index)));
-      });
-      if (published === 0) break;
-      absences += published;
-      await work.report({ absences });
-    }
-    return { absences };
+    const outdated = new OutdatedEvents({ tenant: work.parts, chains, signal: work.signal });
+    return { absences: await (isDryRun ? count(outdated) : publishAgain(work, { writer, outdated })) };
   },
 };
 
-interface Outdated {
-  readonly event: AbsenceChangeValue;
-  readonly firstSequence: number | null;
+async function count(outdated: OutdatedEvents): Promise<number> {
+  await outdated.find();
+  return outdated.count;
 }
 
-/** Of each absence the last event, as it is to be published again; at most so many of them. */
-async function outdatedEvents(
-  { parts: { log }, signal }: OwnerWork,
-  { decode, reader }: TenantChains,
-  atMost: number,
-): Promise<{ events: readonly Outdated[]; count: number }> {
-  const found = new Map<string, Outdated | null>();
-  const look = async ({ key, value, mapping, firstSequence }: LoggedRecord): Promise<void> => {
-    found.delete(key);
-    if (value === null || !isFramed(value) || mapping === (reader.mapping ?? null)) return;
-    const event = redactedEvent(reader, (await decode(value)) as AbsenceChangeValue, mapping);
-    if (event !== null) found.set(key, found.size < atMost ? { event, firstSequence } : null);
-  };
-  await log.read({
-    from: [{ topic: 'absence-changes', after: {} }],
-    onBatch: async (records) => {
-      for (const record of records) await look(record);
-    },
-    signal,
-  });
-  return { events: [...found.values()].filter((each) => each !== null), count: found.size };
+/** The topic is read while passes go on; what they publish meanwhile is looked for right before each transaction. */
+async function publishAgain(
+  work: OwnerWork,
+  { writer, outdated }: { writer: CollectionWriter; outdated: OutdatedEvents },
+): Promise<number> {
+  let absences = 0;
+  let knownTo = writer.offsets;
+  await outdated.find();
+  for await (const batch of outdated.batches(AT_ONCE)) {
+    const published = await writer.reissue(passOf(work, writer, {}), async (idOf) => {
+      // An event that was published meanwhile must not be followed by an older one of its absence.
+      if (hasMoved(knownTo, writer.offsets)) await outdated.dropOvertaken();
+      const left = batch.filter(({ absenceId }) => outdated.has(absenceId));
+      return left.map((event, index) => recordOf(work, event, idOf(index)));
+    });
+    knownTo = published.offsets;
+    for (const { absenceId } of batch) outdated.drop(absenceId);
+    absences += published.count;
+    await work.report({ absences });
+  }
+  return absences;
+}
+
+function hasMoved(before: Offsets, now: Offsets): boolean {
+  return !isDeepStrictEqual(offsetsOf(before, 'absence-changes'), offsetsOf(now, 'absence-changes'));
 }
 
 function recordOf(
   { parts: { tenantId, chains } }: OwnerWork,
-  { event, firstSequence }: Outdated,
+  { absenceId, body, operation, modifiedAtMs, firstSequence }: RedactedEvent,
   id: string,
 ): OutgoingRecord {
-  if (chains === undefined) throw notMirrored('absence-changes');
-  const body = chains.encodeChange(event);
   return {
     topic: 'absence-changes',
-    key: event.absenceId,
+    key: absenceId,
     body,
     headers: absenceChangeHeaders({
       tenantId,
       id,
-      operation: operationOf(event),
-      modifiedAtMs: event.version.dateLastModified ?? null,
+      operation: operationOf({ operation }),
+      modifiedAtMs,
       hash: changeHash(body),
       firstSequence,
-      mapping: chains.reader.mapping,
+      mapping: chains?.reader.mapping,
     }),
   };
 }

@@ -1,0 +1,161 @@
+import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
+import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
+import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
+import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
+import { passOf } from '../../../../src/pipeline/requests/again-pass.ts';
+import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
+import { REDACT } from '../../../../src/pipeline/requests/redact.ts';
+import { frame, FRAME_BYTES } from '../../../../src/publisher/framing.ts';
+import type {
+  Committed,
+  LoggedRecord,
+  OutgoingRecord,
+  TenantLog,
+  Transaction,
+} from '../../../../src/publisher/log.ts';
+import { createMemoryStore } from '../../../../src/state/memory-store.ts';
+
+const PARTITIONS = 2;
+const TOPIC = 'p.north.absence-changes';
+const READ_AT_ONCE = 500;
+const UNDECODABLE = frame(1, Buffer.from('undecodable'));
+
+/** An event of `absence-changes` under a mapping; what the mapping in force drops is `note`. */
+export interface ShownEvent {
+  readonly key: string;
+  readonly step: number;
+  readonly note: string | null;
+}
+
+function valueOf({ key, step, note }: ShownEvent): AbsenceChangeValue {
+  return {
+    absenceId: key,
+    step,
+    operation: 'CREATED',
+    cause: 'HUB',
+    mergedInto: null,
+    snapshot: false,
+    detectedAt: 0,
+    version: { sourcedId: key, note },
+    previousVersion: null,
+  } as unknown as AbsenceChangeValue;
+}
+
+/** The topic `absence-changes`, a writer of it, and the request of a person to redact it. */
+export async function redactBench() {
+  const partitions: LoggedRecord[][] = Array.from({ length: PARTITIONS }, () => []);
+  const transactions: OutgoingRecord[][] = [];
+  let readings = 0;
+  let onReading: (reading: number) => Promise<void> = () => Promise.resolve();
+  let ids = 0;
+
+  const append = (record: Pick<LoggedRecord, 'key' | 'value' | 'mapping'>): void => {
+    const partition = Number(/\d+$/.exec(record.key)?.[0] ?? 0) % PARTITIONS;
+    const offset = partitions[partition]?.length ?? 0;
+    const rest = { topic: 'absence-changes', publishedAtMs: 0, hash: null, firstSequence: 1 } as const;
+    partitions[partition]?.push({ ...rest, ...record, partition, offset });
+  };
+  const ends = (): Offsets =>
+    Object.fromEntries(partitions.map((all, partition) => [`${TOPIC}/${partition}`, all.length - 1]));
+
+  const read: TenantLog['read'] = async ({ from, onBatch, signal }) => {
+    readings += 1;
+    const reading = readings;
+    const stretches = partitions.map((all, partition) =>
+      all.slice((from[0]?.after[`${TOPIC}/${partition}`] ?? -1) + 1),
+    );
+    for (const stretch of stretches) {
+      for (let at = 0; at < stretch.length; at += READ_AT_ONCE) {
+        signal.throwIfAborted();
+        await onBatch(stretch.slice(at, at + READ_AT_ONCE));
+      }
+    }
+    await onReading(reading);
+    signal.throwIfAborted();
+  };
+
+  const commit = (transaction: Transaction): Promise<Committed> => {
+    transactions.push([...transaction.records]);
+    for (const { key, body, headers } of transaction.records)
+      append({ key, value: body === null ? null : frame(1, body), mapping: headers[MAPPING_HEADER] ?? null });
+    const offsets = { ...transaction.progress.offsets, ...offsetsOf(ends(), 'absence-changes') };
+    const progress = withOffsets(transaction.progress, offsets);
+    return Promise.resolve({ progress, derived: [], committedAtMs: 0 });
+  };
+
+  const index = createMemoryStore().tenant('north').collection('absence-versions');
+  const replay = await index.rebuild();
+  await replay.finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+  const randomId = (): string => `tx-${(ids += 1)}`;
+  const writer = new CollectionWriter(
+    {
+      tenantId: 'north',
+      collection: 'absence-versions',
+      reader: { encode: () => Buffer.alloc(1), mapping: 'new' },
+      encodeReject: () => Buffer.alloc(1),
+      index,
+      commit,
+      now: () => 0,
+      randomId,
+    },
+    { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
+  );
+  const chains = {
+    reader: {
+      mapping: 'new',
+      readAgain: (value: { sourcedId: string }) => ({
+        kind: 'row',
+        sourcedId: value.sourcedId,
+        value: { ...value, note: null },
+        hash: Buffer.alloc(16),
+      }),
+    },
+    decode: (framed: Buffer): Promise<unknown> => {
+      const text = framed.subarray(FRAME_BYTES).toString();
+      return text === 'undecodable'
+        ? Promise.reject(new Error('undecodable'))
+        : Promise.resolve(JSON.parse(text));
+    },
+    encodeChange: (value: AbsenceChangeValue) => Buffer.from(JSON.stringify(value)),
+  };
+  const work = {
+    parts: { tenantId: 'north', topicPrefix: 'p', log: { read }, chains, randomId, now: () => 0 },
+    session: { writers: new Map([['absence-versions', writer]]) },
+    report: () => Promise.resolve(),
+    signal: new AbortController().signal,
+  } as unknown as OwnerWork;
+
+  return {
+    writer,
+    work,
+    /** What was published before, under another mapping. */
+    before: (event: ShownEvent): void =>
+      append({ key: event.key, value: frame(1, Buffer.from(JSON.stringify(valueOf(event)))), mapping: null }),
+    beforeUndecodable: (key: string): void => append({ key, value: UNDECODABLE, mapping: null }),
+    /** As a pass publishes; null: the absence is forgotten. */
+    publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
+      const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
+      const headers = { [MAPPING_HEADER]: 'new' };
+      return writer.reissue(passOf(work, writer, {}), () =>
+        Promise.resolve([{ topic: 'absence-changes', key, body, headers }]),
+      );
+    },
+    /** Called at the end of each reading of the topic, 1, 2, … */
+    atReading: (then: (reading: number) => Promise<void>): void => {
+      onReading = then;
+    },
+    redact: async (isDryRun = false): Promise<number> => (await REDACT.meet({ isDryRun }, work)).absences,
+    /** Records of each transaction. */
+    sizes: (): number[] => transactions.map(({ length }) => length),
+    /** What compaction leaves. */
+    last: (): ReadonlyMap<string, ShownEvent | null> => {
+      const shown = (value: Buffer | null): ShownEvent | null => {
+        if (value === null || value.equals(UNDECODABLE)) return null;
+        const event = JSON.parse(value.subarray(FRAME_BYTES).toString()) as AbsenceChangeValue;
+        const { note } = event.version as unknown as { note: string | null };
+        return { key: event.absenceId, step: event.step, note };
+      };
+      return new Map(partitions.flat().map(({ key, value }) => [key, shown(value)]));
+    },
+  };
+}
