@@ -14,6 +14,7 @@ const CANNOT_TELL: ReadonlySet<string> = new Set([
   'HUB_FORBIDDEN',
   'HUB_BODY_INVALID',
   'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
 ]);
 
 /** A collection by whose known rows it can be told whose data the hub gives. */
