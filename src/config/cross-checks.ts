@@ -42,18 +42,30 @@ function settingsFindings(
   return Object.entries(mapOf(tenant['collections'])).flatMap(([name, written]) => {
     const settings = mapOf(written);
     const path = ['tenants', options.index, 'collections', name];
-    const findings = ['drop', 'pseudonymise'].flatMap((kind) =>
+    const findings: Finding[] = ['drop', 'pseudonymise'].flatMap((kind) =>
       listOf(settings[kind]).flatMap((field, position) =>
         isProtected(name, field)
           ? [{ path: [...path, kind, position], message: 'names a field that Rollcall cannot do without' }]
           : [],
       ),
     );
+    if (name === 'class-students') findings.push(...mappingFindings(settings, path));
     if (listOf(settings['pseudonymise']).length > 0 && !options.hasKey) {
       findings.push({ path: [...path, 'pseudonymise'], message: 'needs pseudonymise.key, which is missing' });
     }
     return findings;
   });
+}
+
+/** A value of Rollcall's own, which consists of ids. */
+function mappingFindings(settings: Readonly<Record<string, unknown>>, path: KeyPath): Finding[] {
+  return ['drop', 'pseudonymise', 'ignore']
+    .filter((kind) => listOf(settings[kind]).length > 0)
+    .map((kind) => ({
+      path: [...path, kind],
+      message:
+        'has no meaning here: the values are ids alone, which can be neither dropped nor pseudonymised',
+    }));
 }
 
 /** Absences and their changes are told together, out of the versions. */

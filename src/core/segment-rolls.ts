@@ -56,7 +56,8 @@ export class SegmentRolls {
 
   #nextRoundMs({ topic, settings }: WrittenTopic, nowMs: number): number {
     const last = this.#lastRoundMs.get(topic);
-    return last === undefined ? nowMs : last + rollIntervalMs(settings) + BEYOND_INTERVAL_MS;
+    // What was noted by a clock that has been set back since says nothing any more.
+    return last === undefined || last > nowMs ? nowMs : last + rollIntervalMs(settings) + BEYOND_INTERVAL_MS;
   }
 
   /** What this process has not seen written may have been written just before it came. */

@@ -1,11 +1,10 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { PagingMode } from './hub.ts';
-import type { SmallerPagesReason } from './hub-error.ts';
 
 /** A better mode is tried again after a day: hubs are upgraded. */
 const RETRY_AFTER_MS = 24 * 3_600_000;
 /** Below this a smaller page does not help a slow hub any more. */
-const MIN_PAGE_SIZE_AFTER_TIMEOUT = 50;
+const MIN_PAGE_SIZE = 50;
 
 /** What was found out about how the hub pages one collection. */
 interface Findings {
@@ -62,18 +61,11 @@ export class PagingMemory {
     this.#of(name).limit = limit;
   }
 
-  /**
-   * Halves the page size after a time-out (spec 8), not below 50, or after a page that was too large, down to a single
-   * row; says what it became, null when it stays.
-   */
-  halve(
-    name: CollectionName,
-    tried: { limit: number; because: SmallerPagesReason },
-  ): { from: number; to: number } | null {
+  /** Halves the page size after a time-out (spec 8), not below 50; says what it became, null when it stays. */
+  halve(name: CollectionName, triedLimit: number): { from: number; to: number } | null {
     const from = this.limit(name);
-    const least = tried.because === 'too-large' ? 1 : Math.min(MIN_PAGE_SIZE_AFTER_TIMEOUT, from);
     // Another request of the same collection may have halved it meanwhile.
-    const to = Math.max(least, Math.floor(tried.limit / 2));
+    const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
     if (to >= from) return null;
     this.rememberLimit(name, to);
     return { from, to };

@@ -53,6 +53,8 @@ class Walker {
   #state: WalkState;
   #position: Position = { kind: 'first' };
   #offset = 0;
+  /** Rows that a page may have here, where even a small page was too large. */
+  #atMost = Infinity;
   #pages = 0;
   #rows = 0;
   #totalAtStart: number | null = null;
@@ -80,6 +82,8 @@ class Walker {
     for (;;) {
       const fetched = await this.#fetch();
       if (fetched === null) continue;
+      // The rows behind some that are large need not be.
+      this.#atMost *= 2;
       const { facts, links } = fetched;
       const decision = decidePage(this.#state, facts);
       this.#notice(fetched);
@@ -107,9 +111,9 @@ class Walker {
     const where = this.#where;
     this.#pages += 1;
     if (this.#pages > MAX_PAGES_PER_WALK) throw brokenPaging(where, 'it has no end', this.#state.auto);
-    let limit = memory.limit(name);
+    let limit = this.#limit;
     const url = (): URL => {
-      limit = memory.limit(name);
+      limit = this.#limit;
       const { mode } = this.#state;
       return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
     };
@@ -123,15 +127,26 @@ class Walker {
         read: (answer) => readPage(answer, { baseUrl, read, limit, where }),
         onFailure: (error) => {
           const because = asksForSmallerPages(error);
-          const halved = because === null ? null : memory.halve(name, { limit, because });
+          const halved = because === null ? null : memory.halve(name, limit);
           if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
-          return halved !== null && because === 'too-large';
+          return because === 'too-large' && (halved !== null || this.#narrow(limit));
         },
       });
     } catch (error) {
       if (!this.#triesOtherwise(error)) throw error;
       return null;
     }
+  }
+
+  get #limit(): number {
+    return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
+  }
+
+  /** Where few rows are too large for a page: the same ones in halves. False when a single row is too large. */
+  #narrow(limit: number): boolean {
+    if (limit === 1) return false;
+    this.#atMost = Math.floor(limit / 2);
+    return true;
   }
 
   /** A 400 may mean a parameter this hub does not know: the next best way of paging is tried. */

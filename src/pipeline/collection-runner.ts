@@ -10,6 +10,7 @@ import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import { runPass, type PassParts, type PassResult } from './pass.ts';
 import type { PassOptions, PassRunner } from './pass-runner.ts';
 import type { PassStats } from './pass-stats.ts';
+import { asError } from './session-error.ts';
 import { discardList } from './withholding.ts';
 
 const LONGEST_RETRY_MS = 300_000;
@@ -365,10 +366,6 @@ export class CollectionRunner implements PassRunner {
 function concernsTenant(error: unknown): boolean {
   if (!(error instanceof RollcallError)) return true;
   return !error.code.startsWith('HUB_');
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('the session ended');
 }
 
 /** What one demand came to, where it took two passes: what each published, and what the last one saw. */

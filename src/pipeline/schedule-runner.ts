@@ -9,6 +9,7 @@ import type { AbsentStudents } from './absent-students.ts';
 import { Newcomers } from './newcomers.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import type { PassResult } from './pass.ts';
+import { asError } from './session-error.ts';
 import type { PassOptions, PassRunner } from './pass-runner.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
 import { ScheduleApproval } from './schedule-approval.ts';
@@ -137,15 +138,14 @@ export class ScheduleRunner implements PassRunner {
 
   async once(mode: PassMode, options: PassOptions & { readonly signal: AbortSignal }): Promise<PassResult> {
     const { signal, approved } = options;
-    const { parents, writer } = this.#parts;
-    if (parents() !== 'ready') return this.#withoutParents();
+    if (this.#parts.parents() !== 'ready') return this.#withoutParents();
     this.#away = null;
     if (approved !== undefined) {
       const approval = await this.#approve(approved);
       await this.#turnsUntil(() => this.#approval !== approval, signal);
       return approval.result;
     }
-    if (mode === 'DELTA' && writer.progress?.lastCompleteFull != null) {
+    if (mode === 'DELTA' && this.#hasWhole) {
       if (this.#wanted === null) await this.#listWanted(this.#window());
       await this.#admitNewcomers();
       this.#passes.beginSum();
@@ -181,8 +181,14 @@ export class ScheduleRunner implements PassRunner {
       fullPull,
       nowMs: now(),
       lastDueMs: this.#lastDueMs,
-      lastCompleteMs: writer.isMappingNew ? null : (writer.progress?.lastCompleteFull?.startedAtMs ?? null),
+      lastCompleteMs: this.#hasWhole ? (writer.progress?.lastCompleteFull?.startedAtMs ?? null) : null,
     });
+  }
+
+  /** A round has been complete, under the mapping in force: what has not changed since needs not be asked for. */
+  get #hasWhole(): boolean {
+    const { writer } = this.#parts;
+    return !writer.isMappingNew && writer.progress?.lastCompleteFull != null;
   }
 
   #planNow(): RoundPlan {
@@ -198,13 +204,12 @@ export class ScheduleRunner implements PassRunner {
     const next = this.#approval === null ? approvals.shift() : undefined;
     this.#demands.push(...approvals);
     if (next?.approved !== undefined) next.done.resolve((await this.#approve(next.approved)).result);
-    const isKnown = this.#parts.writer.progress?.lastCompleteFull != null;
-    const full = demands.filter(({ mode }) => mode === 'FULL' || !isKnown);
+    const full = demands.filter(({ mode }) => mode === 'FULL' || !this.#hasWhole);
     if (full.length > 0) {
       this.#waiting.push(...full.map(({ done }) => done));
       await this.#beginRound(this.#planNow());
     }
-    const deltas = demands.filter(({ mode }) => mode === 'DELTA' && isKnown);
+    const deltas = demands.filter((demand) => !full.includes(demand));
     if (deltas.length === 0) return;
     // Changes are asked for at once anyway: what has come until now is what a delta has to tell.
     this.#passes.beginSum();
@@ -468,8 +473,4 @@ export class ScheduleRunner implements PassRunner {
     }
     this.#isWoken = false;
   }
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('the session ended');
 }

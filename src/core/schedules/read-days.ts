@@ -96,7 +96,8 @@ export function createDayReader(options: DayReaderOptions): DayReader {
   const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): Reading => {
     const reason = [...new Set(problems)].join('; ');
     const contents = shown.map((raw) => (isJsonObject(raw) ? contentOf(raw) : canonicalText(raw)));
-    return rejectOf({ rejectId, reason, shown, hash: digest([reason, ...contents.toSorted()]) });
+    const hash = digest([reason, ...contents.toSorted()]);
+    return rejectOf({ rejectId, reason, shown: mayShow(shown, options) ? shown : [], hash });
   };
 
   function dayReading(student: string, date: string, day: Day | null): KeyedReading {
@@ -219,6 +220,11 @@ function rejectOf(reject: {
     modifiedAtMs: null,
     hash,
   };
+}
+
+/** What is not an object has no fields to drop or to pseudonymise, so nobody can tell what may be shown of it. */
+function mayShow(shown: readonly unknown[], { drop, pseudonymise: masked }: DayReaderOptions): boolean {
+  return (drop.length === 0 && masked.length === 0) || shown.every(isJsonObject);
 }
 
 /** The lesson as it may be shown: without what is dropped, with pseudonyms. */

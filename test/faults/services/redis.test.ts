@@ -8,18 +8,21 @@ interface Strike {
   readonly mirrored: Mirrored;
 }
 
+/** What a process says that goes on with an index made again: it may be so soon that no probe sees it unready. */
+const INDEX_LOST = '"code":"INDEX_';
+
 /** What happens to the Redis of a process at work. */
 const FAULTS: Readonly<Record<string, (strike: Strike) => Promise<void>>> = {
   async flushed({ redis, mirrored }) {
     await redis.admin.flushall();
-    await mirrored.notReady('redis');
+    await mirrored.child.says(INDEX_LOST);
   },
   async 'set back to what it was some seconds ago'({ redis, mirrored }) {
     const backup = await redis.backUp();
     await mirrored.flows();
     await mirrored.flows();
     await backup.restore();
-    await mirrored.notReady('redis');
+    await mirrored.child.says(INDEX_LOST);
   },
   async 'killed, and back with its data'({ redis, mirrored }) {
     await redis.crash();

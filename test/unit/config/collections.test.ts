@@ -42,6 +42,16 @@ describe('which collections are mirrored', () => {
   });
 });
 
+describe('class-students', () => {
+  it.each(['drop: [students]', 'pseudonymise: [students]', 'ignore: [students]'])(
+    'refuse a mapping, which their values of ids alone cannot have: %s',
+    (setting) => {
+      const collections = `collections: { class-students: { enabled: true, ${setting} } }`;
+      expect(() => namesOf(collections)).toThrow('the values are ids alone');
+    },
+  );
+});
+
 describe('absences and their changes', () => {
   it.each([
     ['[absences]', 'absence-versions'],

@@ -96,6 +96,15 @@ describe('SegmentRolls', () => {
     expect(markersMs.length).toBeLessThanOrEqual(15);
   });
 
+  it('delays no marker by more than an interval when a clock that was ahead is set right', () => {
+    const rolls = new SegmentRolls();
+    const dueAt = (nowMs: number, offset: number): boolean =>
+      rolls.due([{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, offset]]) }], nowMs).size > 0;
+    expect(dueAt(30 * DAY_MS, 1)).toBe(true);
+    expect(dueAt(0, 2)).toBe(true);
+    expect([dueAt(HOUR_MS, 3), dueAt(2 * DAY_MS, 3)]).toEqual([false, true]);
+  });
+
   it('looks again at once when a marker was not appended', () => {
     const rolls = new SegmentRolls();
     const topics: WrittenTopic[] = [{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, 1]]) }];

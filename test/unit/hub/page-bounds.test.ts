@@ -73,6 +73,27 @@ describe('a hub that ignores limit', () => {
     ]);
   });
 
+  it('with some rows that are huge is read row by row there, and in larger pages behind them', async () => {
+    const ids = Array.from({ length: 600 }, (_, n) => String(1_000 + n));
+    await using test = await testHub(
+      ({ query }, response) => {
+        const after = query.get('afterSourcedId') ?? '';
+        const rows = ids.filter((id) => id > after).slice(0, Number(query.get('limit')));
+        const users = rows.map(
+          (id) =>
+            `{"sourcedId":"${id}","x":${id < '1020' ? '['.repeat(100_000) + ']'.repeat(100_000) : '0'}}`,
+        );
+        sendJson(response, `{"users":[${users.join(',')}]}`);
+      },
+      { pageSize: 200, retry: { maxAttempts: 1 } },
+    );
+    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+    const limits = test.data().map(({ query }) => Number(query.get('limit')));
+    expect(limits.slice(0, 8)).toEqual([200, 100, 50, 25, 12, 6, 3, 6]);
+    expect(limits.at(-1)).toBe(50);
+    expect(limits.length).toBeLessThan(40);
+  });
+
   it('by far with rows that are no objects is a named error too', async () => {
     const body = `{"users":[${repeated('0', 100_001)}]}`;
     await using test = await testHub((_, response) => sendJson(response, body), {

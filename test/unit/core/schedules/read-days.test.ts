@@ -171,6 +171,15 @@ describe('a lesson that is not understood', () => {
     expect(text).not.toContain('teacher');
   });
 
+  it('that is not an object shows what the configuration drops or masks', () => {
+    const secret = 'Anna Secret';
+    for (const options of [{ drop: ['teachers'] }, { pseudonymise: ['teachers'], pseudonymiseKey: 'k' }]) {
+      const nested = [lesson('20T08', { teachers: [secret] })];
+      expect(JSON.stringify(read([nested], options))).not.toContain(secret);
+    }
+    expect(JSON.stringify(read([[lesson('20T08', { teachers: [secret] })]]))).toContain(secret);
+  });
+
   it('bytes that are no UTF-8 pass for what the hub said', () => {
     const lessons = [lesson('19T08'), lesson('20T08', { title: 'Sm\uFFFDr' })];
     expect(outcome(read(lessons, {}, false))['2026-11-20']).toBe('a lesson: its text is not UTF-8');
