@@ -53,7 +53,8 @@ export type SmallerPagesReason = 'timeout' | 'too-large';
 /** Why a smaller page may help (spec 8: "reduce only on time-outs"); null where it would not. */
 export function asksForSmallerPages(error: HubError): SmallerPagesReason | null {
   if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
-  // 408 and 504 are time-outs too, told by the hub or by what stands before it.
-  const isTimeout = error.code === 'HUB_TIMEOUT' || error.status === 408 || error.status === 504;
-  return isTimeout ? 'timeout' : null;
+  if (error.code === 'HUB_TIMEOUT') return 'timeout';
+  // 408 and 504 are time-outs too, told by the hub or by what stands before it. The token endpoint's are of no page.
+  const saysTimeout = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);
+  return saysTimeout ? 'timeout' : null;
 }

@@ -88,6 +88,21 @@ describe('a token endpoint that gives no token', () => {
     expect(asked).toBe(2);
   });
 
+  it.each([408, 504])('its time-outs make no page smaller: %i', async (status) => {
+    let asked = 0;
+    await using test = await testHub(page, {
+      pageSize: 400,
+      tokenScript: (_, response) => {
+        asked += 1;
+        if (asked <= 3) sendJson(response, {}, { status });
+        else sendJson(response, { access_token: 't' });
+      },
+    });
+    await readAll(test.hub, 'users');
+    expect(test.data().map(({ query }) => query.get('limit'))).toEqual(['400']);
+    expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toEqual([]);
+  });
+
   it('a Retry-After of a year is not obeyed', () => {
     const gate = new TokenGate(() => 0);
     const asked = { remedy: 'Look.', status: 503, retryAfterMs: 31_536_000_000 };
