@@ -1,7 +1,7 @@
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { CollectionWriter } from './collection-writer.ts';
-import { classStudentsSource, nestedSource, plainSource, type Source } from './source.ts';
+import { classStudentsSource, nestedSource, parentsWithoutRows, plainSource, type Source } from './source.ts';
 import type { TenantCollection, TenantParts } from './tenant.ts';
 
 /** Where a collection's rows come from, by what it is. */
@@ -23,8 +23,12 @@ export function createSource(
           yield await (writers.get('classes')?.undisturbed(read) ?? read());
         },
       });
-    case 'afterschool-users':
-      return nestedSource({ hub, collection, reader, parentIds: parts.afterschoolIds });
+    case 'afterschool-users': {
+      const { afterschoolIds: parentIds, state } = parts;
+      const find = (): Promise<ReadonlySet<string>> => parentsWithoutRows(parentIds, state.collection(name));
+      const newParents = (): Promise<ReadonlySet<string>> => writers.get(name)?.undisturbed(find) ?? find();
+      return nestedSource({ hub, collection, reader, parentIds, newParents });
+    }
     default:
       return plainSource(hub, collection, reader);
   }

@@ -27,6 +27,8 @@ export type SourceEnd = WalkEnd & { readonly isGone?: boolean | undefined };
 
 /** One walk of a collection: most have one, nested ones have one for each parent. */
 export interface SourceWalk {
+  /** No row is known below its parent: its rows tell nothing of whose they are. */
+  readonly isOfNewParent?: boolean | undefined;
   open(options: {
     modifiedAfterMs: number | undefined;
     stamp: () => number;
@@ -36,7 +38,7 @@ export interface SourceWalk {
 
 export interface PassParts {
   readonly writer: CollectionWriter;
-  readonly walks: () => Promise<readonly SourceWalk[]>;
+  readonly walks: (order?: 'known-first') => Promise<readonly SourceWalk[]>;
   /** Throws when the topics no longer hold what a full pass compares with. */
   readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;

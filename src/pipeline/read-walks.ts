@@ -31,10 +31,12 @@ const MET_KEPT = 3;
 /** Reads every walk of a pass into the writer. `wholesale`: a delta that would bring most of the collection. */
 export async function readWalks(options: ReadWalksOptions): Promise<Walked | 'wholesale'> {
   const { parts, pass } = options;
-  const walks = await parts.walks();
+  // Where many parents came into the configuration, the first pages would hold nothing that is known.
+  const walks = await parts.walks(pass.seen === null ? undefined : 'known-first');
   const intake = new Intake(options, walks.length === 1);
   const ends: SourceEnd[] = [];
   for (const walk of walks) {
+    if (walk.isOfNewParent === true && (await intake.close()) === 'wholesale') return 'wholesale';
     const end = await readWalk(options, walk, intake);
     if (end === 'wholesale') return end;
     ends.push(end);
@@ -110,7 +112,7 @@ class Intake {
     return isLongDelta && deltaIsWholesale(pass.stats.rowsSeen, knownRowsBefore) ? 'wholesale' : null;
   }
 
-  /** The walks have ended: what was held is judged by what there is. */
+  /** Of what was to be known no more pages come: what was held is judged by what there is. */
   async close(): Promise<'wholesale' | null> {
     return this.#held === null ? null : this.#hold(this.#held, null);
   }
@@ -209,7 +211,7 @@ class Intake {
   /** Whether the hub's list, read from its beginning, holds known rows: for hubs that cannot be asked for single ones. */
   async #showsKnown(): Promise<boolean> {
     const { parts, signal } = this.#options;
-    for (const walk of await parts.walks()) {
+    for (const walk of await parts.walks('known-first')) {
       const pages = walk.open({ modifiedAfterMs: undefined, stamp: parts.writer.stamp, signal });
       try {
         const first = await pages.next();

@@ -11,8 +11,8 @@ import type { SourceEnd, SourcePage, SourceWalk } from './pass.ts';
 
 /** Where a collection's rows come from, and how to ask for single ones again. */
 export interface Source {
-  /** The walks of one pass: one, or one for each parent. */
-  walks(): Promise<readonly SourceWalk[]>;
+  /** The walks of one pass: one, or one for each parent. `known-first`: those of parents without known rows come last. */
+  walks(order?: 'known-first'): Promise<readonly SourceWalk[]>;
   /** Which of these record keys the hub still has. Throws when that cannot be told. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Asks for single rows, and reads them; for collections whose rows refer to each other. */
@@ -22,8 +22,8 @@ export interface Source {
   ): Promise<FetchedRows>;
   /** The collection whose rows this one's walks come from. */
   readonly parents?: CollectionName | undefined;
-  /** The parents that the configuration names; left out where it names none. */
-  readonly parentIds?: readonly string[] | undefined;
+  /** The parents that the configuration names and below which no row is known; left out where it names none. */
+  newParents?(): Promise<ReadonlySet<string>>;
   /** Whether the configuration still wants a key; left out where it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
 }
@@ -53,23 +53,29 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
   };
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** A collection below parents: key = `<parent id>|<sourcedId>`. */
 export function nestedSource(options: {
   hub: Hub;
   collection: Collection;
   reader: RowReader;
   parentIds: readonly string[];
+  /** None for who asks neither for them nor for an order. */
+  newParents?: () => Promise<ReadonlySet<string>>;
 }): Source {
-  const { hub, collection, reader, parentIds } = options;
+  const { hub, collection, reader, parentIds, newParents = () => Promise.resolve(NONE) } = options;
   return {
-    parentIds,
+    newParents,
     isWanted: belongsTo(new Set(parentIds)),
-    walks: () =>
-      Promise.resolve(
-        parentIds.map((parentId) => ({
-          open: (walk) => unlessGone(readRows({ hub, collection, reader, parentId }, walk)),
-        })),
-      ),
+    async walks(order) {
+      const added = order === 'known-first' ? await newParents() : NONE;
+      const walks = parentIds.map((parentId) => ({
+        isOfNewParent: added.has(parentId),
+        open: (walk: WalkOptions) => unlessGone(readRows({ hub, collection, reader, parentId }, walk)),
+      }));
+      return walks.toSorted((one, other) => Number(one.isOfNewParent) - Number(other.isOfNewParent));
+    },
     async findExisting(keys, signal) {
       const existing = new Set<string>();
       for (const [parentId, ids] of byParent(keys)) {
@@ -81,17 +87,17 @@ export function nestedSource(options: {
   };
 }
 
-/** Whether no row is known below one of the parents: it may have come into the configuration since. */
-export async function lacksRowsOf(
+/** The parents below which no row is known: they may have come into the configuration since. */
+export async function parentsWithoutRows(
   parentIds: readonly string[],
   index: Pick<CollectionIndex, 'keys'>,
-): Promise<boolean> {
+): Promise<ReadonlySet<string>> {
   const left = new Set(parentIds);
-  if (left.size === 0) return false;
+  if (left.size === 0) return left;
   for await (const batch of index.keys('rows')) {
     for (const key of batch) left.delete(splitCompositeKey(key)?.[0] ?? '');
   }
-  return left.size > 0;
+  return left;
 }
 
 /** Whether a key stands below one of the parents. A key that is not of two parts is nobody's: it counts as theirs. */

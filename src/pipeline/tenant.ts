@@ -33,7 +33,7 @@ import type { PassRunner } from './pass-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { createSource } from './create-source.ts';
-import { lacksRowsOf, type Source } from './source.ts';
+import type { Source } from './source.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;
@@ -214,7 +214,7 @@ function createRunner(options: {
   });
   const pass: PassParts = {
     writer,
-    walks: () => source.walks(),
+    walks: (order) => source.walks(order),
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     foreign,
     deletions: deletionParts(options, { writer, findExisting }),
@@ -234,7 +234,7 @@ function createRunner(options: {
     hasDelta: collectionNamed(name).keyset,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, options),
-    hasNewParents: () => lacksRowsOf(source.parentIds ?? [], parts.state.collection(name)),
+    hasNewParents: async () => ((await source.newParents?.())?.size ?? 0) > 0,
     offer: options.offer,
     fullPull,
     deltaEveryMs,

@@ -258,4 +258,22 @@ describe('afterschool-users', () => {
       await hub.stop();
     }
   });
+
+  it('of afterschools that came into the configuration before a known one are no other tenant’s, however many pages they fill', async () => {
+    const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
+    try {
+      const [one = '', two = ''] = hub.district.afterschoolIds();
+      const options = { hub, collections: ['afterschool-users'], hubSettings: { pageSize: 1 } };
+      for (const id of hub.district.ids('users').slice(0, 30)) hub.district.joinAfterschool(two, id);
+      await using mirror = await openMirror({ ...options, afterschools: [one] });
+      await mirror.full();
+      const { topicPrefix } = mirror;
+      await using grown = await openMirror({ ...options, afterschools: [two, one], topicPrefix });
+      const results = await grown.full();
+      expect(results.get('afterschool-users')).toMatchObject({ kind: 'complete', withheld: 0 });
+      expect(await grown.differences()).toEqual({});
+    } finally {
+      await hub.stop();
+    }
+  });
 });
