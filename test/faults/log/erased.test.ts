@@ -3,7 +3,8 @@ import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { runTenant, type TenantSession } from '../../../src/pipeline/tenant.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
-import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
+import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';
+import type { Mirror } from '../../integration/support/mirror.ts';
 import { only } from '../../integration/support/only.ts';
 import { EAGER_CLEANER } from '../support/compaction.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
@@ -17,6 +18,7 @@ const COLLECTIONS = [
   'classes',
   'enrollments',
   'class-students',
+  'schedules',
   'absence-versions',
   'absences',
   'absence-changes',
@@ -70,7 +72,8 @@ function removePerson({ hub }: Mirror, id: string): void {
 
 it('a person removed from partitions that then stay idle is gone from the raw log within the bound', async () => {
   const { brokers } = kafka;
-  await using mirror = await openMirror({
+  await using mirror = await openScheduleMirror({
+    students: 'all',
     collections: only(Object.fromEntries(COLLECTIONS.map((name) => [name, {}]))),
     settings: { kafka: { brokers }, deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
   });
@@ -97,7 +100,10 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
     const holding = (): Promise<string[]> => kafka.topicsHolding(student);
     expect(await holding()).toEqual(HOLDING.map((name) => mirror.topic(name)).sort());
     removePerson(mirror, student);
-    for (const names of [['users', 'students', 'enrollments', 'absence-versions'], ['class-students']]) {
+    for (const names of [
+      ['users', 'students', 'enrollments', 'absence-versions'],
+      ['class-students', 'schedules'],
+    ]) {
       const demand = async (name: string): Promise<void> => {
         const runner = session.runners.get(name as CollectionName);
         await runner?.demand('FULL');
