@@ -62,16 +62,27 @@ export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): Re
   return counts;
 }
 
-/** How many rows there are of each afterschool that is not configured; keys are `<afterschool id>|<sourcedId>`. */
+/** What there is of an afterschool. */
+export interface LeftOfAfterschool {
+  readonly rows: number;
+  /** Rows that cannot be read: `rejects` holds them whole. */
+  readonly rejects: number;
+}
+
+/** What there is of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
 export function countUnconfigured(
-  keys: Iterable<string>,
+  keys: Readonly<Record<keyof LeftOfAfterschool, Iterable<string>>>,
   configured: readonly string[],
-): ReadonlyMap<string, number> {
+): ReadonlyMap<string, LeftOfAfterschool> {
   const wanted = new Set(configured);
-  const counts = new Map<string, number>();
-  for (const key of keys) {
-    const [id] = splitCompositeKey(key) ?? [];
-    if (id !== undefined && !wanted.has(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  const counts = new Map<string, LeftOfAfterschool>();
+  for (const area of ['rows', 'rejects'] as const) {
+    for (const key of keys[area]) {
+      const [id] = splitCompositeKey(key) ?? [];
+      if (id === undefined || wanted.has(id)) continue;
+      const before = counts.get(id) ?? { rows: 0, rejects: 0 };
+      counts.set(id, { ...before, [area]: before[area] + 1 });
+    }
   }
   return counts;
 }

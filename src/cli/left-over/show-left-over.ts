@@ -1,3 +1,4 @@
+import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatCount, printable } from '../words.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
@@ -5,7 +6,7 @@ import type { TenantLeftOver } from './tenant-left-over.ts';
 
 const MOST_NAMED = 5;
 
-/** Topics of collections that are switched off, and rows of afterschools that are not configured. */
+/** Topics of collections that are switched off, and what there is of afterschools that are not configured. */
 export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
   const { colors } = output;
   const { tenant, topics, toldOf } = left;
@@ -25,15 +26,21 @@ export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
       `    ${colors.cyan('→')} rollcall topics purge --tenant ${tenant} --collection ${names.join(' ')}`,
     );
   }
-  for (const [id, rows] of left.afterschools ?? []) {
+  for (const [id, counted] of left.afterschools ?? []) {
     output.line(
-      `  ${colors.yellow('!')} left over, not configured: ${countOf(rows, 'row')} of the afterschool ${printable(id)}`,
+      `  ${colors.yellow('!')} left over, not configured: ${rowsAndRejects(counted)} of the afterschool ${printable(id)}`,
     );
     output.line(
       `    ${colors.cyan('→')} rollcall topics purge --tenant ${tenant} --afterschool ${printable(id)}`,
     );
   }
   if (collections.length > 0 || (left.afterschools?.size ?? 0) > 0) output.line();
+}
+
+/** As in “5 rows, 2 rejects”; only of what there is. */
+export function rowsAndRejects({ rows, rejects }: LeftOfAfterschool): string {
+  if (rejects === 0) return countOf(rows, 'row');
+  return [...(rows === 0 ? [] : [countOf(rows, 'row')]), countOf(rejects, 'reject')].join(', ');
 }
 
 /** Every topic that is not configured, in a table. */
@@ -49,7 +56,7 @@ export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic
     ]),
   );
   output.line(
-    `${colors.cyan('→')} "rollcall topics purge" removes what is named: a collection, the rows of an afterschool, a tenant, an earlier prefix.`,
+    `${colors.cyan('→')} "rollcall topics purge" removes what is named: a collection, an afterschool, a tenant, an earlier prefix.`,
   );
 }
 

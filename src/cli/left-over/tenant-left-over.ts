@@ -1,5 +1,6 @@
 import { enabledCollections, type TenantConfig } from '../../config.ts';
 import type { KnownProgress } from '../../publisher/progress-reader.ts';
+import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 
 /** What is left over of a tenant that is configured. */
@@ -8,8 +9,8 @@ export interface TenantLeftOver {
   readonly topics: readonly CountedTopic[];
   /** Collections without a topic, of which `progress` tells still. */
   readonly toldOf: readonly string[];
-  /** Rows by afterschool that is not configured; null where the index cannot be asked. */
-  readonly afterschools: ReadonlyMap<string, number> | null;
+  /** By afterschool that is not configured; null where the index cannot be asked. */
+  readonly afterschools: ReadonlyMap<string, LeftOfAfterschool> | null;
 }
 
 export function tenantLeftOver(
@@ -17,7 +18,7 @@ export function tenantLeftOver(
   parts: {
     readonly leftOver: LeftOverTopics;
     readonly known: KnownProgress | null;
-    readonly afterschools: ReadonlyMap<string, number> | null;
+    readonly afterschools: ReadonlyMap<string, LeftOfAfterschool> | null;
   },
 ): TenantLeftOver {
   const topics = parts.leftOver.topics.filter(({ tenantId }) => tenantId === tenant.id);
@@ -34,8 +35,18 @@ export function tenantLeftOverAsJson(left: TenantLeftOver | undefined): Record<s
   return {
     topics: left.topics.map(({ topic, recordsAtMost }) => ({ topic, recordsAtMost })),
     withoutTopic: left.toldOf,
-    rowsOfAfterschools: left.afterschools === null ? null : Object.fromEntries(left.afterschools),
+    rowsOfAfterschools: countsOf(left, 'rows'),
+    rejectsOfAfterschools: countsOf(left, 'rejects'),
   };
+}
+
+function countsOf(
+  { afterschools }: TenantLeftOver,
+  area: keyof LeftOfAfterschool,
+): Readonly<Record<string, number>> | null {
+  if (afterschools === null) return null;
+  const counts = [...afterschools].map(([id, left]) => [id, left[area]] as const);
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 /** Topics of tenants that are not configured. */

@@ -1,5 +1,5 @@
 import { passCollections, type TenantConfig } from '../../config.ts';
-import { countUnconfigured } from '../../core/left-over.ts';
+import { countUnconfigured, type LeftOfAfterschool } from '../../core/left-over.ts';
 import { describeError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
@@ -25,8 +25,8 @@ export interface IndexFacts {
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null where absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
-  /** Rows by afterschool that is not configured. */
-  readonly unconfigured: ReadonlyMap<string, number>;
+  /** By afterschool that is not configured. */
+  readonly unconfigured: ReadonlyMap<string, LeftOfAfterschool>;
 }
 
 export interface AskedIndex {
@@ -79,7 +79,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     : null;
   const late = await state.deletions.late();
   const foreign = [...(await state.deletions.foreign()).keys()];
-  const unconfigured = await rowsOfUnconfigured(state.collection('afterschool-users'), tenant);
+  const unconfigured = await leftOfUnconfigured(state.collection('afterschool-users'), tenant);
   return {
     isOwnerAlive: owner !== null,
     notOffered,
@@ -93,12 +93,13 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
 }
 
 /** Where no afterschool is configured, the whole topic is left over, and is told so. */
-async function rowsOfUnconfigured(
+async function leftOfUnconfigured(
   index: CollectionIndex,
   { afterschools, collections }: TenantConfig,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, LeftOfAfterschool>> {
   if (!collections['afterschool-users'].enabled) return new Map();
-  const keys = new Set<string>();
-  for await (const batch of index.keys('rows')) for (const key of batch) keys.add(key);
+  const keys = { rows: new Set<string>(), rejects: new Set<string>() };
+  for (const area of ['rows', 'rejects'] as const)
+    for await (const batch of index.keys(area)) for (const key of batch) keys[area].add(key);
   return countUnconfigured(keys, afterschools);
 }

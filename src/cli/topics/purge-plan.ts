@@ -1,7 +1,8 @@
 import type { Admin } from 'kafkajs';
+import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { isChainCollection } from '../../model/collections.ts';
-import { compositeKey } from '../../model/keys.ts';
+import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { TopicReading } from '../../pipeline/verify/topic-reading.ts';
 import { readKnownProgress } from '../../publisher/progress-reader.ts';
@@ -9,12 +10,15 @@ import { findLeftOver, wantedUnder, type CountedTopic } from '../left-over/find-
 import { withAdmin } from '../with-assembly.ts';
 import type { PurgeTarget } from './purge-target.ts';
 
+const AFTERSCHOOL_USERS = 'afterschool-users';
+const NOTHING: LeftOfAfterschool = { rows: 0, rejects: 0 };
+
 /** What there is of a target. */
 export interface Found {
   readonly target: PurgeTarget;
   readonly topics: readonly CountedTopic[];
-  /** Rows of the afterschool. */
-  readonly rows: number;
+  /** Of the afterschool. */
+  readonly left: LeftOfAfterschool;
   /** Collections of which `progress` tells. */
   readonly toldOf: readonly CollectionName[];
   readonly isNothing: boolean;
@@ -28,8 +32,8 @@ export async function lookUpTarget(
 ): Promise<Found> {
   return withAdmin({ assembly, signal }, async (admin) => {
     if (target.kind === 'afterschool') {
-      const rows = await countRows(assembly, { admin, target, signal });
-      return { target, topics: [], rows, toldOf: [], isNothing: rows === 0 };
+      const left = await countLeft(assembly, { admin, target, signal });
+      return { target, topics: [], left, toldOf: [], isNothing: left.rows + left.rejects === 0 };
     }
     const configured = wantedUnder(assembly.config);
     if (target.kind === 'tenants') {
@@ -39,7 +43,7 @@ export async function lookUpTarget(
       const wanted = isOwn ? configured : { topicPrefix, tenants: new Map<string, ReadonlySet<string>>() };
       const { topics } = await findLeftOver(admin, wanted);
       const named = topics.filter((each) => tenantId === null || each.tenantId === tenantId);
-      return { target, topics: named, rows: 0, toldOf: [], isNothing: named.length === 0 };
+      return { target, topics: named, left: NOTHING, toldOf: [], isNothing: named.length === 0 };
     }
     const { tenantId, collections } = target;
     const suffixes = new Set<string>(collections);
@@ -51,24 +55,27 @@ export async function lookUpTarget(
     const parts = { kafka, admin, registry, topicPrefix, tenantIds: [tenantId], signal };
     const known = (await readKnownProgress(parts)).get(tenantId)?.progress;
     const toldOf = collections.filter((each) => known?.has(each) === true);
-    return { target, topics: named, rows: 0, toldOf, isNothing: named.length + toldOf.length === 0 };
+    return { target, topics: named, left: NOTHING, toldOf, isNothing: named.length + toldOf.length === 0 };
   });
 }
 
-/** By the topic: without Redis nothing else tells. */
-async function countRows(
+/** By the topics: without Redis nothing else tells. */
+async function countLeft(
   { kafka, config }: Assembly,
   options: { admin: Admin; target: PurgeTarget & { kind: 'afterschool' }; signal: AbortSignal },
-): Promise<number> {
+): Promise<LeftOfAfterschool> {
   const { admin, target, signal } = options;
-  const keys = new Set<string>();
   const first = compositeKey(target.afterschool, '');
+  const keys = { [AFTERSCHOOL_USERS]: new Set<string>(), rejects: new Set<string>() };
   const parts = { kafka, admin, topicPrefix: config.kafka.topicPrefix, tenantId: target.tenantId };
-  const reading = new TopicReading(parts, ['afterschool-users'], async ({ key, value }) => {
-    if (!key.startsWith(first)) return;
-    if (value === null) keys.delete(key);
-    else keys.add(key);
+  const topics = [AFTERSCHOOL_USERS, 'rejects'] as const;
+  const reading = new TopicReading(parts, topics, async ({ topic, key, value }) => {
+    const [collection, row] = topic === 'rejects' ? (splitCompositeKey(key) ?? []) : [AFTERSCHOOL_USERS, key];
+    if (collection !== AFTERSCHOOL_USERS || row?.startsWith(first) !== true) return;
+    const own = keys[topic === 'rejects' ? topic : AFTERSCHOOL_USERS];
+    if (value === null) own.delete(row);
+    else own.add(row);
   });
   await reading.readOn(signal);
-  return keys.size;
+  return { rows: keys[AFTERSCHOOL_USERS].size, rejects: keys.rejects.size };
 }

@@ -7,6 +7,7 @@ import { assemble, type Assembly } from '../../pipeline/assemble.ts';
 import { PURGE, type Purged } from '../../pipeline/requests/purge.ts';
 import { asOwner } from '../as-owner.ts';
 import type { CountedTopic } from '../left-over/find-left-over.ts';
+import { rowsAndRejects } from '../left-over/show-left-over.ts';
 import type { Output } from '../output.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
@@ -19,7 +20,7 @@ const HELP = `
 Only what the configuration no longer wants can be purged, and only what is named:
   --tenant north --collection results    a collection that is switched off: its topic and subject, its records in
                                          progress and rejects, its index
-  --tenant north --afterschool 4711      the rows of an afterschool that "afterschools" does not name
+  --tenant north --afterschool 4711      the rows and rejects of an afterschool that "afterschools" does not name
   --tenant south                         a tenant that is not configured
   --prefix old [--tenant north]          what stands under an earlier kafka.topicPrefix
 
@@ -62,8 +63,7 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
     output.data({
       confirmed: false,
       topics: found.topics.map(({ topic }) => topic),
-      rows: found.rows,
-      rejects: 0,
+      ...found.left,
     });
     return EXIT.needsPerson;
   }
@@ -116,12 +116,12 @@ async function isTyped(name: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-function showPlan(output: Output, { topics, rows, target, toldOf }: Found): void {
+function showPlan(output: Output, { topics, left, target, toldOf }: Found): void {
   output.line(`To be removed for good; the hub is not asked:`);
   if (topics.length > 0) showTopics(output, topics);
   if (target.kind === 'afterschool')
     output.line(
-      `  ${countOf(rows, 'row')} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
+      `  ${rowsAndRejects(left)} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
     );
   if (target.kind === 'collections') {
     const names = target.collections.join(', ');

@@ -125,7 +125,8 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
   const removed = { rows: 0, rejects: 0 };
   writer.begin(pass);
   try {
-    for (const area of ['rows', 'rejects'] as const) {
+    // Rejects hold rows whole, and are seen least: they go first, so that where this breaks off they are not what is left.
+    for (const area of ['rejects', 'rows'] as const) {
       for (;;) {
         const { keys } = await writer.find(area, isOwn);
         if (keys.length === 0) break;

@@ -148,6 +148,43 @@ describe('what the configuration no longer wants', () => {
     }
   });
 
+  it('goes with the rejects of an afterschool, also where they are all that is left of it', async () => {
+    const topicPrefix = newTopicPrefix();
+    const rejectsOf = async (id: string): Promise<string[]> =>
+      [...(await view(`${topicPrefix}.north.rejects`)).keys()].filter((key) =>
+        key.startsWith(`afterschool-users|${id}%7C`),
+      );
+    try {
+      {
+        const collections = ['afterschool-users'];
+        await using mirror = await openMirror({ hub, topicPrefix, collections, afterschools: [one, two] });
+        hub.faults.set('malformed-rows=1@afterschool-users');
+        await mirror.full();
+        hub.faults.clear();
+      }
+      const [wanted, left] = [await rejectsOf(one), await rejectsOf(two)];
+      expect(Math.min(wanted.length, left.length)).toBeGreaterThan(0);
+      using config = configOf(topicPrefix, ['afterschool-users'], [one]);
+      const words = ['--tenant', 'north', '--afterschool', two, '--json'];
+      const counted = { rows: 0, rejects: left.length };
+      expect((await rollcall(config.path, 'status')).stdout).toMatch(/[0-9]+ rejects? of the afterschool/);
+      const asked = await purge(config.path, ...words);
+      expect([asked.code, JSON.parse(asked.stdout)]).toEqual([
+        3,
+        { confirmed: false, topics: [], ...counted },
+      ]);
+      const gone = await purge(config.path, ...words, '--yes');
+      expect([gone.code, JSON.parse(gone.stdout)]).toEqual([0, { confirmed: true, topics: [], ...counted }]);
+      expect(await rejectsOf(two)).toEqual([]);
+      expect(await rejectsOf(one)).toEqual(wanted);
+      const again = await purge(config.path, ...words);
+      expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { confirmed: null, rejects: 0 }]);
+      expect((await rollcall(config.path, 'status')).stdout).not.toContain(two);
+    } finally {
+      await deleteAll(topicPrefix);
+    }
+  });
+
   it('goes though the purge is killed amid it and given again; what comes back begins with a first load', async () => {
     const topicPrefix = await mirrored();
     try {

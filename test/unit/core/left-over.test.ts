@@ -47,12 +47,14 @@ describe('what is left over', () => {
     );
   });
 
-  it('are the rows of afterschools that are not configured, by afterschool', () => {
-    const keys = ['a|1', 'a|2', 'b%7Cb|1', 'c|1', 'no key of two parts'];
-    expect(countUnconfigured(keys, ['a'])).toEqual(
+  it('are the rows and rejects of afterschools that are not configured, by afterschool', () => {
+    const rows = ['a|1', 'a|2', 'b%7Cb|1', 'c|1', 'no key of two parts'];
+    const rejects = ['a|3', 'c|2', 'c|3', 'd|1'];
+    expect(countUnconfigured({ rows, rejects }, ['a'])).toEqual(
       new Map([
-        ['b|b', 1],
-        ['c', 1],
+        ['b|b', { rows: 1, rejects: 0 }],
+        ['c', { rows: 1, rejects: 2 }],
+        ['d', { rows: 0, rejects: 1 }],
       ]),
     );
   });
