@@ -282,8 +282,9 @@ export class CollectionRunner implements PassRunner {
       } else {
         this.#failures[mode] = 0;
         this.#notBeforeMs[mode] = 0;
-        await this.#parts.offer.noteOffered();
       }
+      // Whatever its answers prove of the rows, the hub has the collection.
+      await this.#parts.offer.noteOffered();
       // After a full pass, which may have taken long, from its end on: the hub needs its rest.
       this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
       if (mode === 'FULL') this.#fullTookMs = now() - startedAtMs;

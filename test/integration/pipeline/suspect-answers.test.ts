@@ -92,6 +92,19 @@ describe('answers that prove nothing', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
+  it('a collection that the hub begins to offer is no longer called not offered, though its first answers prove nothing', async () => {
+    await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
+    const { deletions } = mirror.parts.state;
+    mirror.hub.faults.set('not-offered@courses');
+    await mirror.attempt('FULL');
+    expect(await deletions.notOffered()).toEqual(new Set(['courses']));
+    mirror.hub.faults.clear();
+    mirror.hub.faults.set('missing-list@courses');
+    const [courses] = await mirror.attempt('FULL', 'courses');
+    expect(courses?.result?.kind).toBe('suspect');
+    expect(await deletions.notOffered()).toEqual(new Set());
+  });
+
   it('a collection that is no longer offered loses no row', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     await mirror.full();
