@@ -37,17 +37,20 @@ export class EntryReplay {
 
   /**
    * A record of `absence-versions`. What came after all was told that was there may not have been told; but what was
-   * settled before stays so, as what was forgotten is not told again.
+   * settled before stays so, as what was forgotten is not told again. `isAnew`: the index is made from nothing, and events
+   * that were read may be of a student whom the record no longer names.
    */
-  row(row: ChainRow, options: { isNews: boolean }): void {
+  row(row: ChainRow, options: { isNews: boolean; isAnew: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
+    // As in a resolution: a record that names no student any more stays with the one that it named.
+    const student = row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId);
+    const isOthers = options.isAnew && before !== null && areOfTwo(before.student, student);
     this.#set(row.id, {
       ...entryOf(row),
-      // As in a resolution: a record that names no student any more stays with the one that it named.
-      student: row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId),
+      student,
       state: 'present',
       linkedFrom: this.#linksTo(row, before),
-      absenceId: before?.absenceId ?? null,
+      absenceId: isOthers ? null : (before?.absenceId ?? null),
       isSettled: !options.isNews || (isVersion(before) && before.isSettled),
     });
     this.#link(row);
@@ -62,12 +65,18 @@ export class EntryReplay {
     this.#set(versionId, { ...before, state: isVersion(before) ? 'vanished' : 'gone', isSettled: false });
   }
 
+  /**
+   * An event of an absence. What the hub has given to another student since is not that absence's by it; where nothing
+   * was told after it, it is put back in the end (rule 16).
+   */
   step({ absenceId, row, mergedInto }: LoggedStep): void {
     if (mergedInto !== null) return;
     const before = this.#entries.get(row.id) ?? null;
     if (before?.state === 'present') {
-      const student = before.student === 0 ? studentFingerprint(row.studentId) : before.student;
-      this.#set(row.id, { ...before, absenceId, student });
+      const told = studentFingerprint(row.studentId);
+      const isOthers = areOfTwo(before.student, told);
+      const student = before.student === 0 ? told : before.student;
+      this.#set(row.id, { ...before, absenceId: isOthers ? before.absenceId : absenceId, student });
       return;
     }
     // Unless its record comes too, it has left the hub, or the log has lost it.
@@ -112,6 +121,11 @@ export class EntryReplay {
     this.#entries.set(id, entry);
     this.#changed.add(id);
   }
+}
+
+/** Of two students, by fingerprint; 0 is nobody. */
+function areOfTwo(one: number, other: number): boolean {
+  return one !== 0 && other !== 0 && one !== other;
 }
 
 function isVersion(entry: VersionEntry | null): entry is VersionEntry {

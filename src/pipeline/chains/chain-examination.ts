@@ -31,16 +31,18 @@ export class ChainExamination {
 
   /**
    * A version belongs to the absence that lives and was last told to be it: an older event of another absence may have
-   * been read after that, from another partition.
+   * been read after that, from another partition. One that was last told deleted keeps it where no other has it.
    */
   async nameTold(told: ReadonlyMap<string, ToldAbsence>): Promise<void> {
-    const absenceOf = new Map<string, string>();
+    const alive = new Map<string, string>();
+    const ended = new Map<string, string>();
     for (const [id, { entry }] of told) {
-      if (entry !== null && !entry.isToldDeleted) absenceOf.set(entry.toldVersionId, id);
+      if (entry === null || entry.mergedInto !== null) continue;
+      (entry.isToldDeleted ? ended : alive).set(entry.toldVersionId, id);
     }
     const changes: IndexChange[] = [];
-    for (const [key, entry] of await this.#entries.of([...absenceOf.keys()])) {
-      const absenceId = absenceOf.get(key);
+    for (const [key, entry] of await this.#entries.of([...alive.keys(), ...ended.keys()])) {
+      const absenceId = alive.get(key) ?? (entry?.absenceId === null ? ended.get(key) : undefined);
       if (entry === null || absenceId === undefined || entry.absenceId === absenceId) continue;
       if (entry.state !== 'present' && entry.state !== 'vanished') continue;
       changes.push({ area: 'versions', key, value: encodeVersionEntry(key, { ...entry, absenceId }) });

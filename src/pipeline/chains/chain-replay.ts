@@ -90,7 +90,7 @@ export class ChainReplay {
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
-      else replay.row(row, { isNews });
+      else replay.row(row, { isNews, isAnew: !isResumed });
       // Of what is resumed, all that was touched is examined in the end.
       const isOpen = isResumed || isNews || row === null;
       changes.push({ area: 'open', key: id, value: isOpen ? EMPTY : null });

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { EntryReplay, type LoggedStep } from '../../../../src/core/chains/replay.ts';
+import { row } from './support/rows.ts';
+
+const REBUILT = { isNews: false, isAnew: true };
+const RESUMED = { isNews: false, isAnew: false };
+const ofA = row('two', { studentId: 'A', replaces: 'one' });
+const ofB = row('two', { studentId: 'B', replaces: 'one' });
+const event: LoggedStep = {
+  absenceId: 'one',
+  step: 2,
+  isDeletion: false,
+  row: ofA,
+  mergedInto: null,
+  since: 1,
+};
+
+function absenceOf(replay: EntryReplay): string | null | undefined {
+  return replay.changed.get('two')?.absenceId;
+}
+
+describe('an index made again from the topics, of a record that the hub has given to another student', () => {
+  it('does not take it for the absence of an event that came before, whichever topic is read first', () => {
+    const rowFirst = new EntryReplay(new Map());
+    rowFirst.row(ofB, REBUILT);
+    rowFirst.step(event);
+    const eventFirst = new EntryReplay(new Map());
+    eventFirst.step(event);
+    eventFirst.row(ofB, REBUILT);
+    const between = new EntryReplay(new Map());
+    between.row(ofA, REBUILT);
+    between.step(event);
+    between.row(ofB, REBUILT);
+    expect([rowFirst, eventFirst, between].map(absenceOf)).toEqual([null, null, null]);
+  });
+
+  it('takes it for the absence of an event of its own student', () => {
+    const replay = new EntryReplay(new Map());
+    replay.row(ofA, REBUILT);
+    replay.step(event);
+    replay.row({ ...ofA, isDeleted: true }, REBUILT);
+    expect(absenceOf(replay)).toBe('one');
+  });
+
+  it('read on from a point that knew both, leaves it where it was: only a resolution can tell', () => {
+    const replay = new EntryReplay(new Map());
+    replay.step(event);
+    replay.row(ofB, RESUMED);
+    expect(absenceOf(replay)).toBe('one');
+  });
+});
