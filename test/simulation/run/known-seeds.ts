@@ -51,4 +51,14 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 360_945_660,
     why: 'the id of a forgotten absence of another student passed for free, and no other one was looked up',
   },
+  {
+    kind: 'contradictory-chains-take-overs',
+    seed: 370_080_824,
+    why: 'an absence passed for the student to whom the hub had given one of its earlier versions',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 370_079_845,
+    why: 'a rebuild took a record for the absence that an event told of it as another student’s',
+  },
 ];
