@@ -1,16 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
+import { sleep } from '../../pipeline/tenant.ts';
 import { kafkaError } from '../../publisher/kafka-errors.ts';
 import { requireNoOwner } from '../as-owner.ts';
 import type { CountedTopic } from '../left-over/find-left-over.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { withAdmin } from '../with-assembly.ts';
-
-const LOOKS = 100;
-const BETWEEN_LOOKS_MS = 100;
+import { waitUntilGone } from './wait-until-gone.ts';
 
 interface Deletion {
   readonly topics: readonly CountedTopic[];
@@ -46,7 +44,7 @@ export async function deleteTopics(
       progress.update(`deleting ${topic}`);
       await deleteTopic(admin, topic);
     }
-    await waitUntilGone(admin, names, signal);
+    await waitUntilGone(names, { admin, progress, sleep, signal });
   });
 }
 
@@ -75,14 +73,5 @@ async function deleteTopic(admin: Admin, topic: string): Promise<void> {
       remedy: `Grant this user DELETE on the topics, or have somebody delete ${topic} who may; then give the command again.`,
       cause: error,
     });
-  }
-}
-
-/** The controller has forgotten it; brokers go on telling of it for a moment. */
-async function waitUntilGone(admin: Admin, names: readonly string[], signal: AbortSignal): Promise<void> {
-  for (let look = 1; look <= LOOKS; look += 1) {
-    const left = new Set(await admin.listTopics());
-    if (names.every((name) => !left.has(name))) return;
-    await delay(BETWEEN_LOOKS_MS, undefined, { signal });
   }
 }
