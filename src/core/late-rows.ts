@@ -13,20 +13,26 @@ interface Span {
   readonly upToMs: number;
 }
 
+/** Rows met by deltas that are remembered, 17 MB at most; many times what changes between two daily full passes. */
+const MET_AT_MOST = 500_000;
+
 /**
  * Finds the rows that deltas have missed, when a full pass brings them. Such a row has content that is new to us and a
  * stamp that is covered: newer than the beginning of the last full pass of this session, so that only deltas could have
  * brought it, and not newer than the watermark, so that no later delta will. No delta has met the row with this stamp.
  * The last rule tells it from a row that was read in time and whose content changed later under the same stamp.
  *
+ * Where full passes fail for so long that deltas meet more rows than are remembered, nothing is said of that time.
+ *
  * It cannot know: rows that became visible to this client alone (a right that was granted), which look the same; rows
  * stamped before the session began; rows that a hub stamps with a time of its source.
  */
 export class LateRowWatch {
   readonly #newSeed: () => number;
-  /** Rows that deltas met, with their stamps, since {@link #sinceMs}. */
-  #met: SeenKeys;
-  /** The same since the full pass at hand began; null when none is under way. */
+  readonly #metAtMost: number;
+  /** Rows that deltas met, with their stamps, since {@link #sinceMs}; null: they were too many. */
+  #met: SeenKeys | null;
+  /** The same since the full pass at hand began; null also when none is under way. */
   #metSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
   #span: Span | null = null;
@@ -34,16 +40,23 @@ export class LateRowWatch {
   #earliestMs = Number.POSITIVE_INFINITY;
 
   /** `newSeed`: any 32-bit integer, random. */
-  constructor(newSeed: () => number) {
+  constructor(newSeed: () => number, metAtMost = MET_AT_MOST) {
     this.#newSeed = newSeed;
+    this.#metAtMost = metAtMost;
     this.#met = new SeenKeys(newSeed());
   }
 
   /** A delta met a row. */
   noteMet(key: string, stampMs: number): void {
     const met = `${stampMs} ${key}`;
-    this.#met.add(met);
-    this.#metSinceFull?.add(met);
+    this.#met = this.#withOne(this.#met, met);
+    if (this.#met === null) this.#span = null;
+    this.#metSinceFull = this.#withOne(this.#metSinceFull, met);
+  }
+
+  #withOne(all: SeenKeys | null, met: string): SeenKeys | null {
+    all?.add(met);
+    return all !== null && all.size > this.#metAtMost ? null : all;
   }
 
   /** A full pass begins; `watermarkMs` is what the deltas before it have reached, null where there were none. */
@@ -51,15 +64,15 @@ export class LateRowWatch {
     this.#metSinceFull = new SeenKeys(this.#newSeed());
     this.#rows = 0;
     this.#earliestMs = Number.POSITIVE_INFINITY;
-    this.#span =
-      this.#sinceMs === null || watermarkMs === null ? null : { afterMs: this.#sinceMs, upToMs: watermarkMs };
+    const afterMs = this.#met === null ? null : this.#sinceMs;
+    this.#span = afterMs === null || watermarkMs === null ? null : { afterMs, upToMs: watermarkMs };
   }
 
   /** The full pass met a row whose content is new to us. */
   noteNew(key: string, stampMs: number | null): void {
     if (stampMs === null || this.#span === null) return;
     if (stampMs <= this.#span.afterMs || stampMs > this.#span.upToMs) return;
-    if (this.#met.has(`${stampMs} ${key}`)) return;
+    if (this.#met?.has(`${stampMs} ${key}`) === true) return;
     this.#rows += 1;
     this.#earliestMs = Math.min(this.#earliestMs, stampMs);
   }
@@ -67,7 +80,7 @@ export class LateRowWatch {
   /** The full pass is complete; hub times of its start and end. Null: there was nothing to judge by. */
   endFull({ startedAtMs, endedAtMs }: { startedAtMs: number; endedAtMs: number }): LateRows | null {
     const span = this.#span;
-    this.#met = this.#metSinceFull ?? this.#met;
+    this.#met = this.#metSinceFull;
     this.#metSinceFull = null;
     this.#span = null;
     this.#sinceMs = startedAtMs;

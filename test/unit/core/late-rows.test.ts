@@ -50,6 +50,35 @@ describe('rows that deltas have missed', () => {
     expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
   });
 
+  it('are not judged for a time in which deltas met more rows than are remembered, and are judged again after it', () => {
+    const made = new LateRowWatch(() => 7, 100);
+    made.beginFull(null);
+    made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
+    // Each full pass begins, and none is complete.
+    for (let at = 0; at < 101; at += 1) {
+      made.noteMet(`other ${at}`, HOUR);
+      made.beginFull(2 * HOUR);
+    }
+    expect(judge(made, [10 * HOUR])).toBeNull();
+    made.beginFull(30 * HOUR);
+    made.noteNew('row 0', 29 * HOUR);
+    expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
+  });
+
+  it('are not judged either where that happens amid the full pass, nor by the next one', () => {
+    const made = new LateRowWatch(() => 7, 100);
+    made.beginFull(null);
+    made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
+    made.beginFull(20 * HOUR);
+    for (let at = 0; at < 101; at += 1) made.noteMet(`other ${at}`, HOUR);
+    made.noteNew('row 0', 10 * HOUR);
+    expect(made.endFull({ startedAtMs: HOUR, endedAtMs: 22 * HOUR })).toBeNull();
+    expect(judge(made, [10 * HOUR])).toBeNull();
+    made.beginFull(30 * HOUR);
+    made.noteNew('row 0', 29 * HOUR);
+    expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
+  });
+
   it('are none of those that a delta met while the full pass before ran', () => {
     const made = watch();
     made.beginFull(HOUR);
