@@ -21,6 +21,9 @@ export type EndsToMark = ReadonlyMap<TopicSuffix, readonly number[]>;
 /** An append rolls a segment only when it is older than the interval, not when it is as old. */
 const BEYOND_INTERVAL_MS = 1_000;
 
+/** How late the broker's cleaner may come to what it has to compact: on a busy broker it takes its turn. */
+const CLEANER_LATE_MS = 600_000;
+
 /**
  * Kafka closes the segment that a partition is written to only when something is appended, and compacts closed segments
  * only. So a partition that has changed gets end markers, one an interval, until compaction has reached what was removed:
@@ -81,5 +84,5 @@ function rollIntervalMs({ segmentMs, maxCompactionLagMs }: CompactionSettings): 
 /** Two intervals to close the segment, the lag to have it compacted, the retention; then the same for the removal. */
 function settledAfterMs(settings: CompactionSettings): number {
   const interval = rollIntervalMs(settings) + BEYOND_INTERVAL_MS;
-  return 4 * interval + settings.maxCompactionLagMs + settings.deleteRetentionMs;
+  return 4 * interval + settings.maxCompactionLagMs + settings.deleteRetentionMs + CLEANER_LATE_MS;
 }
