@@ -107,7 +107,9 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     mistake: {
       log: (log) =>
         withProgress(log, (name, progress) =>
-          isChainCollection(name) && progress !== null ? { ...progress, lastCompleteFull: null } : progress,
+          isChainCollection(name) && progress !== null
+            ? { ...progress, lastCompleteFull: null, firstLoad: undefined }
+            : progress,
         ),
     },
   },
