@@ -4,8 +4,9 @@ const MAX_LOAD = 0.7;
 /**
  * The keys met in a pass, as 64-bit fingerprints: 11 to 23 bytes a key, whatever a key's length.
  *
- * Two keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). It makes a vanished row look
- * present, never a present one vanished; the seed is new in each pass, so the next pass finds it.
+ * Two keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). Then a vanished row looks
+ * present, and a changed row looks as if the hub had listed it twice, but no present row looks vanished. The seed is new
+ * in each pass, so the next full pass finds what this one missed.
  */
 export class SeenKeys {
   readonly #seed: number;
