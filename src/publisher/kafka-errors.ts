@@ -8,13 +8,14 @@ interface KafkaFailure {
   readonly type?: string | undefined;
   readonly code?: unknown;
   readonly cause?: unknown;
+  readonly errors?: readonly unknown[] | undefined;
 }
 
-/** The innermost failure: kafkajs wraps what it retried in KafkaJSNumberOfRetriesExceeded. */
+/** The innermost failure: kafkajs wraps what it retried in KafkaJSNumberOfRetriesExceeded, and gathers those of several topics. */
 export function innermost(error: unknown): KafkaFailure {
   let current = error as KafkaFailure;
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
-    const cause = current?.cause as KafkaFailure | undefined;
+    const cause = (current?.cause ?? current?.errors?.[0]) as KafkaFailure | undefined;
     if (cause === undefined || cause === null || typeof cause !== 'object') break;
     current = cause;
   }
@@ -74,6 +75,17 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
       {
         remedy:
           'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+        cause: error,
+      },
+    );
+  }
+  if (failure.type === 'INVALID_REPLICATION_FACTOR') {
+    return new RollcallError(
+      'KAFKA_UNREACHABLE',
+      `Kafka has fewer brokers than replicas asked for while ${doing}`,
+      {
+        remedy:
+          'Start the brokers that are missing, or set kafka.replicationFactor to at most their number: 1 for a single one.',
         cause: error,
       },
     );

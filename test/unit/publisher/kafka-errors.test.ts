@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import kafkajs from 'kafkajs';
+import { kafkaError } from '../../../src/publisher/kafka-errors.ts';
+
+/** What kafkajs throws when a broker creates none of several topics. */
+function aggregate(type: string): Error {
+  const each = ['p.north.orgs', 'p.north.users'].map((topic) =>
+    Object.assign(new kafkajs.KafkaJSProtocolError(new Error('refused')), { type, topic }),
+  );
+  return new kafkajs.KafkaJSAggregateError('Topic creation errors', each);
+}
+
+describe('topics that cannot be created', () => {
+  it('name kafka.replicationFactor where there are fewer brokers than replicas', () => {
+    const error = kafkaError(aggregate('INVALID_REPLICATION_FACTOR'), 'creating topics (p.north.orgs)');
+    expect(error).toMatchObject({
+      code: 'KAFKA_UNREACHABLE',
+      remedy: expect.stringContaining('kafka.replicationFactor') as string,
+    });
+  });
+
+  it('name the right that is missing', () => {
+    const error = kafkaError(aggregate('TOPIC_AUTHORIZATION_FAILED'), 'creating topics (p.north.orgs)');
+    expect(error).toMatchObject({
+      code: 'KAFKA_REFUSED',
+      message: expect.stringContaining('TOPIC_AUTHORIZATION_FAILED') as string,
+    });
+  });
+});
