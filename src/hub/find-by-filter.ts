@@ -1,5 +1,5 @@
 import type { Collection } from '../model/collections.ts';
-import { HubError } from './hub-error.ts';
+import { HubError, isOfTheQuestion } from './hub-error.ts';
 import type { FoundRow } from './hub.ts';
 import { listIn, readableId } from './page-body.ts';
 import type { Requests } from './requests.ts';
@@ -32,16 +32,6 @@ const CONTROL_LIMIT = 2 * PROBE_LIMIT;
 
 /** No server need take a longer address (RFC 9110, 4.1: 8000 octets), and one may answer it with a broken connection. */
 const MAX_ENCODED_ID = 6000;
-
-/** Failures that may come of the one question asked; all others concern the hub as a whole. */
-const OF_THE_QUESTION: ReadonlySet<string> = new Set([
-  'HUB_REQUEST_REFUSED',
-  'HUB_NOT_OFFERED',
-  'HUB_FORBIDDEN',
-  'HUB_BODY_INVALID',
-  'HUB_RESPONSE_TOO_LARGE',
-  'HUB_PAGE_TOO_LONG',
-]);
 
 /** Says that nothing can be told; where it is thrown, nothing is removed. */
 export function untold(where: string, why: string): HubError {
@@ -107,7 +97,7 @@ export class FilterFinder {
       const alone = rows.every((each) => readableId(each) === id);
       return { kind: 'found', found: { row, isUtf8, stamp }, alone };
     } catch (error) {
-      if (error instanceof HubError && OF_THE_QUESTION.has(error.code)) return { kind: 'untold', error };
+      if (isOfTheQuestion(error)) return { kind: 'untold', error };
       throw error;
     }
   }

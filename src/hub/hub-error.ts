@@ -47,6 +47,21 @@ export function isHubTrouble(error: unknown): boolean {
   return error.code === 'HUB_UNAVAILABLE' && error.status !== 429;
 }
 
+/** Failures that may come of the one question asked, as for a single row; all others concern the hub as a whole. */
+const OF_THE_QUESTION: ReadonlySet<string> = new Set([
+  'HUB_REQUEST_REFUSED',
+  'HUB_NOT_OFFERED',
+  'HUB_FORBIDDEN',
+  'HUB_BODY_INVALID',
+  'HUB_RESPONSE_TOO_LARGE',
+  'HUB_PAGE_TOO_LONG',
+]);
+
+/** Whether an error says something about the question only: nothing can be told by asking so. */
+export function isOfTheQuestion(error: unknown): error is HubError {
+  return error instanceof HubError && OF_THE_QUESTION.has(error.code);
+}
+
 /** What makes a smaller page worth a try. */
 export type SmallerPagesReason = 'timeout' | 'too-large';
 

@@ -1,21 +1,12 @@
 import { canTellForeign } from '../core/foreign-data.ts';
 import { RollcallError } from '../errors.ts';
+import { isOfTheQuestion } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
 /** Known rows that are asked for until the hub shows one; all of them gone at once is another hub's answer. */
 const ROWS_ASKED = 3;
 const OTHERS_ASKED = 3;
-
-/** Failures of the question, not of the hub: nothing can be told by asking for single rows. */
-const CANNOT_TELL: ReadonlySet<string> = new Set([
-  'HUB_REQUEST_REFUSED',
-  'HUB_NOT_OFFERED',
-  'HUB_FORBIDDEN',
-  'HUB_BODY_INVALID',
-  'HUB_RESPONSE_TOO_LARGE',
-  'HUB_PAGE_TOO_LONG',
-]);
 
 /** A collection by whose known rows it can be told whose data the hub gives. */
 export interface Witness {
@@ -150,7 +141,7 @@ async function ask(witness: Witness, keys: readonly string[]): Promise<Vouched> 
     }
     return keys.length === 0 ? 'unknown' : 'foreign';
   } catch (error) {
-    if (error instanceof RollcallError && CANNOT_TELL.has(error.code)) return 'unknown';
+    if (isOfTheQuestion(error)) return 'unknown';
     throw error;
   }
 }

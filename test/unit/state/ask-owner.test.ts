@@ -6,26 +6,39 @@ import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';
 
 const FOREVER_MS = 1e12;
 
-/** Asks an owner that takes nothing; its sign, which does not lapse, is renewed for so long. */
+/** A clock, and what owner and asker find each other by. */
+class Bench {
+  nowMs = 0;
+  readonly coordination = new MemoryCoordination(() => this.nowMs);
+
+  /** Asks an owner that takes nothing; fails at last with what is returned. */
+  ask(afterSleep: () => Promise<void> = async () => undefined): Promise<unknown> {
+    return askOwner({
+      coordination: this.coordination,
+      tenantId: 'north',
+      request: { id: 'r', kind: 'pull', parameters: {} },
+      signal: new AbortController().signal,
+      now: () => this.nowMs,
+      sleep: async (ms) => {
+        this.nowMs += ms;
+        await afterSleep();
+      },
+    }).catch((reason: unknown) => reason);
+  }
+}
+
+/** Asks an owner whose sign, which does not lapse, is renewed for so long. */
 async function ask(renewedForMs: number, beatOf: (nowMs: number) => Record<string, string>) {
-  let nowMs = 0;
-  const coordination = new MemoryCoordination(() => nowMs);
-  const announce = () =>
-    coordination.announce('north', { owner: 'o', ownedSinceMs: 1, info: beatOf(nowMs) }, FOREVER_MS);
+  const bench = new Bench();
+  const announce = async (): Promise<void> => {
+    const info = beatOf(bench.nowMs);
+    await bench.coordination.announce('north', { owner: 'o', ownedSinceMs: 1, info }, FOREVER_MS);
+  };
   await announce();
-  const asked = askOwner({
-    coordination,
-    tenantId: 'north',
-    request: { id: 'r', kind: 'pull', parameters: {} },
-    signal: new AbortController().signal,
-    now: () => nowMs,
-    sleep: async (ms) => {
-      nowMs += ms;
-      if (nowMs <= renewedForMs) await announce();
-    },
+  const error = await bench.ask(async () => {
+    if (bench.nowMs <= renewedForMs) await announce();
   });
-  const error: unknown = await asked.catch((reason: unknown) => reason);
-  return { error, afterMs: nowMs };
+  return { error, afterMs: bench.nowMs };
 }
 
 const counted = (nowMs: number): Record<string, string> => ({ beat: String(Math.floor(nowMs / 3_000) + 1) });
@@ -38,8 +51,8 @@ it('a sign that is neither renewed nor lapses holds a command for half a minute 
 });
 
 it('the sign of a process that was killed counts as renewed no more, though Redis does not forget it', async () => {
-  let nowMs = 0;
-  const coordination = new MemoryCoordination(() => nowMs);
+  const bench = new Bench();
+  const { coordination } = bench;
   const announce = coordination.announce.bind(coordination);
   const beats: (string | undefined)[] = [];
   coordination.announce = (tenantId, sign) => {
@@ -56,18 +69,8 @@ it('the sign of a process that was killed counts as renewed no more, though Redi
   await vi.waitFor(() => expect(new Set(beats).size).toBe(2), { timeout: 10_000 });
   killed.abort();
   await beating;
-  const asked = askOwner({
-    coordination,
-    tenantId: 'north',
-    request: { id: 'r', kind: 'pull', parameters: {} },
-    signal: new AbortController().signal,
-    now: () => nowMs,
-    sleep: async (ms) => {
-      nowMs += ms;
-    },
-  });
-  await expect(asked).rejects.toMatchObject({ code: 'OWNER_BUSY' });
-  expect(nowMs).toBeLessThan(60_000);
+  expect(await bench.ask()).toMatchObject({ code: 'OWNER_BUSY' });
+  expect(bench.nowMs).toBeLessThan(60_000);
 });
 
 it('an owner that renews its sign, or is of a version that does not count, is waited for', async () => {
