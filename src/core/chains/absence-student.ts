@@ -3,8 +3,8 @@ import type { AbsenceEntry, ChainKnowledge, VersionEntry } from './knowledge.ts'
 
 /**
  * Whose records stand under each absence id (rule 16 of the design note in resolve.ts), by {@link studentFingerprint}:
- * those of the version published last, else of the one that gave the id, else of another published under it. An id that
- * no named student's record was published under is left out.
+ * as the absence itself knows, else those of the version published last, else of the one that gave the id, else of another
+ * published under it. An id that no named student's record was published under is left out.
  *
  * @param versionIds all versions of which `knowledge` may tell
  */
@@ -24,6 +24,10 @@ export function studentsByAbsence(
     students.set(absenceId, student);
   }
   for (const [absenceId, entry] of knowledge.absences) {
+    if (entry !== null && entry.student !== 0) {
+      students.set(absenceId, entry.student);
+      continue;
+    }
     const told = knowledge.versions.get(entry?.toldVersionId ?? '') ?? null;
     if (entry === null || told === null || told.student === 0) continue;
     // What was published under another id since says nothing of this one, but where the two were merged.

@@ -41,7 +41,7 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   const claim = (node: ChainNode, absenceId: string, asWhat: number): void => {
     const student = graph.studentsByAbsence.get(absenceId);
     const isOther = student !== undefined && student !== students[node.component];
-    const isChanged = asWhat === TOLD && node.before !== null && node.before.student !== node.student;
+    const isChanged = asWhat === TOLD && node.before !== null;
     if (isOther && !isChanged) return;
     const kind = isOther ? IS_TOLD_AND_CHANGED_STUDENT : asWhat;
     const strength = kind + (hasVersions[node.component] === true ? HAS_VERSIONS : 0);
@@ -69,7 +69,8 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
     if (entry === null || entry.mergedInto !== null) continue;
     const told = entry.toldVersionId;
     const node = graph.known.get(told);
-    if (node !== undefined) claim(node, id, TOLD);
+    // What was published under another id since is that one's.
+    if (node !== undefined && (node.before?.absenceId ?? id) === id) claim(node, id, TOLD);
     for (const ghost of graph.ghosts.get(told)?.values() ?? []) claim(ghost, id, TOLD);
   }
   return ordered(best, knowledge);

@@ -5,11 +5,11 @@ import type { AbsenceEntry, VersionEntry, VersionState } from './knowledge.ts';
  *
  * version := format(4 bits) flags(4 bits) · flags(8 bits) · [student: 4 bytes] · [replaces: id] · [replacedBy: id]
  *            · [absenceId: id] · [count · id…]
- * absence := format(4 bits) flags(4 bits) · step · since · [told version: id] · [mergedInto: id]
+ * absence := format(4 bits) flags(4 bits) · step · since · [told version: id] · [mergedInto: id] · [student: 4 bytes]
  * id      := 0 · the 16 bytes of a UUID in lower case   |   1 + length in bytes · UTF-8
  *
  * A version alone takes 6 bytes. With UUIDs, a first version that was replaced takes 23, the second one 23, each further
- * one 57 (40 as the tail); an absence 3 to 7, and 17 more once it was replaced. The key, and what the store needs for
+ * one 57 (40 as the tail); an absence 7 to 11, and 17 more once it was replaced. The key, and what the store needs for
  * it, come on top.
  */
 const FORMAT = 1;
@@ -28,6 +28,7 @@ const ABSENCE_SHIFT = 6;
 const IS_TOLD_DELETED = 1;
 const IS_MERGED = 2;
 const TOLD_IS_OWN_ID = 4;
+const IS_STUDENTS = 8;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -47,9 +48,7 @@ export function encodeVersionEntry(versionId: string, entry: VersionEntry): Buff
     Buffer.from([(FORMAT << 4) | (hasStudent ? HAS_STUDENT : 0) | (hasLinks ? HAS_LINKS : 0), flags]),
   );
   if (hasStudent) {
-    const student = Buffer.alloc(4);
-    student.writeUInt32BE(entry.student);
-    parts.push(student);
+    parts.push(encodeUint32(entry.student));
   }
   if (entry.replaces !== null) parts.push(encodeId(entry.replaces));
   if (entry.replacedBy !== null) parts.push(encodeId(entry.replacedBy));
@@ -89,13 +88,15 @@ export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buff
   const flags =
     (entry.isToldDeleted ? IS_TOLD_DELETED : 0) |
     (entry.mergedInto === null ? 0 : IS_MERGED) |
-    (isOwn ? TOLD_IS_OWN_ID : 0);
+    (isOwn ? TOLD_IS_OWN_ID : 0) |
+    (entry.student === 0 ? 0 : IS_STUDENTS);
   const parts = [
     Buffer.from([(FORMAT << 4) | flags]),
     encodeNumber(entry.step),
     encodeNumber(entry.since),
     ...(isOwn ? [] : [encodeId(entry.toldVersionId)]),
     ...(entry.mergedInto === null ? [] : [encodeId(entry.mergedInto)]),
+    ...(entry.student === 0 ? [] : [encodeUint32(entry.student)]),
   ];
   return Buffer.concat(parts);
 }
@@ -108,14 +109,21 @@ export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEnt
   const since = reader.number();
   const toldVersionId = (flags & TOLD_IS_OWN_ID) === 0 ? reader.id() : absenceId;
   const mergedInto = (flags & IS_MERGED) === 0 ? null : reader.id();
+  const student = (flags & IS_STUDENTS) === 0 ? 0 : reader.uint32();
   reader.end();
-  return { step, toldVersionId, isToldDeleted: (flags & IS_TOLD_DELETED) !== 0, mergedInto, since };
+  return { step, toldVersionId, isToldDeleted: (flags & IS_TOLD_DELETED) !== 0, mergedInto, since, student };
 }
 
 function absenceKind(versionId: string, entry: VersionEntry): 0 | 1 | 2 | 3 {
   if (entry.absenceId === null) return 0;
   if (entry.absenceId === versionId) return 1;
   return entry.absenceId === entry.replaces ? 2 : 3;
+}
+
+function encodeUint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
 
 function encodeId(id: string): Buffer {

@@ -33,6 +33,8 @@ export interface AbsenceEntry {
   readonly mergedInto: string | null;
   /** Orders first publications: the sequence number of the transaction of `CREATED`. */
   readonly since: number;
+  /** {@link studentFingerprint} of the record published under it last; 0 where that named nobody, or is not known. */
+  readonly student: number;
 }
 
 /** Null: looked up, and there is none. Not in the map: not looked up. */

@@ -155,5 +155,6 @@ export function idsIn(row: ChainRow): readonly string[] {
 
 export function absenceEntryOf(logged: LoggedStep): AbsenceEntry {
   const { step, isDeletion, row, mergedInto, since } = logged;
-  return { step, toldVersionId: row.id, isToldDeleted: isDeletion, mergedInto, since };
+  const student = studentFingerprint(row.studentId);
+  return { step, toldVersionId: row.id, isToldDeleted: isDeletion, mergedInto, since, student };
 }

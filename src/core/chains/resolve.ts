@@ -1,4 +1,4 @@
-import { graphOf, type ChainGraph, type ChainNode } from './chain-node.ts';
+import { graphOf, studentOfChain, type ChainGraph, type ChainNode } from './chain-node.ts';
 import { shapeOf, type ChainShape } from './chain-shape.ts';
 import { stepsOf, type ChainStep } from './chain-steps.ts';
 import { nameOf } from './absence-name.ts';
@@ -52,19 +52,19 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  *    absence's already, the next one.
  * 13. *Merged.* Two published absences in one chain: the one published first goes on (of the same transaction: the
  *    lesser id), and is told first; the other is told `DELETED`, `MERGED`, unless it was deleted before.
- * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version
- *    is that gave it its id, else where the version told last is; the other chain is an absence of its own, told by its
- *    tail. A version that nobody had seen when its id was given takes nothing over: the absence stays with the record
- *    that was published under it.
+ * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version is
+ *    that gave it its id, else where the version told last is, unless that was published under another id since; the
+ *    other chain is an absence of its own, told by its tail. A version that nobody had seen when its id was given takes
+ *    nothing over: the absence stays with the record that was published under it.
  * 15. *A lost index* is made again from the records of the versions at the hub and the last event of each absence:
- *    every version settled, those named by a last event (but for `MERGED`) in its absence, the others in none yet. Ids
- *    and steps of sound chains go on from there, also if their older versions have left the hub.
+ *    every version settled, and in the absence to whose last event (but for `MERGED`) its chain leads, whatever an older
+ *    event says of it. Ids and steps of sound chains go on from there, also if their older versions have left the hub.
  * 16. *Students.* Records of two students never stand under one absence id (invariant 11). An absence is the student's
- *    whose record was published under it last, and no chain of another student's takes it over. Where all ids of a chain
- *    are taken (a record of B turns up under the id that A's absence got from an unseen ancestor), it gets the first free
- *    of `<sourcedId>|absence-2`, `|absence-3`, …, frozen like any other. An absence whose versions are all another
- *    student's now is told `DELETED`. Only where the hub gives the record published last itself to another student, the
- *    absence goes with the record.
+ *    whose record was published under it last, which it remembers, and no chain of another student's takes it over. Where
+ *    all ids of a chain are taken (a record of B turns up under the id that A's absence got from an unseen ancestor), it
+ *    gets the first free of `<sourcedId>|absence-2`, `|absence-3`, …, frozen like any other. An absence whose versions
+ *    are all another student's now is told `DELETED`. Only where the hub gives the record published last itself to
+ *    another student, the absence goes with the record.
  *
  * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
  * chain that is not deleted. What may: ids and numbers of steps, where something was published before a fact came that
@@ -215,6 +215,7 @@ function settle(parts: {
   if (before === null && last === undefined) return null;
   draft.steps.push(...steps);
   draft.taken.add(id);
+  const student = studentOfChain(nodes) || (before?.student ?? 0);
   if (last !== undefined) {
     draft.absences.set(id, {
       step: last.step,
@@ -222,7 +223,10 @@ function settle(parts: {
       isToldDeleted: last.operation === 'DELETED',
       mergedInto: null,
       since: before?.since ?? parts.input.sequence,
+      student,
     });
+  } else if (before !== null && before.student !== student && shape.tail?.isDeleted === false) {
+    draft.absences.set(id, { ...before, student });
   }
   showCurrent({ id, before, shape, hasSteps: last !== undefined, draft });
   for (const other of others) merge({ other, into: id, draft });

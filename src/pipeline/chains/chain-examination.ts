@@ -2,7 +2,8 @@ import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-
 import { examine, ofChainsAtHub } from '../../core/chains/examine.ts';
 import type { VersionEntry } from '../../core/chains/knowledge.ts';
 import { resolve } from '../../core/chains/resolve.ts';
-import { decodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import { toldNames } from '../../core/chains/told-names.ts';
+import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
 import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
 import { KnownChains } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
@@ -132,12 +133,10 @@ export class ChainExamination {
     const { replay, wasWhole } = this.#parts;
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
+    const changes = await nameMembers(known, revisit);
     const unreadable = await this.#unreadable(known);
     const found = examine({ rows: [], revisit, knowledge: known, unreadable });
-    const changes: IndexChange[] = contradictionChanges(found.contradictions, {
-      versionIds: [],
-      reported: [],
-    });
+    changes.push(...contradictionChanges(found.contradictions, { versionIds: [], reported: [] }));
     if (wasWhole) changes.push(...settled(found.untoldOver, known));
     const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
     // What the log has not told yet of the absences that it tells of, whatever the reason.
@@ -178,7 +177,7 @@ export class ChainExamination {
     const versions = await this.#entries.of(versionIds);
     const hashes = await replay.lookup('rows', versionIds);
     const changes: IndexChange[] = [];
-    for (const [at, { entry, shown }] of told.entries()) {
+    for (const [at, { id, entry, shown }] of told.entries()) {
       const versionId = versionIds[at] ?? '';
       const version = versions.get(versionId) ?? null;
       if (version === null || entry === null) continue;
@@ -189,6 +188,11 @@ export class ChainExamination {
           shown !== null &&
           hash !== null &&
           (shown.equals(hash) || hash.equals(UNKNOWN_CONTENT));
+      if (isAsTold && !entry.isToldDeleted && version.student !== 0 && version.student !== entry.student) {
+        // The hub has given the record to another student since its event.
+        const value = encodeToldAbsence(id, { entry: { ...entry, student: version.student }, shown });
+        changes.push({ area: 'absences', key: id, value });
+      }
       if (isAsTold || entry.mergedInto !== null) continue;
       const value = encodeVersionEntry(versionId, { ...version, isSettled: false });
       changes.push(
@@ -212,6 +216,18 @@ export class ChainExamination {
       if (changes.length > 0) await replay.write(changes);
     }
   }
+}
+
+async function nameMembers(known: KnownChains, revisit: readonly string[]): Promise<IndexChange[]> {
+  const named = toldNames({ rows: [], revisit, knowledge: known });
+  for (const [id, entry] of named) known.versions.set(id, entry);
+  // Other names may ask for more.
+  if (named.size > 0) await known.complete({ rows: [], revisit });
+  return [...named].map(([key, entry]) => ({
+    area: 'versions',
+    key,
+    value: encodeVersionEntry(key, entry),
+  }));
 }
 
 /** What was told and forgotten is not looked at again. */

@@ -44,6 +44,8 @@ export function readBack(options: {
           // A copy: the value is a view of all that was fetched with it.
           if (value !== null && isFramed(value) && place?.wanted.has(key) === true)
             place.records.set(key, { framed: Buffer.from(value), mapping, hash });
+          // The event that told its end is newer than what was shown before it.
+          else if (value === null && topic === 'absences') shown.records.delete(key);
         }
         return Promise.resolve();
       },

@@ -120,7 +120,8 @@ class OutcomeDraft {
     const before = known.versions.get(versionId) ?? null;
     const after = resolution.versions.get(versionId) ?? null;
     if (before === null || after === null || after.absenceId === absenceId) return false;
-    return before.student !== 0 && before.student !== after.student;
+    const student = known.absences.get(absenceId)?.student || before.student;
+    return student !== 0 && student !== after.student;
   }
 
   showCurrents(): void {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
-import { FIRST_SEQUENCE_HEADER } from '../../../src/core/cloud-events.ts';
+import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';
 import { studentsOfVersions } from './student-problems.ts';
-import type { ToldChange, ToldLog } from './told-log.ts';
+import type { ToldChange, ToldLog, ToldVersion } from './told-log.ts';
 
 /** What a consumer believes of one absence, from its events alone. */
 interface Believed {
@@ -80,13 +80,13 @@ function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believ
 /** An event's records are those that were last published of their versions when it was committed. */
 export function problemsOfRecords(log: ToldLog): string[] {
   const problems: string[] = [];
-  const newest = new Map<string, string>();
+  const newest = new Map<string, { readonly content: string; readonly record: ToldVersion }>();
   const students = studentsOfVersions(log);
   let at = 0;
-  for (const { key, value, transaction } of log.changes) {
+  for (const { key, value, transaction, headers } of log.changes) {
     for (; at < log.versions.length && (log.versions[at]?.transaction ?? 0) <= transaction; at += 1) {
       const version = log.versions[at];
-      if (version?.content != null) newest.set(version.key, version.content);
+      if (version?.content != null) newest.set(version.key, { content: version.content, record: version });
     }
     if (value === null) continue;
     for (const record of [value.version, value.previousVersion]) {
@@ -95,15 +95,24 @@ export function problemsOfRecords(log: ToldLog): string[] {
       const what = `${sourcedId} in ${value.operation} ${value.step} of ${key} in transaction ${transaction}`;
       if ((record.fromTime ?? null) === null) {
         // Invariant 11: of a record that was given to another student no more is said.
-        if ((students.get(sourcedId)?.size ?? 0) < 2) problems.push(`a bare id: ${what}`);
+        const isGiven = (students.get(sourcedId)?.size ?? 0) > 1;
+        const isStrange =
+          record !== value.version && isPseudonymOfOther(newest.get(sourcedId)?.record, headers);
+        if (!isGiven && !isStrange) problems.push(`a bare id: ${what}`);
         continue;
       }
-      const published = newest.get(sourcedId);
+      const published = newest.get(sourcedId)?.content;
       if (published === undefined) problems.push(`told before the version itself: ${what}`);
       else if (published !== contentOfValue(record)) problems.push(`an outdated record: ${what}`);
     }
   }
   return problems;
+}
+
+/** Invariant 12: under another mapping nobody can tell whose pseudonym a record holds that has left the hub. */
+function isPseudonymOfOther(version: ToldVersion | undefined, event: ToldChange['headers']): boolean {
+  const isPseudonym = version?.published?.student?.sourcedId !== version?.value?.student?.sourcedId;
+  return isPseudonym && version?.headers[MAPPING_HEADER] !== event[MAPPING_HEADER];
 }
 
 /** Contract: true up to the transaction that completes the first full pass of chains, and false ever after. */

@@ -133,6 +133,7 @@ function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
     isToldDeleted: value.operation === 'DELETED',
     mergedInto: value.mergedInto,
     since: Number(headers[FIRST_SEQUENCE_HEADER]),
+    student: 0,
   };
 }
 

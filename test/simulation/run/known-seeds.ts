@@ -61,4 +61,49 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 370_079_845,
     why: 'a rebuild took a record for the absence that an event told of it as another student’s',
   },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 370_081_601,
+    why: 'an absence went to another student whose record gave it its id, as that record waited',
+  },
+  {
+    kind: 'contradictory-chains-take-overs',
+    seed: 370_079_426,
+    why: 'a rebuild did not know under which absence a chain was told whose versions are older than its last event',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 370_080_903,
+    why: 'a rebuild did not know under which absence a chain was told whose versions are older than its last event',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 370_078_661,
+    why: 'a rebuild left a chain open that had been split off and told',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 370_083_379,
+    why: 'a record came back as it was shown before its end, and not as it was told',
+  },
+  {
+    kind: 'contradictory-chains-take-overs',
+    seed: 370_078_204,
+    why: 'an older event that compaction had left named a version that was split off since',
+  },
+  {
+    kind: 'sound-chains-take-overs',
+    seed: 500_000_115,
+    why: 'a pseudonym of another mapping had passed for a record that must be whole',
+  },
+  {
+    kind: 'contradictory-chains-take-overs',
+    seed: 600_000_622,
+    why: 'a rebuild took a chain for another absence, which had ended in it before',
+  },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 600_002_461,
+    why: 'an absence stayed whose last record had come under another one, as a resume named its versions otherwise',
+  },
 ];

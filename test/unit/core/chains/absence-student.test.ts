@@ -23,6 +23,7 @@ const told = (toldVersionId: string): AbsenceEntry => ({
   isToldDeleted: false,
   mergedInto: null,
   since: 1,
+  student: 0,
 });
 
 it('an absence whose last version is another absence now is the student’s whose version gave it its id', () => {

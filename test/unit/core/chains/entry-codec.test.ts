@@ -59,6 +59,7 @@ describe('entries of the chain index', () => {
       isToldDeleted: fc.boolean(),
       mergedInto: idOrNull,
       since: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+      student: fc.nat({ max: 0xffffffff }),
     });
     fc.assert(
       fc.property(anyId, absence, fc.boolean(), (id, any, isOwn) => {
@@ -77,9 +78,16 @@ describe('entries of the chain index', () => {
     expect(bytes(B, { replaces: A, replacedBy: C })).toBe(40);
     expect(bytes(C, { replaces: B })).toBe(40);
     expect(bytes(C, { replaces: B, replacedBy: A, absenceId: B.replace('2', '4') })).toBe(57);
-    const told = { step: 1, toldVersionId: A, isToldDeleted: false, mergedInto: null, since: 1_000_000 };
-    expect(encodeAbsenceEntry(A, told)).toHaveLength(5);
-    expect(encodeAbsenceEntry(B, told)).toHaveLength(22);
+    const told = {
+      step: 1,
+      toldVersionId: A,
+      isToldDeleted: false,
+      mergedInto: null,
+      since: 1_000_000,
+      student: 1,
+    };
+    expect(encodeAbsenceEntry(A, told)).toHaveLength(9);
+    expect(encodeAbsenceEntry(B, told)).toHaveLength(26);
   });
 
   it.each([

@@ -70,6 +70,19 @@ describe("a record whose id another student's absence bears", () => {
     expect(told(shell, 2)).toEqual([`${OWN}#2 DELETED ->stray-1 HUB`, `${OWN}#3 RESTORED ->stray-1 HUB`]);
   });
 
+  it('takes nothing over by a record that gave an absence its id, and was given to that student while it waited', () => {
+    const shell = shellWith(
+      [row('first', { studentId: 'A' })],
+      [row('last', { studentId: 'A', replaces: 'first' })],
+    );
+    const waiting = row('first', { studentId: 'A', replaces: 'unseen' });
+    shell.deliver({ rows: [row('last', { studentId: 'B', replaces: 'first' }), waiting] });
+    shell.deliver({ rows: [{ ...waiting, studentId: 'C' }] });
+    shell.deliver({ revisit: ['first'], mode: 'final', ask: nobodyThere });
+    expect(shell.strangers).toEqual([]);
+    expect(Object.fromEntries(shell.currents)).toEqual({ last: 'last', unseen: 'first' });
+  });
+
   it('never takes an id that is a record, or an absence, already', () => {
     const shell = shellWith([row(OWN, { studentId: 'C' })], [ofA], [ofB]);
     expect(told(shell, 2)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { AbsenceEntry, VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { ChainStep } from '../../../../src/core/chains/chain-steps.ts';
+import { missing } from '../../../../src/core/chains/missing.ts';
+import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { toldNames } from '../../../../src/core/chains/told-names.ts';
+
+const version = (fields: Partial<VersionEntry>): VersionEntry => ({
+  state: 'present',
+  replaces: null,
+  replacedBy: null,
+  linkedFrom: [],
+  isDeleted: false,
+  student: 1,
+  absenceId: null,
+  isSettled: true,
+  ...fields,
+});
+
+const told = (toldVersionId: string, fields: Partial<AbsenceEntry> = {}): AbsenceEntry => ({
+  step: 1,
+  toldVersionId,
+  isToldDeleted: false,
+  mergedInto: null,
+  since: 1,
+  student: 1,
+  ...fields,
+});
+
+/** a ← b, told as the absence b; c, told as the absence a, from which it was split off. */
+function knowledgeWith(
+  changes: Record<string, Partial<VersionEntry>> = {},
+  entries: Record<string, AbsenceEntry> = {},
+) {
+  const rows: Record<string, Partial<VersionEntry>> = {
+    a: { absenceId: 'a', linkedFrom: ['b'] },
+    b: { absenceId: 'b', replaces: 'a' },
+    c: { absenceId: 'a' },
+  };
+  const ids = Object.keys(rows);
+  const versions = new Map<string, VersionEntry | null>(
+    ids.map((id) => [id, version({ ...rows[id], ...changes[id] })]),
+  );
+  const absences = new Map<string, AbsenceEntry | null>(
+    Object.entries({ a: told('c'), b: told('b'), c: null, ...entries }),
+  );
+  return { versions, absences };
+}
+
+function namesIn(knowledge: ReturnType<typeof knowledgeWith>): Record<string, string | null> {
+  const named = toldNames({ rows: [], revisit: ['a', 'c'], knowledge });
+  return Object.fromEntries([...named].map(([id, { absenceId }]) => [id, absenceId]));
+}
+
+function stepsFrom({ versions, absences }: ReturnType<typeof knowledgeWith>): readonly ChainStep[] {
+  const input = { rows: [], revisit: ['a', 'b', 'c'], knowledge: { versions, absences } };
+  for (;;) {
+    const wanted = missing(input);
+    if (wanted.versions.length + wanted.absences.length === 0) break;
+    for (const id of wanted.versions) versions.set(id, null);
+    for (const id of wanted.absences) absences.set(id, null);
+  }
+  return resolve({ ...input, mode: 'final', sequence: 2 }).steps;
+}
+
+describe('in an index made again', () => {
+  it('a version belongs to the absence that its chain was last told as, whatever older events say', () => {
+    expect(namesIn(knowledgeWith())).toEqual({ a: 'b' });
+    expect(namesIn(knowledgeWith({ a: { absenceId: null } }))).toEqual({ a: 'b' });
+  });
+
+  it('a chain that was split off and told is told nothing more of', () => {
+    const knowledge = knowledgeWith();
+    const named = toldNames({ rows: [], revisit: ['a', 'c'], knowledge });
+    for (const [id, entry] of named) knowledge.versions.set(id, entry);
+    expect(stepsFrom(knowledge)).toEqual([]);
+  });
+
+  it('a version that came after its chain was told is named by nothing', () => {
+    expect(namesIn(knowledgeWith({ a: { absenceId: null, isSettled: false } }))).toEqual({});
+  });
+
+  it('a chain that was told as two absences names none of its versions', () => {
+    const entries = { b: told('b'), a: told('a') };
+    expect(namesIn(knowledgeWith({ a: { absenceId: 'a' } }, entries))).toEqual({});
+  });
+
+  it('a chain that was told deleted as one absence is not the one that ended earlier in it', () => {
+    const entries = { a: told('a', { isToldDeleted: true }), b: told('b', { isToldDeleted: true }) };
+    const isDeleted = true;
+    const knowledge = knowledgeWith({ a: { isDeleted }, b: { isDeleted }, c: { absenceId: 'c' } }, entries);
+    expect(namesIn(knowledge)).toEqual({ a: 'b' });
+    const named = toldNames({ rows: [], revisit: ['a', 'c'], knowledge });
+    for (const [id, entry] of named) knowledge.versions.set(id, entry);
+    expect(stepsFrom(knowledge).filter(({ absenceId }) => absenceId !== 'c')).toEqual([]);
+  });
+
+  it('an absence whose last record came under another one keeps the versions that lead to it', () => {
+    const entries = { a: told('c'), c: told('c') };
+    expect(namesIn(knowledgeWith({ c: { absenceId: 'c' } }, entries))).toEqual({});
+  });
+
+  it('an absence that ended before its record came under another one takes nothing back', () => {
+    const entries = {
+      a: told('b', { isToldDeleted: true, since: 0, student: 0 }),
+      b: told('b'),
+      c: told('c'),
+    };
+    expect(stepsFrom(knowledgeWith({ c: { absenceId: 'c' }, a: { absenceId: 'b' } }, entries))).toEqual([]);
+  });
+});

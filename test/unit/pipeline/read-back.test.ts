@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import type { TopicSuffix } from '../../../src/model/collections.ts';
+import { readBack } from '../../../src/pipeline/chains/read-back.ts';
+import type { LoggedRecord } from '../../../src/publisher/log.ts';
+
+const FRAME = Buffer.from([0, 0, 0, 0, 1]);
+
+function logged(topic: TopicSuffix, key: string, value: object | null): LoggedRecord {
+  const body = value === null ? null : Buffer.concat([FRAME, Buffer.from(JSON.stringify(value))]);
+  return { topic, key, value: body, mapping: null, hash: null } as LoggedRecord;
+}
+
+function readingOf(records: readonly LoggedRecord[]) {
+  return readBack({
+    log: { read: ({ onBatch }) => onBatch(records) },
+    decode: (framed) => Promise.resolve(JSON.parse(framed.subarray(FRAME.length).toString())),
+    reader: {
+      mapping: undefined,
+      hashOf: () => Buffer.alloc(16),
+      readAgain: (value) => ({ kind: 'row', value }) as never,
+    },
+    signal: new AbortController().signal,
+  })({ versionIds: new Set(['v']), absenceIds: new Set(['a']) });
+}
+
+const shown = logged('absences', 'a', { sourcedId: 'v', deletedTime: null });
+const ended = logged('absence-changes', 'a', { version: { sourcedId: 'v', deletedTime: 5 } });
+
+it('a record that has left the hub comes as it was told in the end, not as it was shown before', async () => {
+  const found = await readingOf([shown, logged('absences', 'a', null), ended]);
+  expect(found.get('v')?.value.deletedTime).toBe(5);
+});
+
+it('a record that is shown comes as it is shown, which may be newer than its event', async () => {
+  const found = await readingOf([logged('absence-changes', 'a', { version: { sourcedId: 'v' } }), shown]);
+  expect(found.get('v')?.value.deletedTime).toBeNull();
+});
