@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, it, vi } from 'vitest';
+import { letIdleConnectionsSleep } from '../../../src/publisher/kafkajs-idle.ts';
 import { dropSilentConnections } from '../../../src/publisher/kafkajs-silent-connections.ts';
 
+// As every client of Rollcall's does; without it, Node warns of kafkajs' negative timers.
+letIdleConnectionsSleep();
 dropSilentConnections();
 dropSilentConnections();
 
