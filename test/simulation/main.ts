@@ -19,6 +19,7 @@ import {
 
 const USAGE = `npm run test:simulation [-- options]
   --minutes N    for how long (default 10)
+  --histories N  how many, instead of for how long: with --seed always the same ones
   --at-least N   fail when fewer histories were played
   --kind K       only this kind, may be given more than once: ${KINDS.map(({ name }) => name).join(', ')}
   --seed N       with one kind: play this one history and tell what happened in it; else: begin here
@@ -32,6 +33,8 @@ const LINE_EVERY_MS = 10_000;
 
 interface Options {
   readonly minutes: number;
+  /** Null: as many as the minutes allow. */
+  readonly histories: number | null;
   readonly atLeast: number;
   readonly kinds: readonly string[];
   readonly seed: number | null;
@@ -44,6 +47,7 @@ function readOptions(): Options {
   const { values } = parseArgs({
     options: {
       minutes: { type: 'string', default: '10' },
+      histories: { type: 'string' },
       'at-least': { type: 'string', default: '1' },
       kind: { type: 'string', multiple: true, default: [] },
       seed: { type: 'string' },
@@ -63,6 +67,7 @@ function readOptions(): Options {
   };
   return {
     minutes: number('minutes', values.minutes),
+    histories: values.histories === undefined ? null : number('histories', values.histories),
     atLeast: number('at-least', values['at-least']),
     kinds: values.kind,
     seed: values.seed === undefined ? null : number('seed', values.seed),
@@ -90,7 +95,8 @@ async function playMany(options: Options): Promise<number> {
   const startedAtMs = Date.now();
   const firstSeed = options.seed ?? startedAtMs % 1_000_000_000;
   const tally: Tally = { histories: new Map(), happened: new Map(), violations: [] };
-  say(`seeds from ${firstSeed} on, ${options.workers} workers, ${options.minutes} minutes`);
+  const extent = options.histories === null ? `${options.minutes} minutes` : `${options.histories} histories`;
+  say(`seeds from ${firstSeed} on, ${options.workers} workers, ${extent}`);
   const elapsedMs = (): number => Date.now() - startedAtMs;
   const timer = setInterval(() => say(progressLine(tally, elapsedMs(), options.workers)), LINE_EVERY_MS);
   const workers = Array.from({ length: options.workers }, (_, worker) =>
@@ -100,7 +106,8 @@ async function playMany(options: Options): Promise<number> {
         kinds: options.kinds,
         firstSeed: firstSeed + worker,
         stride: options.workers,
-        untilMs: startedAtMs + options.minutes * 60_000,
+        endSeed: firstSeed + (options.histories ?? Infinity),
+        untilMs: options.histories === null ? startedAtMs + options.minutes * 60_000 : Infinity,
         withKnownSeeds: worker === 0,
       },
       (message) => {

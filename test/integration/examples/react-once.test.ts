@@ -212,10 +212,12 @@ describe('examples/react-once.ts', () => {
       living.step(40);
       await mirror.delta();
     };
-    await liveOn();
+    // Counted before anything changes: the program may be done with all of it as soon as it is published.
     const before = reactor.reactions().length;
+    const published = liveOn();
     await running.until('that it is amid the changes', () => reactor.reactions().length > before);
     const wasKilled = running.kill('SIGKILL');
+    await published;
     await liveOn();
     await wasKilled;
     running = reactor.start();

@@ -8,7 +8,9 @@ export type WorkerTask =
       readonly firstSeed: number;
       /** Only every so many seeds are this worker's. */
       readonly stride: number;
-      /** Wall clock, ms since the epoch. */
+      /** The first seed that is no longer played; Infinity: the clock alone ends the run. */
+      readonly endSeed: number;
+      /** Wall clock, ms since the epoch; Infinity: the seeds alone end the run. */
       readonly untilMs: number;
       readonly withKnownSeeds: boolean;
     }

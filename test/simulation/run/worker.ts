@@ -19,9 +19,9 @@ async function playHistories(task: Extract<WorkerTask, { task: 'histories' }>): 
       if (known !== undefined) await tally.play(known, seed);
     }
   }
-  let seed = task.firstSeed;
-  for (let turn = 0; Date.now() < task.untilMs; turn += 1, seed += task.stride) {
-    const kind = turns[turn % turns.length];
+  // The seed alone decides on the kind, so that the number of workers changes nothing.
+  for (let seed = task.firstSeed; seed < task.endSeed && Date.now() < task.untilMs; seed += task.stride) {
+    const kind = turns[seed % turns.length];
     if (kind !== undefined) await tally.play(kind, seed);
   }
   tally.hand();

@@ -238,8 +238,8 @@ export class Broker {
     for (const { topic, partition, target, entry } of open.entries) {
       entry.state = 'committed';
       entry.stableAtMs = stableAtMs;
-      // Deleted meanwhile, with all that was in it.
-      if (this.#topics.get(topic)?.[partition] !== target) continue;
+      // Deleted or cut off before anyone could read it: as if it had never been there.
+      if (this.#topics.get(topic)?.[partition] !== target || entry.offset < target.low) continue;
       const records = this.history.get(topic) ?? [];
       this.history.set(topic, records);
       const era = this.#eras.get(topic) ?? 0;
