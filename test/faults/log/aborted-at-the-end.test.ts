@@ -7,8 +7,8 @@ import { ROUNDS } from '../support/rounds.ts';
 import { churnedTenant, endsSoon, expectHealed, expectHealsBy } from '../support/survive.ts';
 import { CHURNED_OPTIONS } from '../support/tenants.ts';
 
-describe.each(ROUNDS)('partitions that end in a transaction that was aborted, round %i', (round) => {
-  it('are read to their end: with an index, behind by one, and without; and under a living process', async () => {
+describe.each(ROUNDS)('partitions that end in an aborted transaction, round %i', (round) => {
+  it('are read to their end: with an index, with one that is a transaction behind, without one, and by a running process', async () => {
     await using tenant = await churnedTenant(round);
     const suffixes = [...CHURNED_OPTIONS.collections, 'rejects', 'progress'];
     const topics = suffixes.map((suffix) => `${tenant.topicPrefix}.north.${suffix}`);

@@ -19,7 +19,7 @@ const PARTITIONS = 12;
 let kafka: OwnKafka;
 
 beforeAll(async () => {
-  // The tests' own reading needs it as much as Rollcall's.
+  // The reader of the tests needs it as much as Rollcall's does.
   passEmptiedBatches();
   kafka = await startOwnKafka(EAGER_CLEANER);
 });
@@ -57,7 +57,7 @@ async function loneOrg(tenant: ChurnedTenant): Promise<string> {
   return key;
 }
 
-/** The org leaves, is told to have left, and compaction takes all trace of it. */
+/** The org leaves the hub, its tombstone is published, and compaction removes every trace of it. */
 async function leaveNoTrace(tenant: ChurnedTenant, id: string): Promise<() => void> {
   const row = tenant.hub.district.get('orgs', id) ?? {};
   {
@@ -78,7 +78,7 @@ async function leaveNoTrace(tenant: ChurnedTenant, id: string): Promise<() => vo
   };
 }
 
-/** What was compacted can no longer show what was told; all else must. */
+/** A compacted topic no longer shows what was published; every other topic must. */
 const COMPACTED = { lost: ['orgs'], clocksAgree: false };
 
 async function expectToldAgain(tenant: ChurnedTenant, mirror: Mirror, id: string): Promise<void> {
@@ -88,8 +88,8 @@ async function expectToldAgain(tenant: ChurnedTenant, mirror: Mirror, id: string
   expect(told.map(({ value }) => value?.['sourcedId'])).toEqual([id]);
 }
 
-describe.each(ROUNDS)('removals that compaction has taken, round %i', (round) => {
-  it('an index older than they are is not read on from: what has left and come back is told', async () => {
+describe.each(ROUNDS)('after compaction has removed tombstones, round %i', (round) => {
+  it('an index older than those tombstones is rebuilt, and a row that left and came back is published', async () => {
     await using tenant = await tenantOfOrgs(round);
     await using clock = await machineClock(-WEEK_MS);
     {
@@ -118,7 +118,7 @@ describe.each(ROUNDS)('removals that compaction has taken, round %i', (round) =>
     await expectToldAgain(tenant, mirror, id);
   });
 
-  it('a partition that ends in nothing is read to its end, with an index and without one', async () => {
+  it('a partition whose end is compacted away is read to its end, with an index and without one', async () => {
     await using tenant = await tenantOfOrgs(round);
     {
       await using mirror = await tenant.next();

@@ -27,9 +27,9 @@ const HOLDING = [...COLLECTIONS.filter((name) => name !== 'classes'), 'rejects']
 const INTERVAL_MS = 1_000;
 /** A topic may differ from the contract in these to begin with. */
 const SHORT = { 'segment.ms': String(INTERVAL_MS), 'max.compaction.lag.ms': String(INTERVAL_MS) };
-/** In these only once the process has looked. */
+/** It may differ in these only after the process has checked its topics. */
 const SHORT_LATER = { ...SHORT, 'delete.retention.ms': '1000', 'min.compaction.lag.ms': '0' };
-/** The bound is some seconds; a busy machine may take its time. */
+/** The bound is a few seconds; a busy machine may need longer. */
 const GONE_WITHIN_MS = 90_000;
 
 let kafka: OwnKafka;
@@ -57,7 +57,7 @@ async function setTopics(mirror: Mirror, names: readonly string[], wanted: objec
   await admin.disconnect();
 }
 
-/** Everything that the hub has of a student, gone for good. */
+/** Removes everything that the hub has about a student. */
 function removePerson({ hub }: Mirror, id: string): void {
   const { district } = hub;
   const isOf = (row: object | undefined): boolean => JSON.stringify(row ?? {}).includes(id);
@@ -79,7 +79,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   });
   const { district } = mirror.hub;
   const [student = ''] = district.ids('students');
-  // No readable sourcedId: the row is kept whole in rejects.
+  // It has no readable sourcedId, so the row is kept as a whole in rejects.
   district.put('enrollments', { sourcedId: 42, user: { sourcedId: student } }, { id: 'odd' });
   await mirror.full();
   await setTopics(

@@ -5,9 +5,9 @@ import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support
 import { ROUNDS } from '../support/rounds.ts';
 import { endsSoon, expectHealsBy } from '../support/survive.ts';
 
-describe.each(ROUNDS)('a topic that loses its records under a living process, round %i', (round) => {
+describe.each(ROUNDS)('a topic that loses its records under a running process, round %i', (round) => {
   it.each(LOST_IN_TURN.map((losses) => ({ losses, what: losses.flat().join(' ') })))(
-    '$what: noticed, and filled again',
+    '$what: the loss is noticed, and the topic is filled again',
     async ({ losses }) => {
       await using tenant = await tenantWithRejects(round);
       await using child = await startRollcall(['run'], tenant.configText);

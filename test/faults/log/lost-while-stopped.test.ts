@@ -5,9 +5,9 @@ import { expectRejects, lose, LOST_IN_TURN, tenantWithRejects } from '../support
 import { ROUNDS } from '../support/rounds.ts';
 import { expectHealed } from '../support/survive.ts';
 
-describe.each(ROUNDS)('a topic that lost its records while nothing ran, round %i', (round) => {
+describe.each(ROUNDS)('a topic that lost its records while no process ran, round %i', (round) => {
   it.each(LOST_IN_TURN.map((losses) => ({ losses, what: losses.flat().join(' ') })))(
-    '$what: not taken for up to date at the next start, and filled again',
+    '$what: the next start notices the loss, and the topic is filled again',
     async ({ losses }) => {
       await using tenant = await tenantWithRejects(round);
       await expectHealed(tenant);
@@ -16,7 +16,7 @@ describe.each(ROUNDS)('a topic that lost its records while nothing ran, round %i
         tenant.churn.step(20);
         await expectHealed(tenant, { lost });
         await lose(tenant, topic, how);
-        // Without an index nothing but the log itself can tell.
+        // Without an index only the log itself shows the loss.
         if (round % 2 === 0) await flushRedis(tenant.topicPrefix);
         lost.push(topic);
         await expectHealed(tenant, { lost });

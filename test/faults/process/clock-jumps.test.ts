@@ -7,7 +7,7 @@ import { IS_FULL, ROUNDS } from '../support/rounds.ts';
 import { churnedTenant, endsSoon, expectHealsBy, type ChurnedTenant } from '../support/survive.ts';
 
 const HOUR_MS = 3_600_000;
-/** Beyond an hour ahead a broker refuses what is stamped so (`message.timestamp.after.max.ms`). */
+/** A broker refuses records whose time is more than an hour ahead of its own (`message.timestamp.after.max.ms`). */
 const JUMPS_MS: readonly number[] = IS_FULL
   ? [0.9, -5, -30, 0.5, -24 * 9, 0].map((hours) => hours * HOUR_MS)
   : [0.9, -30].map((hours) => hours * HOUR_MS);
@@ -23,7 +23,7 @@ async function expectGoesOn({ topicPrefix }: ChurnedTenant): Promise<void> {
 }
 
 describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
-  it('to and fro by hours under a living process: nothing is lost, told twice or removed wrongly', async () => {
+  it('back and forth by hours under a running process: nothing is lost, published twice or removed wrongly', async () => {
     await using tenant = await churnedTenant(round);
     await using clock = await machineClock();
     await using child = await startScript(CLOCK_MAIN, { configText: tenant.configText, args: [clock.file] });
@@ -41,7 +41,7 @@ describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
     expect(await allProblems(tenant, CLOCK_JUMPED)).toEqual([]);
   });
 
-  it('between two lives: the next start neither tells anything twice nor forgets a removal', async () => {
+  it('between two processes: the next one publishes nothing twice and forgets no removal', async () => {
     await using tenant = await churnedTenant(10 + round);
     await using clock = await machineClock();
     for (const offsetMs of [0, ...JUMPS_MS]) {
@@ -52,14 +52,14 @@ describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
         args: [clock.file],
       });
       await expectHealsBy(child, tenant, CLOCK_JUMPED);
-      // One that is killed leaves a sign of life for some seconds.
+      // A killed process leaves a heartbeat for some seconds.
       child.kill('SIGTERM');
       await endsSoon(child, 0);
     }
     expect(await allProblems(tenant, CLOCK_JUMPED)).toEqual([]);
   });
 
-  it('ahead by more than a broker takes: it says so, and goes on when the clock is right again', async () => {
+  it('ahead by more than a broker accepts: Rollcall reports it, and resumes when the clock is right again', async () => {
     await using tenant = await churnedTenant(20 + round);
     await using clock = await machineClock();
     const config = { http: { port: 0 }, ...(JSON.parse(tenant.configText) as object) };

@@ -14,8 +14,8 @@ const POINTS: readonly KillPoint[] = [
   'removals committed, memory not written',
 ];
 
-describe.each(ROUNDS)('kill -9 while approved deletions go out, round %i', (round) => {
-  it.each(POINTS)('%s: what was listed goes once, and nothing else', async (point) => {
+describe.each(ROUNDS)('kill -9 while approved deletions are published, round %i', (round) => {
+  it.each(POINTS)('%s: each listed deletion is published once, and no other', async (point) => {
     await using tenant = await churnedTenant(round, WATCHFUL);
     await expectHealed(tenant);
     const listed = usersLeave(tenant, 6 + round).map(idOf);
@@ -31,7 +31,7 @@ describe.each(ROUNDS)('kill -9 while approved deletions go out, round %i', (roun
       (await mirror.records('users')).flatMap(({ key, value }) => (value === null ? [key] : [])).toSorted();
     const before = await told();
     expect([[], listed.toSorted()]).toContainEqual(before.filter((key) => key !== unlisted));
-    // Whoever asked got no answer, and asks again; what is gone already is no harm.
+    // The command got no answer and is given again; rows that are gone already do no harm.
     await approve(mirror, 'users');
     await mirror.full();
     expect((await told()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());

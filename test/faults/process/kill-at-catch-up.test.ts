@@ -5,14 +5,14 @@ import { IS_FULL, ROUNDS } from '../support/rounds.ts';
 import { churnedTenant, expectHealed } from '../support/survive.ts';
 
 describe.each(ROUNDS)('kill -9 while catching up, round %i', (round) => {
-  it.each(CATCH_UP_POINTS)('%s: the next start is none the worse for it', async (point) => {
+  it.each(CATCH_UP_POINTS)('%s: the next start brings index and topics up to date', async (point) => {
     await using tenant = await churnedTenant(round);
     // An index behind the log by one transaction.
     await tenant.dieAt('committed, index not written', 3 * round);
     await tenant.dieAt(point, 1);
     await expectHealed(tenant);
     if (!IS_FULL) return;
-    // And none at all.
+    // No index at all.
     tenant.churn.step(20);
     await flushRedis(tenant.topicPrefix);
     await tenant.dieAt(point, point === 'amid the replay' ? 1 + round : 1);

@@ -3,9 +3,9 @@ import { ROUNDS } from '../support/rounds.ts';
 import { allProblems } from '../support/checker.ts';
 import { churnedTenant, expectHealed, usersLeave, WATCHFUL } from '../support/survive.ts';
 
-describe.each(ROUNDS)('kill -9 while deletions are settled, round %i', (round) => {
+describe.each(ROUNDS)('kill -9 while deletions are resolved, round %i', (round) => {
   it.each(['guard tripped, set not written', 'withheld set written'] as const)(
-    '%s: what waits for a person goes on waiting, and nothing of it is removed',
+    '%s: withheld deletions stay withheld, and none is published',
     async (point) => {
       await using tenant = await churnedTenant(round, WATCHFUL);
       await expectHealed(tenant);
@@ -27,7 +27,7 @@ describe.each(ROUNDS)('kill -9 while deletions are settled, round %i', (round) =
   );
 
   it.each(['removals counted, not committed', 'removals committed, memory not written'] as const)(
-    '%s: each removal is told once, and counts against the day',
+    '%s: each removal is published once and counts towards the limit of the day',
     async (point) => {
       await using tenant = await churnedTenant(round, WATCHFUL);
       await expectHealed(tenant);
@@ -37,7 +37,7 @@ describe.each(ROUNDS)('kill -9 while deletions are settled, round %i', (round) =
       await using mirror = await tenant.next();
       const told = (await mirror.records('users')).filter(({ value }) => value === null);
       expect(new Set(told.map(({ key }) => key))).toEqual(new Set(rows.map((row) => row['sourcedId'])));
-      // Two and three more are more than four a day.
+      // Together with the first two these exceed the limit of four a day.
       usersLeave(tenant, 3);
       expect((await mirror.full()).get('users')).toMatchObject({ withheld: 3 });
       expect(await allProblems(tenant)).not.toEqual([]);

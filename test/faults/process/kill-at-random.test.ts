@@ -8,23 +8,23 @@ import { IS_FULL } from '../support/rounds.ts';
 import { churnedTenant, expectHealsRunning, type ChurnedTenant } from '../support/survive.ts';
 
 const KILLS = IS_FULL ? 100 : 8;
-/** So often all is checked, so that a violation is seen near the kill that led to it. */
+/** Everything is checked this often, so that a violation shows near the kill that led to it. */
 const CHECKED_AFTER_KILLS = IS_FULL ? 10 : KILLS;
 const LONGEST_LIFE_MS = 2_500;
 const TAKES_AT_MOST_MS = 180_000 + KILLS * 60_000;
 
 const random = createRandom(Number(process.env['ROLLCALL_FAULTS_SEED'] ?? 5));
 
-/** One life of a real process on a hub that changes, ended anywhere; sometimes its Redis is lost under it. */
+/** Runs a real process on a hub that changes and kills it at any moment; sometimes its Redis is lost meanwhile. */
 async function liveAndDie(tenant: ChurnedTenant): Promise<void> {
   const { topicPrefix } = tenant;
   using _ = tenant.churn.live(30);
   await using child = await startRollcall(['run'], tenant.configText);
   await child.says(random.chance(0.3) ? '"probes and metrics are served"' : 'the tenant is owned');
-  // Else only the first life would ever look for what has left.
+  // Otherwise only the first process would ever look for rows that have left.
   const pull = random.chance(0.5) ? demandFull(topicPrefix, { withinMs: LONGEST_LIFE_MS }) : null;
   pull?.catch(() => undefined);
-  // Any moment will do: what is checked must hold whatever was under way.
+  // Any moment will do: the guarantees must hold whatever the process was doing.
   const lifeMs = random.below(LONGEST_LIFE_MS);
   await delay(lifeMs / 2);
   if (random.chance(0.15)) await flushRedis(topicPrefix);
@@ -34,7 +34,7 @@ async function liveAndDie(tenant: ChurnedTenant): Promise<void> {
 }
 
 it(
-  `kill -9 ${KILLS} times at any moment of a hub that changes: nothing is lost, nothing is told twice`,
+  `kill -9 ${KILLS} times at random moments while the hub changes: nothing is lost or published twice`,
   async () => {
     await using tenant = await churnedTenant(random.below(1_000));
     for (let kills = 1; kills <= KILLS; kills += 1) {

@@ -7,7 +7,7 @@ import { churnedTenant, endsSoon, expectHealsBy } from '../support/survive.ts';
 const TURNS = IS_FULL ? 10 : 3;
 
 describe.each(ROUNDS)('several workers on one tenant, round %i', (round) => {
-  it('each takes it over from the one before, which ends with 1; nothing is lost or told twice', async () => {
+  it('each takes over from the one before, which exits with 1, and nothing is lost or published twice', async () => {
     await using tenant = await churnedTenant(round);
     await using workers = new AsyncDisposableStack();
     let before: RollcallProcess | null = null;
@@ -18,14 +18,14 @@ describe.each(ROUNDS)('several workers on one tenant, round %i', (round) => {
       if (before !== null) await endsSoon(before, 1);
       before = worker;
     }
-    if (before === null) throw new Error('there was no turn');
+    if (before === null) throw new Error('no worker was started');
     await expectHealsBy(before, tenant);
     before.kill('SIGTERM');
     await endsSoon(before, 0);
     expect(await allProblems(tenant)).toEqual([]);
   });
 
-  it('three that start at once: one stays, the others end with 1, nothing is lost or told twice', async () => {
+  it('of three that start at once one stays and the others exit with 1, and nothing is lost or published twice', async () => {
     await using tenant = await churnedTenant(10 + round);
     await using workers = new AsyncDisposableStack();
     const running = new Set<RollcallProcess>();
@@ -43,14 +43,14 @@ describe.each(ROUNDS)('several workers on one tenant, round %i', (round) => {
       await vi.waitFor(() => expect(running.size).toBe(1), { timeout: 60_000, interval: 100 });
     }
     const [last] = running;
-    if (last === undefined) throw new Error('none stayed');
+    if (last === undefined) throw new Error('every worker has ended');
     await expectHealsBy(last, tenant);
     expect(unexpected).toEqual([]);
     expect(running.size).toBe(1);
     running.clear();
     last.kill('SIGTERM');
     await endsSoon(last, 0);
-    // Not before: between its commit and the index the two are apart.
+    // The check comes last because topics and index differ between a commit and the write to the index.
     expect(await allProblems(tenant)).toEqual([]);
   });
 });

@@ -20,14 +20,14 @@ const POINTS: readonly KillPoint[] = IS_FULL
     ]
   : ['all sent, commit not asked for', 'committed, index not written', 'amid the replay'];
 
-/** How many records there are of each topic; of `progress` only what tells of owners: the newer one goes on telling. */
+/** How many records each topic has; of `progress` only those about owners, as the newer process goes on writing the others. */
 function sizes(evidence: Evidence): Record<string, number> {
   const owners = (evidence.get('progress') ?? []).filter(({ key }) => key === '@owner').length;
   const entries = [...evidence].map(([name, records]) => [name, records.length] as const);
   return { ...Object.fromEntries(entries), progress: owners };
 }
 
-/** Of what is done once a start, or once a collection, there is no later time to stop at. */
+/** A step that happens once per start, or once per collection, has no later time to stop at. */
 function nthOf(point: KillPoint, round: number): number {
   if (point === 'replayed, not finished') return round;
   const isOfTheStart = point.startsWith('owner') || point.startsWith('ends') || point.startsWith('amid');
@@ -35,7 +35,7 @@ function nthOf(point: KillPoint, round: number): number {
 }
 
 describe.each(ROUNDS)('a process woken after it was superseded, round %i', (round) => {
-  it.each(POINTS)('%s: it commits nothing any more and ends with 1', async (point) => {
+  it.each(POINTS)('%s: it commits nothing more and exits with 1', async (point) => {
     await using tenant = await churnedTenant(round);
     await using older = await tenant.stoppedAt(point, nthOf(point, round));
     await using newer = await startRollcall(['run'], tenant.configText);

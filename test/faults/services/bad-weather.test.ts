@@ -10,7 +10,7 @@ const WEATHER = { forMs: IS_FULL ? 120_000 : 20_000, longestMs: 3_000 };
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it(
-    'ways to hub, Kafka, registry and Redis that fail at random, from the first start on, leave the topics whole',
+    'the topics equal the hub after the connections to hub, Kafka, registry and Redis failed at random from the first start on',
     { timeout: 600_000 },
     async () => {
       const stack = inject('stack');

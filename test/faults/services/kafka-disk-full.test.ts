@@ -8,7 +8,7 @@ import { startMirrored } from './support/mirrored.ts';
 
 const PRLIMIT = findInPath('prlimit');
 
-/** No file of the broker can grow beyond what is the largest of a topic now (setrlimit(2), RLIMIT_FSIZE); a restart frees it. */
+/** Lets no file of the broker grow beyond the largest file of a topic (setrlimit(2), RLIMIT_FSIZE); a restart lifts the limit. */
 async function fillDisk(kafka: OwnKafka): Promise<void> {
   const limit = `--fsize=${await kafka.largestLogBytes()}`;
   const { code, output } = await runCommand(PRLIMIT ?? '', ['--pid', String(kafka.service.pid), limit]);
@@ -16,7 +16,7 @@ async function fillDisk(kafka: OwnKafka): Promise<void> {
 }
 
 describe.skipIf(PRLIMIT === undefined).each(ROUNDS)('round %i', (seed) => {
-  it('a broker whose disk is full loses nothing and doubles nothing once there is room again', async () => {
+  it('after the disk of a broker was full for a time, nothing is lost or published twice', async () => {
     await using kafka = await startOwnKafka();
     await using mirrored = await startMirrored({
       seed,

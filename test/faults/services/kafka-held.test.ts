@@ -5,12 +5,12 @@ import { KAFKA_API } from '../support/proxy-kafka.ts';
 import { startMirrored } from './support/mirrored.ts';
 import { ROUNDS } from '../support/rounds.ts';
 
-/** Longer than Rollcall waits for an answer: what was asked is decided after it has been given up. */
+/** Longer than Rollcall waits for an answer: the broker acts on the request after Rollcall has given it up. */
 const HELD_MS = 20_000;
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.concurrent.each(['produce', 'endTxn'] as const)(
-    'a broker that hangs amid %s and goes on later does not tell twice what was given up',
+    'a broker that hangs during %s and resumes later causes nothing to be published twice',
     async (api) => {
       await using kafka = await startOwnKafka();
       await using mirrored = await startMirrored({

@@ -4,7 +4,7 @@ import { KAFKA_API, type KafkaMoment } from '../support/proxy-kafka.ts';
 import { IS_FULL, ROUNDS } from '../support/rounds.ts';
 import { startMirrored } from './support/mirrored.ts';
 
-/** Whether the broker has done what was asked when it dies; its answer is lost either way. */
+/** Whether the broker has acted on the request when it dies; its answer is lost either way. */
 const MOMENTS: readonly { amid: string; apiKey: number; whens: readonly KafkaMoment['when'][] }[] = [
   { amid: 'a send', apiKey: KAFKA_API.produce, whens: IS_FULL ? ['sent', 'answered'] : ['sent'] },
   { amid: 'a commit', apiKey: KAFKA_API.endTxn, whens: IS_FULL ? ['sent', 'answered'] : ['answered'] },
@@ -12,7 +12,7 @@ const MOMENTS: readonly { amid: string; apiKey: number; whens: readonly KafkaMom
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.concurrent.each(MOMENTS)(
-    'kill -9 of the broker amid $amid loses nothing and tells nothing twice',
+    'kill -9 of the broker during $amid loses nothing and causes nothing to be published twice',
     async ({ apiKey, whens }) => {
       await using kafka = await startOwnKafka();
       await using mirrored = await startMirrored({

@@ -6,13 +6,13 @@ import { begin, PROXY_TROUBLES, type ProxyTrouble } from '../support/proxy-weath
 import { IS_FULL, ROUNDS } from '../support/rounds.ts';
 import { startMirrored, type Mirrored } from './support/mirrored.ts';
 
-/** Until it is mended nothing can pass; of the others Rollcall must make the best by itself. */
+/** Nothing gets through until these are mended; Rollcall must cope with the others by itself. */
 const SEVERING: ReadonlySet<ProxyTrouble> = new Set(['cut', 'stall']);
 
-/** A broker that hangs looks just as a way that is stalled, and has a test of its own. */
+/** A broker that hangs looks the same as a stalled connection, and has a test of its own. */
 const KAFKA_TROUBLES = PROXY_TROUBLES.filter((trouble) => IS_FULL || trouble !== 'stall');
 
-/** One kind of trouble after another on the way to a part of the stack. */
+/** Causes one kind of trouble after another on the connection to a part of the stack. */
 async function strikeAll(
   mirrored: Mirrored,
   part: string,
@@ -36,7 +36,7 @@ async function strikeAll(
 }
 
 describe.each(ROUNDS)(
-  'round %i: cut, stalled, slow, half-open and reset ways leave the topics whole',
+  'round %i: the topics equal the hub after cut, stalled, slow, half-open and reset connections',
   (seed) => {
     it.concurrent('to the hub', async () => {
       const hub = await startTestHub({ seed });

@@ -8,28 +8,28 @@ interface Strike {
   readonly mirrored: Mirrored;
 }
 
-/** What a process says that goes on with an index made again: it may be so soon that no probe sees it unready. */
+/** The message of a process that continues with a rebuilt index; it may be so fast that no probe sees it unready. */
 const INDEX_LOST = '"code":"INDEX_';
 
-/** What happens to the Redis of a process at work. */
+/** What happens to the Redis of a running process. */
 const FAULTS: Readonly<Record<string, (strike: Strike) => Promise<void>>> = {
   async flushed({ redis, mirrored }) {
     await redis.admin.flushall();
     await mirrored.child.says(INDEX_LOST);
   },
-  async 'set back to what it was some seconds ago'({ redis, mirrored }) {
+  async 'set back to its state of some seconds ago'({ redis, mirrored }) {
     const backup = await redis.backUp();
     await mirrored.flows();
     await mirrored.flows();
     await backup.restore();
     await mirrored.child.says(INDEX_LOST);
   },
-  async 'killed, and back with its data'({ redis, mirrored }) {
+  async 'killed and restarted with its data'({ redis, mirrored }) {
     await redis.crash();
     await mirrored.notReady('redis');
     await redis.comeBack({ withData: true });
   },
-  async 'killed, and back with nothing'({ redis, mirrored }) {
+  async 'killed and restarted empty'({ redis, mirrored }) {
     await redis.crash();
     await mirrored.notReady('redis');
     await redis.comeBack({ withData: false });
@@ -39,7 +39,7 @@ const FAULTS: Readonly<Record<string, (strike: Strike) => Promise<void>>> = {
     await mirrored.notReady('redis');
     await redis.admin.config('SET', 'maxmemory', '0');
   },
-  async 'held, and going on with what it had been asked'({ redis, mirrored }) {
+  async 'stopped and resumed with the requests that it had received'({ redis, mirrored }) {
     redis.service.kill('SIGSTOP');
     await mirrored.notReady('redis');
     redis.service.kill('SIGCONT');
@@ -48,7 +48,7 @@ const FAULTS: Readonly<Record<string, (strike: Strike) => Promise<void>>> = {
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.concurrent.each(Object.entries(FAULTS))(
-    'Redis %s: the topics suffer nothing of it',
+    'Redis %s: the topics equal the hub afterwards',
     async (_, strike) => {
       await using redis = await startOwnRedis();
       await using mirrored = await startMirrored({ seed, servers: { redisUrl: redis.url } });

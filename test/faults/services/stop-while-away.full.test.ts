@@ -7,7 +7,7 @@ import { startMirrored, type MirroredOptions } from './support/mirrored.ts';
 
 const STOPS_WITHIN_MS = 30_000;
 
-/** SIGTERM while something is asked of a part that does not answer; later another process finds all in order. */
+/** SIGTERM while a request waits for a part that does not answer; a later process then finds everything in order. */
 async function stopsAmid(proxy: Proxy, options: MirroredOptions): Promise<void> {
   await using mirrored = await startMirrored(options);
   await mirrored.loaded();
@@ -25,7 +25,7 @@ async function stopsAmid(proxy: Proxy, options: MirroredOptions): Promise<void> 
 }
 
 describe.each(ROUNDS)(
-  'round %i: SIGTERM ends a process with 0 within 30 s while there is no answer',
+  'round %i: SIGTERM ends a process with exit code 0 within 30 s while no answer comes',
   (seed) => {
     it.concurrent('from the hub', async () => {
       const hub = await startTestHub({ seed });

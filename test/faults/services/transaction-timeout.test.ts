@@ -10,16 +10,16 @@ import { startMirrored, type Mirrored } from './support/mirrored.ts';
 const ASKED_MS = 60_000;
 const GRANTED_MS = 4_000;
 
-/** The broker hears of a shorter time-out than Rollcall asks for, so that no test has to wait for a minute. */
+/** Asks the broker for a shorter time-out than Rollcall does, so that no test has to wait for a minute. */
 function shortenTimeout(request: Buffer): void {
   const asked = Buffer.alloc(4);
   asked.writeInt32BE(ASKED_MS);
   const at = request.indexOf(asked);
-  if (at === -1) throw new Error('the time-out that is asked for was not found');
+  if (at === -1) throw new Error('the request holds no time-out of the expected length');
   request.writeInt32BE(GRANTED_MS, at);
 }
 
-/** Until the broker has aborted what hangs: then nothing lies beyond the last stable offset any more. */
+/** Waits until the broker has aborted the hanging transaction: then nothing lies beyond the last stable offset. */
 async function aborted(kafka: OwnKafka, { topicPrefix, churn }: Mirrored): Promise<void> {
   const servers = { kafkaBrokers: kafka.brokers, registryUrl: '' };
   const suffixes = [...churn.history.collections, ...CHAIN_COLLECTIONS, 'progress'];
@@ -32,13 +32,13 @@ async function aborted(kafka: OwnKafka, { topicPrefix, churn }: Mirrored): Promi
     },
     { timeout: 30_000, interval: 100 },
   );
-  // otherwise nothing hung
+  // Otherwise no transaction hung.
   expect(performance.now() - startedAtMs).toBeGreaterThan(GRANTED_MS / 2);
 }
 
 describe.each(ROUNDS)('round %i', (seed) => {
-  it.concurrent.each(['stopped between a send and the next', 'held up with its commit'] as const)(
-    'a process %s for longer than a transaction may take commits nothing of it, and goes on',
+  it.concurrent.each(['stopped between two sends', 'delayed in its commit'] as const)(
+    'a process %s for longer than the time-out of a transaction commits nothing of it, and goes on',
     async (how) => {
       await using kafka = await startOwnKafka();
       kafka.proxy.rewrite(KAFKA_API.initProducerId, shortenTimeout);
@@ -51,7 +51,7 @@ describe.each(ROUNDS)('round %i', (seed) => {
       {
         using _ = mirrored.churn.live(50);
         const { child } = mirrored;
-        if (how === 'held up with its commit') {
+        if (how === 'delayed in its commit') {
           await kafka.proxy.at({ apiKey: KAFKA_API.endTxn, when: 'sent' }, () => aborted(kafka, mirrored));
         } else {
           await kafka.proxy.at({ apiKey: KAFKA_API.produce, when: 'answered' }, () => child.kill('SIGSTOP'));

@@ -52,15 +52,15 @@ function recordsOf(topic: string): Records {
   return sound.get(topic) ?? [];
 }
 
-/** Keys of a topic by what its records say of them, such as a key that was told anew three times. */
+/** The records of a key of a topic that pass the test, such as those of a key that was published three times. */
 function keyWith(topic: string, test: (records: Records) => boolean): Records {
   for (const [, records] of Map.groupBy(recordsOf(topic), ({ key }) => key)) {
     if (test(records)) return records;
   }
-  throw new Error(`the churn made no such key in ${topic}`);
+  throw new Error(`the churn left no such key in ${topic}`);
 }
 
-/** Put behind all others of its partition, with an id of its own. */
+/** Appends a record to its partition, with an id of its own. */
 function again(records: Records, record: TopicRecord, changed: Partial<TopicRecord> = {}): Records {
   const headers = { ...record.headers, ce_id: 'planted' };
   return [...records, { ...record, headers, offset: 1_000_000, ...changed }];
@@ -72,7 +72,7 @@ function without(records: Records, record: TopicRecord): Records {
 
 const last = (records: Records): TopicRecord => records.at(-1) as TopicRecord;
 
-/** Two records of a key that change places. */
+/** Two records of a key in each other's place. */
 function swapped(records: Records, one: TopicRecord, other: TopicRecord): Records {
   const at = (place: TopicRecord, record: TopicRecord): TopicRecord => ({
     ...record,
@@ -83,11 +83,11 @@ function swapped(records: Records, one: TopicRecord, other: TopicRecord): Record
 }
 
 describe('the checker', () => {
-  it('finds nothing where nothing is wrong', async () => {
+  it('reports nothing where nothing is wrong', async () => {
     expect(await allProblems(tenant)).toEqual([]);
   });
 
-  it('is asked about every kind of change', () => {
+  it('sees every kind of change in the history', () => {
     expect(Object.values(happened).filter((count) => count > 0)).toHaveLength(10);
     expect(recordsOf('users').some(({ value }) => value === null)).toBe(true);
   });
@@ -120,7 +120,7 @@ describe('the checker', () => {
     ],
     [
       'the same twice',
-      'a content told twice',
+      'a content published twice',
       () => {
         const known = keyWith('results', (records) => last(records).value !== null);
         return withTopic('results', (records) => again(records, last(known)));
@@ -128,7 +128,7 @@ describe('the checker', () => {
     ],
     [
       'the same twice',
-      'a hash told twice, whatever the content',
+      'a hash published twice, whatever the content',
       () => {
         const known = keyWith('absence-versions', (records) => last(records).value !== null);
         return withTopic('absence-versions', (records) => again(records, last(known)));
@@ -146,7 +146,7 @@ describe('the checker', () => {
     ],
     [
       'removed twice',
-      'one departure told twice',
+      'one departure published twice',
       () => {
         const known = keyWith('users', (records) => last(records).value === null);
         return withTopic('users', (records) => again(records, last(known)));
@@ -154,7 +154,7 @@ describe('the checker', () => {
     ],
     [
       'told before the hub had it so',
-      'a change told before it was made',
+      'a change published before the hub made it',
       () => {
         const [, second] = keyWith('users', (records) => isTwice(records));
         return withTopic('users', (records) =>
@@ -174,7 +174,7 @@ describe('the checker', () => {
     ],
     [
       'absences',
-      'a current absence that goes back',
+      'a current absence that goes back to an older version',
       () => {
         const [first, second] = keyWith('absences', (records) => isTwice(records));
         return withTopic('absences', (records) =>
@@ -192,7 +192,7 @@ describe('the checker', () => {
     ],
     [
       'comes as number',
-      'a step told twice',
+      'a step published twice',
       () => withTopic('absence-changes', (records) => again(records, last(records))),
     ],
     [
@@ -227,7 +227,7 @@ describe('the checker', () => {
     ],
     [
       'progress users',
-      'a gap in the numbers of transactions',
+      'a gap in the sequence of transactions',
       () => withTopic('progress', (records) => without(records, progressOf(records, 1))),
     ],
     [
@@ -247,17 +247,17 @@ describe('the checker', () => {
     ],
     [
       'progress tells',
-      'a record that no progress tells of',
+      'a record that no progress accounts for',
       () => {
         const known = keyWith('users', (records) => last(records).value === null);
         return withTopic('users', (records) => without(records, last(known)).concat(far(last(known))));
       },
     ],
-  ])('sees "%s": %s', (told, _, plant) => {
+  ])('reports "%s" for %s', (told, _, plant) => {
     expect(toldWrongly(tenant, plant()).join('\n')).toContain(told);
   });
 
-  it('sees a last record that is lost', () => {
+  it('reports the loss of a last record', () => {
     const [, ...others] = recordsOf('users').toReversed();
     expect(
       toldWrongly(
@@ -268,7 +268,7 @@ describe('the checker', () => {
   });
 
   it.each(['users', 'absence-versions', 'absences', 'absence-changes'])(
-    'sees that %s are not as the hub has them',
+    'reports %s that differ from the hub',
     (topic) => {
       const known = keyWith(topic, (records) => records.length === 1 && last(records).value !== null);
       const found = notAsTheHub(
@@ -279,7 +279,7 @@ describe('the checker', () => {
     },
   );
 
-  it('sees a last step that is lost, though earlier ones may be', () => {
+  it('reports the loss of a last step, but not of an earlier step in a topic that was lost', () => {
     const known = keyWith('absence-changes', (records) => {
       return records.length > 1 && operationOf(last(records)) === 'REPLACED';
     });
@@ -294,7 +294,7 @@ describe('the checker', () => {
     expect(withoutIt(last(known)).join('\n')).toContain(last(known).key);
   });
 
-  it('sees an index that is not what the topic says', async () => {
+  it('reports an index that differs from its topic', async () => {
     const store = createMemoryStore();
     const index = store.tenant('north').collection('users');
     const check = () =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startOwnRedis } from './own-redis.ts';
 
-it('comes back from a crash with the data that it held, or with none', async () => {
+it('restarts after a crash with the data that it held, or with none', async () => {
   await using redis = await startOwnRedis();
   await redis.admin.set('key', 'kept');
   await redis.crash();
@@ -12,7 +12,7 @@ it('comes back from a crash with the data that it held, or with none', async () 
   expect(await redis.admin.get('key')).toBeNull();
 });
 
-it('a backup taken while it works and rewrites its files restores what it held then', async () => {
+it('a backup taken while Redis rewrites its files restores the data of that moment', async () => {
   await using redis = await startOwnRedis();
   await redis.admin.set('key', 'older');
   await redis.admin.bgrewriteaof();

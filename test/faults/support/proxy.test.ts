@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const dispose of disposing.splice(0).toReversed()) await dispose();
 });
 
-/** Answers each chunk with itself; `received` holds what came. */
+/** Answers each chunk with itself; `received` holds the chunks. */
 interface Echo {
   readonly target: string;
   readonly received: string[];
@@ -73,7 +73,7 @@ async function connectTo({ port }: { port: number }): Promise<Client> {
   return { socket, heard: () => heard, end: () => end };
 }
 
-it('what is not disturbed arrives whole, both ways, and its end too', async () => {
+it('undisturbed data arrives complete in both directions, and so does its end', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -84,7 +84,7 @@ it('what is not disturbed arrives whole, both ways, and its end too', async () =
   await vi.waitFor(() => expect(proxy.connections).toBe(0), 5_000);
 });
 
-it('cut: what is connected breaks, nothing new gets through until it is mended', async () => {
+it('cut: connections break, and no new one gets through until the proxy is mended', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -102,7 +102,7 @@ it('cut: what is connected breaks, nothing new gets through until it is mended',
   expect(echo.received).toEqual(['a', 'b']);
 });
 
-it('stall: nothing arrives and nothing breaks; when it is mended all arrives, in order', async () => {
+it('stall: nothing arrives and no connection breaks; once mended, everything arrives in order', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -117,7 +117,7 @@ it('stall: nothing arrives and nothing breaks; when it is mended all arrives, in
   await vi.waitFor(() => expect([client.heard(), late.heard()]).toEqual(['ac', 'b']));
 });
 
-it('half-open: on what is connected nothing arrives ever again, not even an end; new connections work', async () => {
+it('half-open: nothing arrives on existing connections, not even an end, and new ones work', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -134,7 +134,7 @@ it('half-open: on what is connected nothing arrives ever again, not even an end;
   expect(echo.ends).toEqual([]);
 });
 
-it('a proxy with a forgotten connection that both ends have given up can be closed', async () => {
+it('a proxy closes although both ends gave up a half-open connection', async () => {
   const echo = await startEcho();
   const proxy = await startProxy(echo);
   const client = await connectTo(proxy);
@@ -148,7 +148,7 @@ it('a proxy with a forgotten connection that both ends have given up can be clos
   await vi.waitFor(() => expect(proxy.connections).toBe(0));
 });
 
-it('slow: bytes trickle, and none is lost', async () => {
+it('slow: bytes arrive slowly, and none is lost', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -161,7 +161,7 @@ it('slow: bytes trickle, and none is lost', async () => {
   expect(performance.now() - startedAtMs).toBeGreaterThan(300);
 });
 
-it('the same seed does the same, and leaves all mended', async () => {
+it('the same seed causes the same trouble, and the proxy is mended at the end', async () => {
   const echo = await startEcho();
   const [one, other] = [await startBefore(echo), await startBefore(echo)];
   const options = { seed: 5, forMs: 300, longestMs: 30 };
@@ -183,7 +183,7 @@ function frame(apiKey: number, correlationId: number, body = ''): Buffer {
   return Buffer.concat([head, Buffer.from(body)]);
 }
 
-it('a frame of Kafka is met before it is sent, in whatever pieces it comes', async () => {
+it('a Kafka request triggers the action before it is forwarded, in whatever pieces it comes', async () => {
   const echo = await startEcho();
   const proxy = await startKafkaProxy({ ...echo, port: await freePort() });
   disposing.push(async () => proxy[Symbol.asyncDispose]());
@@ -204,7 +204,7 @@ it('a frame of Kafka is met before it is sent, in whatever pieces it comes', asy
   await vi.waitFor(() => expect(echo.received.join('')).toBe(bytes.toString('latin1')));
 });
 
-it('an answer is met when the server has done what was asked, and only the one that is meant', async () => {
+it('only the matching answer triggers the action, after the server has received the request', async () => {
   // An echoed request looks like an answer whose correlation id is its first four bytes.
   const echo = await startEcho();
   const proxy = await startKafkaProxy({ ...echo, port: await freePort() });

@@ -22,33 +22,33 @@ import { CHURNED_OPTIONS } from './tenants.ts';
 
 const MORTAL = new URL('mortal-main.ts', import.meta.url);
 const CHANGE_EVERY_MS = 30;
-/** Generous: other tests may have the machine meanwhile. */
+/** The limit is generous because other tests may use the machine meanwhile. */
 const COMES_WITHIN_MS = 180_000;
 const HEALS_WITHIN_MS = 180_000;
 
-/** A hub that changes (but by `dieAt` at rest), and the topics that a tenant of it is mirrored to. */
+/** A hub that changes, and the topics that a tenant of it is mirrored to. */
 export interface ChurnedTenant extends AsyncDisposable, CheckedTenant {
   readonly churn: Churn;
   readonly configText: string;
-  /** What begins now as a new process would, in this one: heals, and is the owner until it is closed. */
+  /** Starts like a new process, but within this one: recovers, and is the owner until it is closed. */
   next(): Promise<Mirror>;
-  /** A process of its own that stops where it is, at the nth time that it comes to a point, while the hub changes. */
+  /** Starts a process that stops with SIGSTOP when it reaches a point for the nth time, while the hub changes. */
   stoppedAt(point: KillPoint, nth: number): Promise<RollcallProcess>;
-  /** Kills a process of its own at the nth time that it comes to a point, while the hub changes. */
+  /** Starts a process that is killed when it reaches a point for the nth time, while the hub changes. */
   dieAt(point: KillPoint, nth: number, options?: DyingOptions): Promise<void>;
 }
 
 export interface DyingOptions {
   /** The hub does not change meanwhile. */
   readonly atRest?: boolean | undefined;
-  /** It does nothing but let out what waits of `users`. */
+  /** The process only approves the withheld deletions of `users`. */
   readonly decision?: 'approve' | undefined;
 }
 
 export interface ChurnedTenantOptions extends MirrorOptions {
   /** Collections of rows that change and are compared; default: {@link CHURNED}. */
   readonly rows?: readonly string[] | undefined;
-  /** Other servers than those of the stack. */
+  /** Servers other than those of the stack. */
   readonly servers?: CheckedTenant['servers'];
 }
 
@@ -94,10 +94,10 @@ export async function churnedTenant(
   };
 }
 
-/** A guard that few removals trip. */
+/** Settings of a guard that few removals trip. */
 export const WATCHFUL = { settings: { deletions: { withholdAbove: { rows: 4, ratio: 0.001 } } } };
 
-/** So many users leave the hub; returns their rows. */
+/** Removes that many users from the hub; returns their rows. */
 export function usersLeave({ hub, history }: ChurnedTenant, count: number) {
   const ids = hub.district.ids('users').slice(0, count);
   const rows = ids.map((id) => hub.district.get('users', id) ?? {});
@@ -106,7 +106,7 @@ export function usersLeave({ hub, history }: ChurnedTenant, count: number) {
   return rows;
 }
 
-/** What does not come is said at once, not when the time of the test is over; and the process does not stay. */
+/** Fails as soon as the time is over, not when the time of the test is, and says what did not come. */
 export async function endsSoon(
   child: RollcallProcess,
   expected: number | NodeJS.Signals,
@@ -119,7 +119,7 @@ export async function endsSoon(
   await Promise.race([child.endsWith(expected), tooLate]);
 }
 
-/** What a new process makes of it, and that it then has nothing more to say. */
+/** Expects that a new process recovers and then has nothing more to publish. */
 export async function expectHealed(tenant: ChurnedTenant, options: CheckOptions = {}): Promise<void> {
   await using mirror = await tenant.next();
   await mirror.full();
@@ -129,7 +129,7 @@ export async function expectHealed(tenant: ChurnedTenant, options: CheckOptions 
   expect(await mirror.since(ends)).toEqual([]);
 }
 
-/** What a new process of its own makes of it by itself, within a bound. */
+/** Expects that a real new process recovers by itself within a bound. */
 export async function expectHealsRunning(tenant: ChurnedTenant, options: CheckOptions = {}): Promise<void> {
   await using child = await startRollcall(['run'], tenant.configText);
   await expectHealsBy(child, tenant, options);
@@ -138,7 +138,7 @@ export async function expectHealsRunning(tenant: ChurnedTenant, options: CheckOp
   expect(await allProblems(tenant, options)).toEqual([]);
 }
 
-/** The same, of a process that runs already and stays. */
+/** Expects the same of a process that runs already and stays. */
 export async function expectHealsBy(
   child: RollcallProcess,
   tenant: ChurnedTenant,
@@ -154,7 +154,7 @@ export async function expectHealsBy(
   }
 }
 
-/** Death at a point of the first load, and at the same point of a life that continues another. */
+/** Expects recovery from a kill at a point of the first load, and at the same point of a later process. */
 export async function expectSurvives(
   point: KillPoint,
   options: { seed: number; nth: number },

@@ -15,7 +15,7 @@ let configPath: string;
 beforeAll(async () => {
   mirror = await openMirror({
     collections: COLLECTIONS,
-    // Else the daily pass is long overdue.
+    // Otherwise the daily full sync is long overdue.
     hubOptions: { students: 30, size: SIZE, startMs: Date.now() },
     settings: { deletions: { withholdAbove: { rows: 1000, ratio: 1 } } },
   });
@@ -65,14 +65,14 @@ async function tailOf(key: string, limit: number): Promise<string[]> {
   return lines((await rollcall(configPath, ...args)).stdout);
 }
 
-/** The gauge. */
+/** The gauge of contradictory absences. */
 async function contradictionsTold(): Promise<number> {
   const gauge = /^rollcall_absence_contradictions\{tenant="north"\} (\d+)$/m.exec(await mirror.metricsText());
   return Number(gauge?.[1]);
 }
 
 describe('status', () => {
-  it('takes what follows from absence-versions for collections that are never read', async () => {
+  it('shows the collections derived from absence-versions below it, without syncs of their own', async () => {
     const { code, stdout } = await rollcall(configPath, 'status');
     expect(code).toBe(0);
     expect(stdout).toContain('✓ north  all well; no process is running');
@@ -84,7 +84,7 @@ describe('status', () => {
     expect(table[at + 1]).toContain(` ${view.size} `);
   });
 
-  it('tells nothing of records that contradict each other, or calls for a person', async () => {
+  it('shows records that contradict each other, which need no decision of a person', async () => {
     const { district } = mirror.hub;
     const [student = '', other = ''] = district.ids('students');
     const root = register(student);
@@ -111,7 +111,7 @@ describe('status', () => {
     });
   });
 
-  it('goes on telling of contradictions that the hub has put right', async () => {
+  it('no longer counts contradictions that the hub has put right', async () => {
     const { district } = mirror.hub;
     const root = register();
     district.patch('absence-versions', root, { replaces: refer(root) });
@@ -129,7 +129,7 @@ describe('status', () => {
 });
 
 describe('tail absence-changes', () => {
-  it('hides what happened to an absence, or shows a person', async () => {
+  it('shows each step of an absence, and nothing about a person', async () => {
     const { district } = mirror.hub;
     const root = register();
     const tail = startRollcall(configPath, ['tail', 'absence-changes', '--key', root]);
@@ -149,13 +149,13 @@ describe('tail absence-changes', () => {
     ]);
   });
 
-  it('passes a first load for news', async () => {
+  it('marks the changes of a first load as snapshots', async () => {
     const [first] = toldChanges(await mirror.records('absence-changes'));
     const [line] = await tailOf(first?.absenceId ?? '', 1);
     expect(line).toMatch(/created .* snapshot$/);
   });
 
-  it('passes what left the hub for a withdrawal, and what is forgotten for another', async () => {
+  it('distinguishes an absence that left the hub from one that is forgotten', async () => {
     const root = register();
     await mirror.delta();
     mirror.hub.district.purgeAbsence(root);
@@ -168,7 +168,7 @@ describe('tail absence-changes', () => {
 });
 
 describe('topics list', () => {
-  it('calls the topics of absences different from the contract', async () => {
+  it('lists the topics of absences without differences from the contract', async () => {
     const { code, stdout } = await rollcall(configPath, 'topics', 'list');
     expect(code).toBe(0);
     for (const name of COLLECTIONS) expect(stdout).toContain(mirror.topic(name));
@@ -176,7 +176,7 @@ describe('topics list', () => {
 });
 
 describe('metrics and log', () => {
-  it('count other changes than were published', async () => {
+  it('count exactly the changes that were published', async () => {
     const told = toldChanges(await mirror.records('absence-changes'));
     const text = await mirror.metricsText();
     for (const operation of ['CREATED', 'REPLACED', 'DELETED', 'RESTORED']) {
@@ -189,7 +189,7 @@ describe('metrics and log', () => {
     }
   });
 
-  it('of a pass keep its absences to themselves', () => {
+  it('name the created and shown absences of a sync', () => {
     const passes = mirror.logLines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => msg === 'a pass ended');

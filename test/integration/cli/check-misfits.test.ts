@@ -20,7 +20,7 @@ async function toRegistry(method: 'POST' | 'PUT', path: string, body: object): P
 }
 
 describe('check', () => {
-  it("another program's schema, and a level that was changed, are told with the subject and the cure", async () => {
+  it("reports another program's schema and a changed compatibility level, with the subject and the remedy", async () => {
     const foreign = `${tenant.topicPrefix}.north.users-value`;
     const weakened = `${tenant.topicPrefix}.north.orgs-value`;
     const schema = JSON.stringify({ type: 'record', name: 'Other', fields: [{ name: 'n', type: 'int' }] });
@@ -35,7 +35,7 @@ describe('check', () => {
     expect(stdout).toContain(`PUT ${inject('stack').registryUrl}/config/${weakened}`);
   });
 
-  it('a Redis that may forget is refused, and nothing is left in it', async () => {
+  it('refuses a Redis that may evict keys, and leaves nothing in it', async () => {
     const own = await startOwnRedis();
     const client = new Redis(own.url);
     try {

@@ -26,7 +26,7 @@ async function check(configPath: string): Promise<Told & { code: number | null; 
 }
 
 describe('check', () => {
-  it('finds nothing wrong where nothing is, and changes nothing', async () => {
+  it('reports no failure where nothing is wrong, and changes nothing', async () => {
     const { stdout, code } = await rollcall(tenant.configPath, 'check');
     expect(stdout).toMatch(/✓ \d+ checks, nothing failed\n$/);
     expect(stdout).toContain('5 will be created at the start');
@@ -41,7 +41,7 @@ describe('check', () => {
     expect(subjects.filter((name) => name.startsWith(tenant.topicPrefix))).toEqual([]);
   });
 
-  it('one part that is away does not hide the others', async () => {
+  it('reports each part that is away, with a remedy', async () => {
     const away = tenant.configWith({
       brokers: '127.0.0.1:1',
       registryUrl: 'http://127.0.0.1:1',
@@ -63,7 +63,7 @@ describe('check', () => {
     expect(stderr).toBe('');
   });
 
-  it('wrong credentials are told with the setting to look at, and without the secret', async () => {
+  it('reports wrong credentials with the setting to look at, and without the secret', async () => {
     const { code, findings } = await check(tenant.configWith({ clientSecret: 'S3CRET-and-wrong' }));
     expect(code).toBe(1);
     const token = findings.find(({ subject }) => subject === 'token');
@@ -71,7 +71,7 @@ describe('check', () => {
     expect(JSON.stringify(findings)).not.toContain('S3CRET');
   });
 
-  it('a wrong base URL is one failure that names the setting', async () => {
+  it('reports a wrong base URL as one failure that names the setting', async () => {
     const baseUrl = tenant.hub.baseUrl.replace('/north', '/south');
     const { code, findings } = await check(tenant.configWith({ baseUrl }));
     expect(code).toBe(1);
@@ -80,13 +80,13 @@ describe('check', () => {
     expect(failed[0]?.remedy).toContain('hub.baseUrl');
   });
 
-  it('a registry address that leads elsewhere is not taken for a registry', async () => {
+  it('reports a registry address that leads to another server', async () => {
     const { findings } = await check(tenant.configWith({ registryUrl: tenant.hub.controlUrl }));
     const registry = findings.find(({ section }) => section === 'Schema registry');
     expect(registry).toMatchObject({ level: 'failure', remedy: expect.stringContaining('registry.url') });
   });
 
-  it('a replication factor that the cluster cannot give is told before the start', async () => {
+  it('reports a replication factor that the cluster cannot give', async () => {
     const { code, findings } = await check(tenant.configWith({ kafka: 'replicationFactor: 7' }));
     expect(code).toBe(1);
     expect(findings.find(({ subject }) => subject === 'brokers')).toMatchObject({
@@ -95,7 +95,7 @@ describe('check', () => {
     });
   });
 
-  it('a hub that refuses a collection or does not offer it is told of each', async () => {
+  it('reports each collection that the hub refuses, does not offer or cannot page by keyset', async () => {
     tenant.hub.faults.set('status=403@orgs');
     tenant.hub.faults.set('not-offered@courses');
     tenant.hub.faults.set('ignore-after@users');
@@ -109,7 +109,7 @@ describe('check', () => {
     }
   });
 
-  it('a configuration with mistakes ends with 2 and lists them', async () => {
+  it('exits with 2 and lists the mistakes of a configuration', async () => {
     const { code, stdout, stderr } = await rollcall(
       tenant.configWith({ kafka: 'replicationFaktor: 1' }),
       'check',

@@ -6,7 +6,7 @@ import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 
 let tenant: TestTenant;
-/** Each test takes away what the one before has left. */
+/** Each test removes some of the courses that the one before has left. */
 let courses: string[];
 beforeAll(async () => {
   tenant = await startTestTenant();
@@ -26,12 +26,12 @@ function takeAway(ids: readonly string[]): void {
   for (const id of ids) tenant.hub.district.remove('courses', id);
 }
 
-/** What follows in `progress` cannot be read until this is decided, as before the markers of a commit are written. */
+/** Later records of `progress` cannot be read until this transaction ends, as before the markers of a commit are written. */
 async function holdStableEnd(): Promise<{ begin(): Promise<Transaction> } & AsyncDisposable> {
   const kafka = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING });
   const producer = kafka.producer({ transactionalId: `${tenant.topicPrefix}-stranger`, idempotent: true });
   await producer.connect();
-  // The first transaction of a producer takes its time.
+  // The first transaction of a producer is slow.
   await (await producer.transaction()).abort();
   const topic = `${tenant.topicPrefix}.north.progress`;
   return {
@@ -57,7 +57,7 @@ async function waitingCourses(): Promise<number> {
   }
 }
 
-/** Groups of those who have read `progress` without owning the tenant. */
+/** Consumer groups that have read `progress` without owning the tenant. */
 async function readersOfProgress(admin: Admin): Promise<number> {
   const { groups } = await admin.listGroups();
   return groups.filter(({ groupId }) => groupId.startsWith(`${tenant.topicPrefix}.progress.`)).length;
@@ -66,7 +66,7 @@ async function readersOfProgress(admin: Admin): Promise<number> {
 const deletes = (...args: string[]) => rollcall(tenant.configPath, 'deletes', ...args);
 
 describe('rollcall deletes', () => {
-  it('list says that nothing waits where nothing does, and what waits where something does', async () => {
+  it('list says that no deletion waits, or which ones do', async () => {
     const before = await deletes('list');
     expect([before.code, before.stdout]).toEqual([0, expect.stringContaining('no deletion waits')]);
     const gone = courses.slice(0, courses.length - 20);
@@ -92,7 +92,7 @@ describe('rollcall deletes', () => {
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('rollcall deletes approve')]);
   });
 
-  it('approve --list of another list releases nothing; of this one everything', async () => {
+  it('approve --list releases nothing for the digest of another list, and everything for that of this one', async () => {
     const other = await deletes('approve', '--list', '0123456789ab');
     expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('no list 0123456789ab waits')]);
     const listed = JSON.parse((await deletes('list', '--json')).stdout);
@@ -107,7 +107,7 @@ describe('rollcall deletes', () => {
     expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
   });
 
-  it('approve goes through the process that runs, and does not end it', async () => {
+  it('approve is handled by the running process, which goes on', async () => {
     const gone = courses.slice(0, 12);
     takeAway(gone);
     await tenant.pass('FULL', ['courses']);
@@ -123,7 +123,7 @@ describe('rollcall deletes', () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  it('approve says what the owner has released, also before its commit can be read', async () => {
+  it('approve reports what the owner has released, even before its commit can be read', async () => {
     const gone = Array.from({ length: 79 }, (_, at) => `late-${at}`);
     for (const id of gone) tenant.hub.district.put('courses', { sourcedId: id, title: id });
     await tenant.pass('FULL', ['courses']);
@@ -152,7 +152,7 @@ describe('rollcall deletes', () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  it('discard publishes nothing and nothing waits any more', async () => {
+  it('discard releases nothing and leaves no deletion waiting', async () => {
     const gone = courses.slice(0, courses.length - 1);
     takeAway(gone);
     await tenant.pass('FULL', ['courses']);
@@ -168,7 +168,7 @@ describe('rollcall deletes', () => {
     expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
   });
 
-  it('without redis lists by a full pass of its own, and releases only a list that is named', async () => {
+  it('without redis lists by a full sync of its own, and releases only a list that is named', async () => {
     const without = tenant.configWith({ redisUrl: null });
     const listed = await rollcall(without, 'deletes', 'list', '--json');
     expect(listed.code).toBe(3);

@@ -9,18 +9,18 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('status', () => {
-  it('of a tenant that was never mirrored says so, and is no failure', async () => {
+  it('says that a tenant is not mirrored yet, and exits with 0', async () => {
     const { code, stdout } = await rollcall(tenant.configPath, 'status');
     expect(code).toBe(0);
     expect(stdout).toContain('not mirrored yet');
   });
 
-  it('ends with 3 while deletions are withheld, also when only the topic can tell', async () => {
+  it('exits with 3 while deletions are withheld, even when only the topic shows it', async () => {
     await tenant.pass('FULL', COLLECTIONS);
     const gone = tenant.hub.district.ids('courses').slice(1);
     for (const id of gone) tenant.hub.district.remove('courses', id);
     await tenant.pass('FULL', ['courses']);
-    // Many are gone: they wait for a second pass that misses them too.
+    // Many rows are gone, so they wait for a second full sync that misses them too.
     await tenant.pass('FULL', ['courses']);
     const { code, stdout } = await rollcall(tenant.configPath, 'status');
     expect(stdout).toContain(`needs a person: ${gone.length} deletions are withheld in courses`);

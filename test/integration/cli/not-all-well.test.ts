@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 
-describe('after a full pass whose lists were all empty', () => {
+describe('after a full sync whose lists were all empty', () => {
   it('pull says what to do, and status does not say "all well"', async () => {
     expect((await rollcall(tenant.configPath, 'status')).stdout).toContain('all well');
     tenant.hub.faults.set('empty-list');

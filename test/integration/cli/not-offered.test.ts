@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('a hub without absences', () => {
-  it('is mirrored: pull ends with 0 each time, and status says what is not offered', async () => {
+  it('is mirrored: pull exits with 0 each time, and status says what is not offered', async () => {
     const collections = '[orgs, students, absence-versions, absences, absence-changes, schedules]';
     const configPath = tenant.configWith({ collections });
     for (let again = 0; again < 2; again += 1) {

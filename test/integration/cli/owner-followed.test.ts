@@ -3,7 +3,7 @@ import { openMirror } from '../support/mirror.ts';
 import { configFile } from './support/config-file.ts';
 import { startRollcall } from './support/rollcall.ts';
 
-it('a command whose owner is killed and followed by another asks that one, and does not end it', async () => {
+it('a command whose owner is killed asks the next owner, which goes on afterwards', async () => {
   await using mirror = await openMirror({
     collections: ['users'],
     hubSettings: { pageSize: 5 },
@@ -13,13 +13,13 @@ it('a command whose owner is killed and followed by another asks that one, and d
   await mirror.full();
   using config = configFile(mirror.configText);
   const first = startRollcall(config.path, ['run'], { longestMs: 180_000 });
-  // Its own first pass is over: what it reads in full from now on, it reads for the command.
+  // Its own first sync is over, so it makes every later full sync for the command.
   await first.says('"rowsSeen"');
   mirror.hub.faults.set('latency=1000@users');
   mirror.hub.requests.clear();
   const command = startRollcall(config.path, ['pull', '--full'], { longestMs: 180_000 });
   await command.says('asking the process that runs');
-  // The request was taken: the owner reads all of the hub, not what has changed.
+  // The owner handles the request: it reads all rows of the hub, not only changed ones.
   await vi.waitFor(
     () => {
       const asked = mirror.hub.requests.all().filter(({ target }) => target === 'users');

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-/** Mirrors all there is into topics of a prefix of its own, and ends; of courses some rows cannot be read. */
+/** Mirrors everything into topics of a new prefix, and ends; some rows of courses cannot be read. */
 async function mirrored(): Promise<string> {
   const topicPrefix = newTopicPrefix();
   await using mirror = await openMirror({ hub, topicPrefix, collections: ALL, afterschools: [one, two] });
@@ -67,8 +67,8 @@ async function view(topic: string) {
   return compactedView(await readTopics([topic]));
 }
 
-describe('what the configuration no longer wants', () => {
-  it('is shown by status and topics list, stays without a confirmation, and goes by its name alone', async () => {
+describe('data that the configuration no longer wants', () => {
+  it('is shown by status and topics list, stays without a confirmation, and is purged only by its name', async () => {
     const topicPrefix = await mirrored();
     try {
       using config = configOf(topicPrefix, ['orgs', 'afterschool-users'], [one]);
@@ -122,7 +122,7 @@ describe('what the configuration no longer wants', () => {
     }
   });
 
-  it('goes through the process that runs, which refuses what it still mirrors', async () => {
+  it('is purged by the running process, which refuses what it still mirrors', async () => {
     const topicPrefix = await mirrored();
     try {
       using mirrors = configOf(topicPrefix, ['orgs', 'courses', 'afterschool-users'], [one]);
@@ -148,7 +148,7 @@ describe('what the configuration no longer wants', () => {
     }
   });
 
-  it('goes with the rejects of an afterschool, also where they are all that is left of it', async () => {
+  it('is purged with the rejects of an afterschool, even where only rejects are left of it', async () => {
     const topicPrefix = newTopicPrefix();
     const rejectsOf = async (id: string): Promise<string[]> =>
       [...(await view(`${topicPrefix}.north.rejects`)).keys()].filter((key) =>
@@ -185,7 +185,7 @@ describe('what the configuration no longer wants', () => {
     }
   });
 
-  it('goes though the purge is killed amid it and given again; what comes back begins with a first load', async () => {
+  it('is purged by a second purge after the first was killed, and starts with a first load when it is wanted again', async () => {
     const topicPrefix = await mirrored();
     try {
       using config = configOf(topicPrefix, ['orgs']);
@@ -211,7 +211,7 @@ describe('what the configuration no longer wants', () => {
     }
   });
 
-  it('is a whole tenant, or all under an earlier prefix, down to the index', async () => {
+  it('is purged down to the index by the name of an earlier topic prefix', async () => {
     const topicPrefix = await mirrored();
     try {
       using config = configFile(

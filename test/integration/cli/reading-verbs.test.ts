@@ -16,7 +16,7 @@ function lines(text: string): string[] {
 }
 
 describe('tail', () => {
-  it('from the beginning shows every record, and ends with --limit', async () => {
+  it('shows every record from the beginning, and ends at --limit', async () => {
     const ids = tenant.hub.district.ids('users');
     const limit = String(ids.length);
     const { code, stdout } = await rollcall(
@@ -36,7 +36,7 @@ describe('tail', () => {
     for (const { key, value } of records) expect(value.sourcedId).toBe(key);
   });
 
-  it('shows only what comes after its start, misses none of it, and ends on Ctrl-C with 0', async () => {
+  it('shows all records after its start and no earlier ones, and exits with 0 on Ctrl-C', async () => {
     const [first = '', second = ''] = tenant.hub.district.ids('orgs');
     const tail = startRollcall(tenant.configPath, ['tail', 'orgs']);
     await tail.says('listening to');
@@ -52,7 +52,7 @@ describe('tail', () => {
     expect(stdout).not.toContain('Oppdiktet');
   });
 
-  it('--key shows that key only, and --values what it holds', async () => {
+  it('shows only the key of --key, and its content with --values', async () => {
     const [id = ''] = tenant.hub.district.ids('courses');
     const { stdout } = await rollcall(
       tenant.configPath,
@@ -69,7 +69,7 @@ describe('tail', () => {
     expect(stdout).toContain(`"sourcedId":"${id}"`);
   });
 
-  it('progress tells how far passes are', async () => {
+  it('shows in progress how far syncs have come', async () => {
     const { stdout } = await rollcall(
       tenant.configPath,
       'tail',
@@ -87,14 +87,14 @@ describe('tail', () => {
     [['tail', 'userz'], 2, 'Did you mean users?'],
     [['tail', 'users', '--tenant', 'south'], 2, 'There are: north'],
     [['tail', 'classes'], 1, 'rollcall topics apply'],
-  ])('%j ends with %i and a remedy', async (args, expected, remedy) => {
+  ])('%j exits with %i and names a remedy', async (args, expected, remedy) => {
     const { code, stderr } = await rollcall(tenant.configPath, ...args);
     expect(code).toBe(expected);
     expect(stderr).toContain(remedy);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('a registry that is away is named, without a stack trace', async () => {
+  it('names a registry that is away, without a stack trace', async () => {
     const config = tenant.configWith({ registryUrl: `http://${NOBODY}` });
     const { code, stderr } = await rollcall(config, 'tail', 'users', '--from-beginning', '--values');
     expect(code).toBe(1);
@@ -104,7 +104,7 @@ describe('tail', () => {
 });
 
 describe('status', () => {
-  it('is all well after a full pass, with the rows of the hub', async () => {
+  it('shows a tenant as well after a full sync, with the rows of the hub', async () => {
     const { code, stdout } = await rollcall(tenant.configPath, 'status', '--json');
     expect(code).toBe(0);
     const [north] = (
@@ -123,22 +123,22 @@ describe('status', () => {
     expect(north?.collections).toHaveLength(COLLECTIONS.length);
   });
 
-  it('tells rows and rejects even while Redis is away, and says so', async () => {
+  it('says that Redis is away, and exits with 0', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: `redis://${NOBODY}` }), 'status');
     expect(code).toBe(0);
     expect(stdout).toContain('all well');
     expect(stdout).toContain(`Redis at ${NOBODY} does not answer`);
   });
 
-  it('asks nothing of the hub', async () => {
+  it('sends the hub no request', async () => {
     tenant.hub.requests.clear();
     await rollcall(tenant.configPath, 'status');
     expect(tenant.hub.requests.all()).toEqual([]);
   });
 });
 
-describe('Kafka that is away', () => {
-  it('is named with the remedy by every verb that needs it, without a stack trace', async () => {
+describe('an unreachable Kafka', () => {
+  it('is named with a remedy by every verb that needs it, without a stack trace', async () => {
     const config = tenant.configWith({ brokers: NOBODY });
     const verbs = [['status'], ['tail', 'users'], ['topics', 'list'], ['topics', 'apply']];
     const ended = await Promise.all(verbs.map((verb) => rollcall(config, ...verb)));
@@ -151,7 +151,7 @@ describe('Kafka that is away', () => {
 });
 
 describe('state show', () => {
-  it('says that the index equals the log, with its rows', async () => {
+  it('says that the index equals the log, and how many rows it has', async () => {
     const { code, stdout } = await rollcall(
       tenant.configPath,
       'state',
@@ -169,20 +169,20 @@ describe('state show', () => {
     });
   });
 
-  it('without Redis says that there is no lasting index', async () => {
+  it('says that there is no lasting index without Redis', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: null }), 'state', 'show');
     expect(code).toBe(0);
     expect(stdout).toContain('no lasting index');
   });
 
-  it('while Kafka is away shows the index and calls nothing equal', async () => {
+  it('shows the index while Kafka is away, and says that the comparison with the log is unknown', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ brokers: NOBODY }), 'state', 'show');
     expect(code).toBe(0);
     expect(stdout).not.toContain('equal');
     expect(stdout).toContain('How it stands to the log is unknown');
   });
 
-  it('while Redis is away ends with 1 and the remedy', async () => {
+  it('exits with 1 and names a remedy while Redis is away', async () => {
     const { code, stderr } = await rollcall(
       tenant.configWith({ redisUrl: `redis://${NOBODY}` }),
       'state',

@@ -8,7 +8,7 @@ import { differencesTold } from './support/told.ts';
 
 const COLLECTIONS = ['users', 'classes', 'absence-versions', 'absences', 'absence-changes'];
 
-/** An index of users and of chains that says what no topic says, with as many keys as before. */
+/** Overwrites entries of the index of users and of chains; it keeps as many keys as before. */
 async function spoilIndex({ topicPrefix }: Mirror): Promise<string[]> {
   const client = new Redis(inject('stack').redisUrl);
   try {
@@ -39,7 +39,7 @@ function mirrored(): Promise<Mirror> {
 }
 
 describe('state rebuild', () => {
-  it('makes an index equal to the topics again, and publishes nothing', async () => {
+  it('makes a corrupt index equal to the topics again, and publishes nothing', async () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);
@@ -63,7 +63,7 @@ describe('state rebuild', () => {
     expect(await mirror.since(ends)).toEqual([]);
   });
 
-  it('is done by the process that runs, which goes on from the new index', async () => {
+  it('is done by the running process, which goes on from the new index', async () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);
@@ -85,7 +85,7 @@ describe('state rebuild', () => {
     expect((await owner.ended).code).toBe(0);
   });
 
-  it('loses no change and tells none twice while the hub goes on', async () => {
+  it('loses no change and publishes none twice while the hub changes', async () => {
     await using mirror = await openMirror({
       collections: only({
         users: {},

@@ -12,7 +12,7 @@ const OPTIONS: MirrorOptions = {
 const tenants = ({ stdout }: Ended): unknown => (JSON.parse(stdout) as { tenants: unknown }).tenants;
 
 describe('republish absence-changes --redact', () => {
-  it('counts until it is confirmed, then takes what the configuration drops out of each event, once', async () => {
+  it('only counts until it is confirmed, then removes dropped fields from each event once', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const events = (await mirror.view('absence-changes')).size;
@@ -23,7 +23,7 @@ describe('republish absence-changes --redact', () => {
         collections: only({ 'absence-versions': { drop: ['school'] }, absences: {}, 'absence-changes': {} }),
       }),
     );
-    // Changes alone are asked for; the changed mapping makes it a pass over everything.
+    // The command asks for changes only; the changed mapping makes it a full sync.
     expect((await rollcall(config.path, 'pull')).code).toBe(0);
     expect(await schoolsIn('absence-versions')).toBe(0);
     expect(await schoolsIn('absence-changes')).toBe(events);

@@ -23,7 +23,7 @@ interface Harm {
   readonly keys: readonly string[];
 }
 
-/** One of each kind that can be repaired, in users, absences and their changes. */
+/** Plants one difference of each kind that can be repaired, in users, absences and their changes. */
 async function harm(mirror: Mirror): Promise<Harm> {
   const users = mirror.hub.district.ids('users').map(String);
   const [removed = '', overwritten = '', noAvro = '', bare = '', lying = '', other = ''] = users;
@@ -61,7 +61,7 @@ async function harm(mirror: Mirror): Promise<Harm> {
 }
 
 describe('verify --repair', () => {
-  it('finds rows with a field `__proto__` equal, and publishes none of them again', async () => {
+  it('takes rows with a field `__proto__` as equal, and republishes none of them', async () => {
     await using mirror = await openMirror({
       collections: COLLECTIONS,
       hubOptions: { students: 10, startMs: Date.now(), faults: ['proto-keys'] },
@@ -76,7 +76,7 @@ describe('verify --repair', () => {
   });
 
   it.each([{ by: 'this command' }, { by: 'the process that runs' }])(
-    'publishes exactly what is missing, and nothing else ($by)',
+    'publishes exactly one record for each key that differs ($by)',
     async ({ by }) => {
       await using mirror = await mirrored();
       await mirror.full();
@@ -102,7 +102,7 @@ describe('verify --repair', () => {
     },
   );
 
-  it('leaves no day and no class without its record', async () => {
+  it('publishes exactly one record for each day and class that differs', async () => {
     await using mirror = await openScheduleMirror({
       students: 'all',
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
@@ -133,7 +133,7 @@ describe('verify --repair', () => {
     expect(published.toSorted()).toEqual([removed, lying, emptied, noAvro].toSorted());
   });
 
-  it('does nothing where nothing differs', async () => {
+  it('publishes nothing where nothing differs', async () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);
@@ -144,7 +144,7 @@ describe('verify --repair', () => {
     expect(await mirror.ends({ progress: true })).toEqual(ends);
   });
 
-  it('lets out no mass deletion that a pass would withhold', async () => {
+  it('withholds a mass deletion that a full sync would withhold', async () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);

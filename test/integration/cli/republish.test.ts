@@ -42,7 +42,7 @@ describe('republish', () => {
     rollcall(config.path, 'republish', '--json', ...args);
   const told = ({ stdout }: Ended): unknown => (JSON.parse(stdout) as { tenants: unknown[] }).tenants[0];
 
-  /** What was published after `ends`, all of one topic: each key once, with the content that it had. */
+  /** Expects that since `ends` exactly these keys were published, each once and with the content that it had. */
   async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<string>): Promise<void> {
     const after = await mirror.since(ends);
     const before = compactedView(
@@ -63,7 +63,7 @@ describe('republish', () => {
   }
 
   it.each(['users', 'class-students', 'absences', 'schedules'])(
-    'of all %s tells each key once more, and nothing of any other topic',
+    'of all %s publishes each key once more, and nothing to any other topic',
     async (collection) => {
       const view = await mirror.view(collection);
       expect(view.size).toBeGreaterThan(5);
@@ -75,7 +75,7 @@ describe('republish', () => {
   );
 
   it.each(['users', 'class-students', 'absences', 'schedules'])(
-    'of one key of %s leaves the others alone',
+    'of one key of %s publishes that key only',
     async (collection) => {
       const [key = ''] = (await mirror.view(collection)).keys();
       const ends = await mirror.ends();
@@ -85,7 +85,7 @@ describe('republish', () => {
     },
   );
 
-  it('is done by the process that runs', async () => {
+  it('is done by the running process', async () => {
     const owner = startRollcall(config.path, ['run']);
     await owner.says('mirroring');
     const [one = '', two = ''] = mirror.hub.district.ids('users').map(String);
@@ -98,7 +98,7 @@ describe('republish', () => {
     await owner.ended;
   });
 
-  it('of a collection most of which is gone says that a person must look', async () => {
+  it('of a collection that lost most of its rows withholds their removal and exits with 3', async () => {
     const { district } = mirror.hub;
     const gone = district.snapshot('categories').slice(1);
     for (const row of gone) district.remove('categories', idOf(row));
@@ -108,7 +108,7 @@ describe('republish', () => {
     for (const row of gone) district.put('categories', row);
   });
 
-  it('removes nothing for a key that the hub does not have, and says so', async () => {
+  it('publishes nothing for a key that the hub does not have, and says so', async () => {
     const ends = await mirror.ends();
     const ended = await republish('users', '--key', 'nobody');
     expect([ended.code, told(ended)]).toMatchObject([1, { published: 0, missing: ['nobody'] }]);

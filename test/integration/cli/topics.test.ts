@@ -28,7 +28,7 @@ async function setTopic(topic: string, entries: Record<string, string>): Promise
 }
 
 describe('topics', () => {
-  it('list tells of missing ones and creates none; apply creates them, and then there is nothing to do', async () => {
+  it('list reports missing topics and creates none; apply creates them, and a second apply has nothing to do', async () => {
     const before = await rollcall(tenant.configPath, 'topics', 'list');
     expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('5 of 5 missing') });
     const again = await rollcall(tenant.configPath, 'topics', 'list', '--json');
@@ -44,7 +44,7 @@ describe('topics', () => {
     expect(await rollcall(tenant.configPath, 'topics', 'list')).toMatchObject({ code: 0 });
   });
 
-  it('apply cures settings that differ and leaves the others alone', async () => {
+  it('apply corrects settings that differ from the contract and leaves the others as they are', async () => {
     const topic = `${tenant.topicPrefix}.north.users`;
     await setTopic(topic, { 'cleanup.policy': 'delete', 'max.message.bytes': '2000000' });
     const listed = await rollcall(tenant.configPath, 'topics', 'list');
@@ -64,7 +64,7 @@ describe('topics', () => {
     expect(settings.get('max.message.bytes')).toBe('2000000');
   });
 
-  it('apply never changes a partition count: it ends with 1 and says what to do', async () => {
+  it('apply changes no partition count: it exits with 1 and says what to do', async () => {
     const config = tenant.configWith({
       kafka: 'replicationFactor: 1\n  partitions: { default: 3, users: 5 }',
     });

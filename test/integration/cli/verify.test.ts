@@ -24,14 +24,14 @@ describe('verify', () => {
   });
   afterAll(() => tenant[Symbol.asyncDispose]());
 
-  it('of equal topics finds nothing, and writes nothing', async () => {
+  it('says that topics which equal the hub are equal, and exits with 0', async () => {
     const { code, stdout, stderr } = await rollcall(tenant.configPath, 'verify');
     expect(stderr).not.toContain('✗');
     expect(stdout).toContain('All 3 collections are equal.');
     expect(code).toBe(0);
   });
 
-  it('names what somebody removed, overwrote, added or spoilt, each by its key and kind', async () => {
+  it('reports each removed, overwritten, corrupt and added record by its key and kind', async () => {
     const [removed = '', overwritten = '', noAvro = '', bare = '', lying = '', other = ''] = users;
     const record = await rawRecord(topicOf('users'), other);
     const bareRecord = await rawRecord(topicOf('users'), bare);
@@ -41,7 +41,7 @@ describe('verify', () => {
       { ...record, key: overwritten },
       { key: noAvro, value: Buffer.from('no Avro at all') },
       { key: bare, value: bareRecord.value },
-      // With the hash of what should be there.
+      // Its hash is that of the expected value.
       { key: lying, value: record.value, headers },
       { ...record, key: 'nobody' },
     ]);
@@ -60,13 +60,13 @@ describe('verify', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('tells an index that says something else than the topic', async () => {
+  it('reports keys of an index that differs from the topic', async () => {
     const [spoilt = '', forgotten = ''] = tenant.hub.district.ids('courses').map(String);
     await using redis = connectRedis();
     const [rows = ''] = await redis.client.keys(`{${tenant.topicPrefix}:*:north:courses}:rows`);
     await redis.client.hset(rows, spoilt, Buffer.alloc(16, 7));
     const before = await redis.client.hgetBuffer(rows, forgotten);
-    // As many keys as the position says, or it would be noticed at once.
+    // The number of keys stays as the position says, or the loss would be noticed at once.
     await redis.client.hdel(rows, forgotten);
     await redis.client.hset(rows, 'invented', before ?? '');
     const ended = await verify(tenant, '--collection', 'courses');
@@ -83,7 +83,7 @@ describe('verify', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('takes what the next pass brings for no difference', async () => {
+  it('reports changes that the next sync publishes as pending, and exits with 0', async () => {
     const { district } = tenant.hub;
     const [changed = '', gone = ''] = district.ids('orgs').map(String);
     district.patch('orgs', changed, { name: 'Another name' });
@@ -114,7 +114,7 @@ function connectRedis(): AsyncDisposable & { client: Redis } {
 }
 
 describe('verify of deletions that wait for a person', () => {
-  it('ends with 3, not with 1', async () => {
+  it('reports them as withheld and exits with 3', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     const gone = tenant.hub.district.ids('courses').slice(1).map(String);
@@ -130,8 +130,8 @@ describe('verify of deletions that wait for a person', () => {
   });
 });
 
-describe('verify of what the next full pass will withhold', () => {
-  it('takes it for no change that goes by itself', async () => {
+describe('verify of what the next full sync will withhold', () => {
+  it('reports it as withheld, with and without Redis, and exits with 3', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     const users = tenant.hub.district.ids('users').map(String);
@@ -150,7 +150,7 @@ describe('verify of what the next full pass will withhold', () => {
     expect(stderr).toContain('users: the next full pass will withhold what left the hub: half or more');
     expect(stdout).toContain('2 of 3 collections are equal.');
     expect(stdout).toContain('or will after the next full pass: "rollcall deletes list"');
-    // And so it does.
+    // The next full sync does withhold them.
     await tenant.pass('FULL', ['users']);
     await tenant.pass('FULL', ['users']);
     const listed = await rollcall(tenant.configPath, 'deletes', 'list');
@@ -161,9 +161,9 @@ describe('verify of what the next full pass will withhold', () => {
 describe('verify beside an owner and a hub that changes', () => {
   it.each([
     { how: 'by keyset', faults: [] },
-    { how: 'by offset, asked by no id', faults: ['ignore-after', 'one-clause', 'refuse-lone-sort'] },
+    { how: 'by offset, without queries by id', faults: ['ignore-after', 'one-clause', 'refuse-lone-sort'] },
     { how: 'while requests fail', faults: ['error-rate=0.02', 'reset=0.01'] },
-  ])('never cries wolf ($how)', async ({ faults }) => {
+  ])('reports no false difference and still reports a true one ($how)', async ({ faults }) => {
     const collections = ['orgs', 'users', 'results', 'absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openMirror({
       collections,
@@ -184,7 +184,7 @@ describe('verify beside an owner and a hub that changes', () => {
         });
       }
     })();
-    // Nor sleeps through what is there: one look tells this, and nothing else.
+    // A true difference shows, and nothing else does.
     const [removed = ''] = mirror.hub.district.ids('orgs').map(String);
     await plant(mirror.topic('orgs'), [{ key: removed, value: null }]);
     const bitten = await rollcall(config.path, 'verify', '--json');
@@ -201,7 +201,7 @@ describe('verify beside an owner and a hub that changes', () => {
 });
 
 describe('verify of absences', () => {
-  it('finds each way in which tails and steps can be wrong', async () => {
+  it('reports each way in which tails and steps can be wrong', async () => {
     const collections = ['absence-versions', 'absences', 'absence-changes'];
     await using mirror = await openMirror({
       collections,
@@ -213,7 +213,7 @@ describe('verify of absences', () => {
     const [untold = '', behind = '', noAvro = '', unsaid = '', twice = '', ...sound] = shown;
     const studentOf = (key: string): unknown => view.get(key)?.value?.['student'];
     const ofAnother = sound.find((key) => !isDeepStrictEqual(studentOf(key), studentOf(behind))) ?? '';
-    // Of an event that was told of a change; one of the first load may be told again.
+    // The event of a change is meant here; one of the first load may be published again.
     mirror.hub.district.replaceAbsence(String(view.get(twice)?.value?.['sourcedId']), { changes: {} });
     await mirror.delta();
     using config = configFile(mirror.configText);
@@ -247,7 +247,7 @@ describe('verify of absences', () => {
 });
 
 describe('verify of schedules and nested collections', () => {
-  it('asks for every wanted student, and misses no day', async () => {
+  it('reports each day and class that differs', async () => {
     await using mirror = await openScheduleMirror({
       students: 'all',
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
@@ -282,8 +282,8 @@ describe('verify of schedules and nested collections', () => {
   });
 });
 
-describe('verify of what is not as usual', () => {
-  it('takes a collection that was never read whole for no copy', async () => {
+describe('verify in unusual cases', () => {
+  it('does not call a collection equal that was never read in full', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', ['orgs']);
     const ended = await rollcall(tenant.configPath, 'verify');
@@ -292,7 +292,7 @@ describe('verify of what is not as usual', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('compares topics and hub without any Redis', async () => {
+  it('compares topics and hub without Redis, and says when the index was not compared', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     const without = tenant.configWith({ redisUrl: null });
@@ -306,7 +306,7 @@ describe('verify of what is not as usual', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('passes no empty list for a hub without rows', async () => {
+  it('refuses an empty list as the state of the hub', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     for (const id of tenant.hub.district.ids('orgs')) tenant.hub.district.remove('orgs', id);
@@ -315,28 +315,28 @@ describe('verify of what is not as usual', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('passes no walk that is cut short for all that the hub has', async () => {
+  it('refuses an incomplete scan as the state of the hub, and scans again', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     const users = [...tenant.hub.district.ids('users')].map(String).toSorted();
-    // Of the only page this is the row that is left out.
+    // This is the row that the fault leaves out of the only page.
     const unseen = users[Math.floor(users.length / 2)] ?? '';
     await plant(`${tenant.topicPrefix}.north.users`, [{ key: unseen, value: null }]);
     tenant.hub.faults.set('skip-rows@users');
-    // The index would tell.
+    // The index would show it.
     const without = tenant.configWith({ redisUrl: null });
     const cut = await rollcall(without, 'verify', '--collection', 'users');
     expect(cut.stdout).toContain('0 of 1 collections are equal.');
     expect(cut.stderr).toContain('users: what the hub has was not seen whole');
     expect(cut.code).toBe(1);
-    // Nor gives up where another walk helps.
+    // Where a second scan helps, the command makes it.
     tenant.hub.faults.clear();
     tenant.hub.faults.set('skip-rows@users', { times: 1 });
     const found = told(await rollcall(without, 'verify', '--json', '--collection', 'users'));
     expect(found).toEqual([{ collection: 'users', key: unseen, kind: 'missing', state: 'wrong' }]);
   });
 
-  it('asks for no total where the hub gives none', async () => {
+  it('compares a hub that gives no total', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     for (const fault of ['no-total', 'zero-total']) {
@@ -348,7 +348,7 @@ describe('verify of what is not as usual', () => {
     }
   });
 
-  it("waits for no pass to bring another tenant's rows", async () => {
+  it("reports another tenant's rows as wrong, not as pending", async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     const { district } = tenant.hub;
@@ -368,7 +368,7 @@ describe('verify of what is not as usual', () => {
     expect(stderr).toContain('--accept-new');
   });
 
-  it('tells a hub that fails from one that has nothing', async () => {
+  it('exits with 1 where the hub fails', async () => {
     await using tenant = await startTestTenant();
     await tenant.pass('FULL', COLLECTIONS);
     tenant.hub.faults.set('error-rate=1');
@@ -378,7 +378,7 @@ describe('verify of what is not as usual', () => {
     expect(ended.code).toBe(1);
   });
 
-  it('compares rows that cannot be read, too', async () => {
+  it('compares rejects, and repairs them', async () => {
     await using mirror = await openMirror({
       collections: ['absence-versions', 'absences', 'absence-changes'],
       hubOptions: { students: 20, size: { absencesPerStudentYear: 6 }, startMs: Date.now() },

@@ -9,7 +9,7 @@ import { startChurn, type Churn } from '../../support/churn.ts';
 import { demandFull } from '../../support/demand.ts';
 import { CHURNED_OPTIONS } from '../../support/tenants.ts';
 
-/** Where Rollcall is led, in place of the services themselves. */
+/** The addresses that Rollcall uses in place of those of the services themselves. */
 export interface Detours {
   /** `host:port` each */
   readonly hub?: string | undefined;
@@ -20,16 +20,16 @@ export interface Detours {
 
 export interface MirroredOptions {
   readonly seed: number;
-  /** Services that are not the shared ones, as those see them who watch. */
+  /** Services other than the shared ones, by the addresses that the checks use. */
   readonly servers?: Partial<StackAddresses> | undefined;
   readonly detours?: Detours | undefined;
-  /** One that is there already; it is stopped with the rest. */
+  /** A hub that runs already; it is stopped with the rest. */
   readonly hub?: ReferenceHub | undefined;
   /** How long the hub may take for an answer, as in the configuration. */
   readonly hubTimeout?: string | undefined;
 }
 
-/** A real `rollcall run` on a churning hub, and everything it takes to judge it. */
+/** A real `rollcall run` on a churning hub, and everything that is needed to check it. */
 export interface Mirrored extends AsyncDisposable {
   readonly hub: ReferenceHub;
   readonly churn: Churn;
@@ -37,25 +37,25 @@ export interface Mirrored extends AsyncDisposable {
   readonly configText: string;
   /** The newest process. */
   readonly child: RollcallProcess;
-  /** Starts a process (another one, when there is one already). */
+  /** Starts a process, or another one where one runs already. */
   start(): Promise<RollcallProcess>;
-  /** Waits until faults may strike: in rounds of odd seeds the first load is over, in others it is amid it. */
+  /** Waits until faults may strike: with an odd seed after the first load, with others during it. */
   begun(): Promise<void>;
   /** Waits until `/readyz` says 200 and every collection has been read in full once. */
   loaded(): Promise<void>;
   ready(): Promise<void>;
   /** Waits until `/readyz` says 503 for that part. */
   notReady(part: string): Promise<void>;
-  /** Waits until a transaction is committed that was not yet: with a hub that lives, a sign that changes pass. */
+  /** Waits until another transaction is committed: on a hub that changes, this shows that changes get through. */
   flows(child?: RollcallProcess): Promise<void>;
   /**
-   * The cure, without help and with a hub at rest: it becomes ready, full passes end well, the topics equal the hub, it stops in
-   * good order, and nothing was told that the hub's history does not bear out.
+   * Checks the recovery, without help and with a hub at rest: Rollcall becomes ready, full syncs end well, the topics equal the
+   * hub, it stops in good order, and it has published nothing that the history of the hub does not account for.
    */
   heals(): Promise<void>;
 }
 
-/** Generous: other tests may have the machine meanwhile. */
+/** The limit is generous because other tests may use the machine meanwhile. */
 const COMES_WITHIN_MS = 180_000;
 const MOST_SHOWN = 4_000;
 
@@ -197,7 +197,7 @@ class RunningMirrored implements Mirrored {
   }
 }
 
-/** Transactions of a process so far; null while it does not tell. */
+/** Transactions of a process so far; null while it serves no metrics. */
 async function committedBy(child: RollcallProcess): Promise<number | null> {
   const port = /"port":(\d+)/.exec(child.output())?.[1];
   if (port === undefined) return null;

@@ -11,7 +11,7 @@ import { assemble } from '../../../../src/pipeline/assemble.ts';
 import { openSession, passOnce } from '../../../../src/pipeline/tenant.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../../src/reference-hub/start-reference-hub.ts';
 
-/** Lines of the configuration, as YAML; what is given replaces the right one. */
+/** Lines of the configuration, as YAML; each given one replaces the correct one. */
 export interface ConfigParts {
   readonly baseUrl?: string;
   readonly tokenUrl?: string;
@@ -29,9 +29,9 @@ export interface TestTenant extends AsyncDisposable {
   readonly hub: ReferenceHub;
   readonly topicPrefix: string;
   readonly configPath: string;
-  /** Writes another configuration beside the right one and returns its path. */
+  /** Writes another configuration beside the correct one and returns its path. */
   configWith(parts: ConfigParts): string;
-  /** One pass of each collection, in this process. */
+  /** Syncs each collection once, in this process. */
   pass(mode: PassMode, collections: readonly CollectionName[]): Promise<void>;
 }
 

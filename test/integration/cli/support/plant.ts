@@ -10,7 +10,7 @@ export interface Planted {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Writes records as somebody would who has no business there. */
+/** Writes records like a program that has no business in the topic. */
 export async function plant(topic: string, records: readonly Planted[]): Promise<void> {
   const producer = plainKafka().producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await producer.connect();
@@ -24,7 +24,7 @@ export async function plant(topic: string, records: readonly Planted[]): Promise
   }
 }
 
-/** Records as they stand in a topic, undecoded: some cannot be. */
+/** Records as they stand in a topic, not decoded, because some cannot be. */
 export async function rawRecords(topic: string, from: EndOffsets = {}): Promise<Required<Planted>[]> {
   const kafka = plainKafka();
   const found: Required<Planted>[] = [];

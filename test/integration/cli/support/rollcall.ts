@@ -29,7 +29,7 @@ export function startRollcall(
     timeout: longestMs,
     killSignal: 'SIGKILL',
   });
-  // A test that fails before it ends the program leaves nobody to wait for the timeout.
+  // A test that fails before it ends the program does not wait for the time-out.
   const end = (): void => void child.kill('SIGKILL');
   process.once('exit', end);
   child.once('close', () => process.off('exit', end));
@@ -56,7 +56,7 @@ export function startRollcall(
   const endedSaying = async (text: string): Promise<void> => {
     await ended;
     if (!stdout.includes(text) && !stderr.includes(text))
-      throw new Error(`it never said "${text}": ${stderr}`);
+      throw new Error(`the program ended without saying "${text}": ${stderr}`);
   };
   return {
     async says(text) {

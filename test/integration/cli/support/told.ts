@@ -7,7 +7,7 @@ export interface Told {
   readonly state: string;
 }
 
-/** All that was found, as the command tells it to programs. */
+/** All differences that the command reports with `--json`. */
 export function differencesTold({ stdout, stderr }: Ended): Told[] {
   try {
     const { tenants } = JSON.parse(stdout) as {
