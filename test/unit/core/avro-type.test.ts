@@ -7,7 +7,7 @@ import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
 
-/** As JSON text: written in code, the first one would set a prototype. */
+/** These fields are JSON text because in code the first one would set a prototype. */
 const ODD = '"__proto__": {"a": 1}, "constructor": "c", "toString": [1], "hasOwnProperty": false';
 const ODD_NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 const schemas = readSchemaFiles();
@@ -24,7 +24,7 @@ function textsOf(value: object): Record<string, string> {
 
 describe('fields whose names every object has', () => {
   it.each(['users', 'absence-versions'] as const)(
-    'are read back from a record of %s as they were, with the hash that its header says',
+    'are read back unchanged from a record of %s, with the hash in its header',
     (name) => {
       const reader = createRowReader({ schema: schemaOf(name), strictFields: strictFieldsOf(name) });
       const times = '"fromTime": "2026-03-02T08:00:00Z", "toTime": "2026-03-02T09:00:00Z"';
@@ -38,7 +38,7 @@ describe('fields whose names every object has', () => {
     },
   );
 
-  it('stay in the record that an event carries, also when it was read back from the log', () => {
+  it('stay in the record that an event carries, even if it was read back from the log', () => {
     const versions = createValueCodec<AbsenceChangeValue['version']>(schemaOf('absence-versions'));
     const changes = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
     const additionalFields = JSON.parse('{"__proto__": "1", "constructor": "2"}') as object;
@@ -60,7 +60,7 @@ describe('fields whose names every object has', () => {
     ]);
   });
 
-  it('that nobody wrote are not there', () => {
+  it('that no record holds are absent', () => {
     const type = avroType({ type: 'map', values: 'string' });
     const map = type.fromBuffer(type.toBuffer({ a: 'b' })) as Record<string, string>;
     expect(map['constructor']).toBeUndefined();
@@ -71,12 +71,12 @@ describe('fields whose names every object has', () => {
 describe('a map in bytes', () => {
   const type = avroType({ type: 'map', values: 'string' });
 
-  it('is read from blocks that tell their size, too', () => {
+  it('is read from blocks that state their size', () => {
     // -1 entry of 4 bytes: "a" → "b"; then the end.
     expect({ ...(type.fromBuffer(Buffer.from([1, 8, 2, 97, 2, 98, 0])) as object) }).toEqual({ a: 'b' });
   });
 
-  it('that says it has more entries than there are bytes is refused at once', () => {
+  it('that claims more entries than there are bytes is refused at once', () => {
     expect(() => type.fromBuffer(Buffer.from([254, 255, 255, 255, 15, 2, 97]))).toThrow('truncated');
   });
 });

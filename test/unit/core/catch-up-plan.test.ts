@@ -49,11 +49,11 @@ function lost(changes: Partial<Parameters<typeof hasLostRecords>[0]>): boolean {
 }
 
 describe('planCatchUp', () => {
-  it('an index that is where the log is, is not read again', () => {
+  it('an index at the end of the log is current', () => {
     expect(plan({})).toEqual({ kind: 'current' });
   });
 
-  it('an earlier point of this very log is not rebuilt from nothing', () => {
+  it('an index at an earlier point of this log is resumed', () => {
     expect(plan({ index: EARLIER })).toEqual({ kind: 'resume' });
   });
 
@@ -63,15 +63,15 @@ describe('planCatchUp', () => {
     ['a known transaction with a number that cannot be', { index: { ...EARLIER, sequence: 8 } }],
     ['the same number under another id', { index: { ...INDEX, transactionId: 'tx-5' } }],
     [
-      'an index older than the removals kept',
+      'an index older than the retained removals',
       { index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS - 1 } },
     ],
     ['a log without progress', { progress: null }],
-  ])('%s is not taken for a point of this log', (_, changes) => {
+  ])('%s leads to a rebuild', (_, changes) => {
     expect(plan(changes)).toMatchObject({ kind: 'rebuild' });
   });
 
-  it('an index within the time that removals are kept is not rebuilt', () => {
+  it('an index within the retention of removals is resumed', () => {
     expect(plan({ index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS } })).toEqual({ kind: 'resume' });
   });
 
@@ -79,31 +79,31 @@ describe('planCatchUp', () => {
     ['recreated', { 'p.t.users/0': 0, 'p.t.users/1': 0, 'p.t.rejects/0': 4 }],
     ['recreated with fewer partitions', { 'p.t.users/0': 12, 'p.t.rejects/0': 4 }],
     ['cut short in one partition', { 'p.t.users/0': 12, 'p.t.users/1': 20, 'p.t.rejects/0': 4 }],
-    ['recreated, and it was the rejects', { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.rejects/0': 0 }],
-  ])('a topic that was %s is not taken for whole, it has lost records', (_, nextOffsets) => {
+    ['recreated, for the rejects', { 'p.t.users/0': 12, 'p.t.users/1': 21, 'p.t.rejects/0': 0 }],
+  ])('a topic that was %s has lost records', (_, nextOffsets) => {
     expect(lost({ nextOffsets })).toBe(true);
   });
 
-  it('a topic that is whole is not taken for lost', () => {
+  it('a complete topic has lost no records', () => {
     expect(lost({})).toBe(false);
   });
 
-  it('an index from a clock that ran ahead is not taken for a young one', () => {
+  it('an index from a clock that ran ahead leads to a rebuild', () => {
     const ahead = { ...EARLIER, committedAtMs: NOW_MS + 2 * 3_600_000 };
     expect(plan({ index: ahead })).toMatchObject({ kind: 'rebuild' });
   });
 
-  it('a topic that was emptied is not taken for whole: its end stays where it was', () => {
+  it('a topic that was emptied has lost records, although its end stays where it was', () => {
     const firstOffsets = { 'p.t.users/0': 11, 'p.t.users/1': 0 };
     expect(lost({ firstOffsets })).toBe(true);
   });
 
-  it('a topic that was cut off at its beginning is not taken for whole, though its newest records are there', () => {
+  it('a topic that was cut off at its beginning has lost records, although its newest records are there', () => {
     expect(lost({ firstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
     expect(lost({ firstOffsets: { 'p.t.users/0': 5 }, knownFirstOffsets: { 'p.t.users/0': 4 } })).toBe(true);
   });
 
-  it('a topic that was cut off and filled again is not filled for ever', () => {
+  it('a topic that was cut off and refilled has lost no more records', () => {
     const firstOffsets = { 'p.t.users/0': 10, 'p.t.users/1': 20 };
     expect(lost({ firstOffsets, knownFirstOffsets: firstOffsets })).toBe(false);
   });
@@ -112,13 +112,13 @@ describe('planCatchUp', () => {
     expect(lost({ firstOffsets: { 'p.t.users/2': 7 } })).toBe(false);
   });
 
-  it('a topic made anew does not hide behind records that were appended since', () => {
+  it('a recreated topic is recognised despite the records that were appended since', () => {
     const { offsets } = PROGRESS;
     expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 3, 'p.t.users/1': 30 } })).toBe(true);
     expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 11, 'p.t.users/2': 0 } })).toBe(false);
   });
 
-  it('nothing but the same transaction ever makes an index current', () => {
+  it('an index is current only at the same transaction, and is resumed only at an earlier one of this log', () => {
     const id = fc.constantFrom('tx-5', 'tx-6', 'tx-7', 'other');
     const index = fc.record({
       sequence: fc.nat(9),

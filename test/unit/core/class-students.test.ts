@@ -9,7 +9,7 @@ function hashOf(rows: readonly unknown[], classId = 'class-1'): string {
 }
 
 describe('readClassStudents', () => {
-  it('a student twice in the list is not twice in the value, and the order is by id', () => {
+  it('a student who is listed twice appears once in the value, which is ordered by id', () => {
     expect(readClassStudents('class-1', rowsOf('b', 'a', 'b'))).toMatchObject({
       kind: 'row',
       sourcedId: 'class-1',
@@ -18,7 +18,7 @@ describe('readClassStudents', () => {
     });
   });
 
-  it('another order of the same students is no change', () => {
+  it('another order of the same students does not change the hash', () => {
     const ids = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1 });
     const twoOrders = ids.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
@@ -30,29 +30,29 @@ describe('readClassStudents', () => {
     );
   });
 
-  it('a student more or less is not overlooked, nor one id taken for two', () => {
+  it('one student more or less, an odd id, and another class each change the hash', () => {
     expect(hashOf(rowsOf('a'))).not.toBe(hashOf(rowsOf('a', 'b')));
     expect(hashOf(rowsOf('a","b'))).not.toBe(hashOf(rowsOf('a', 'b')));
     expect(hashOf(rowsOf('a'))).not.toBe(hashOf(rowsOf('a'), 'class-2'));
   });
 
-  it("what else changes in a student's row is no change of the class", () => {
+  it('another field of a student does not change the hash of the class', () => {
     expect(hashOf([{ sourcedId: 'a', givenName: 'X' }])).toBe(hashOf([{ sourcedId: 'a' }]));
   });
 
   it.each([
-    ['no id', {}],
-    ['a number', { sourcedId: 1 }],
-    ['an empty id', { sourcedId: '' }],
-    ['no object', null],
-    ['a text', 'a'],
-  ])('a student with %s makes no shorter list', (_, student) => {
+    ['without an id', {}],
+    ['whose id is a number', { sourcedId: 1 }],
+    ['with an empty id', { sourcedId: '' }],
+    ['that is null', null],
+    ['that is a text', 'a'],
+  ])('a student %s rejects the class instead of shortening its list', (_, student) => {
     const reading = readClassStudents('class-1', [...rowsOf('a'), student]);
     expect(reading).toMatchObject({ kind: 'reject', sourcedId: 'class-1', rejectId: 'class-1' });
     expect(reading.hash).toHaveLength(16);
   });
 
-  it('a class without students is a value of its own', () => {
+  it('a class without students is a row with an empty list', () => {
     expect(readClassStudents('class-1', [])).toMatchObject({ kind: 'row', value: { students: [] } });
   });
 });

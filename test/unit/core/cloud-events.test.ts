@@ -11,7 +11,7 @@ const CHANGE = {
 } as const;
 
 describe('changeHeaders', () => {
-  it('no header of the contract is missing or spelt otherwise', () => {
+  it('the headers are exactly those of the contract', () => {
     expect(changeHeaders(CHANGE)).toEqual({
       ce_specversion: '1.0',
       ce_source: '/rollcall/north/absence-versions',
@@ -23,7 +23,7 @@ describe('changeHeaders', () => {
     });
   });
 
-  it('a removal has no hash, and a row without a stamp no time', () => {
+  it('a removal has no hash, and a row without a modification time has no time', () => {
     const headers = changeHeaders({ ...CHANGE, kind: 'deleted', modifiedAtMs: null, hash: null });
     expect(headers).not.toHaveProperty('content-hash');
     expect(headers).not.toHaveProperty('ce_time');

@@ -15,11 +15,11 @@ const WHOLE: FullWalk = {
 const judged = (changes: Partial<FullWalk>) => judgeCompleteness({ ...WHOLE, ...changes }).kind;
 
 describe('judgeCompleteness', () => {
-  it('a pass whose count agrees with the total before and after is not doubted', () => {
+  it('a sync whose count agrees with the total before and after is proven', () => {
     expect(judged({})).toBe('proven');
   });
 
-  it('a total that moved while the pass ran is no doubt as long as the count lies between', () => {
+  it('a sync whose count lies between the totals before and after is proven', () => {
     expect(judged({ totalAtStart: 98, totalAtEnd: 103 })).toBe('proven');
     expect(judged({ totalAtStart: 103, totalAtEnd: 98 })).toBe('proven');
   });
@@ -30,8 +30,8 @@ describe('judgeCompleteness', () => {
     ['a total of 0', { totalAtStart: 0, totalAtEnd: 0 }],
     ['no total at the start', { totalAtStart: null }],
     ['no total at the end', { totalAtEnd: null }],
-    ['a walk by offset, where moving rows are skipped', { byOffset: true }],
-  ])('%s proves nothing by one pass alone', (_, changes) => {
+    ['a scan by offset, where moving rows are skipped', { byOffset: true }],
+  ])('%s needs a second sync', (_, changes) => {
     expect(judged(changes)).toBe('needs-second-pass');
   });
 
@@ -39,20 +39,20 @@ describe('judgeCompleteness', () => {
     ['a response without a list', { ending: 'no-list' } as const],
     ['an empty list where rows are known', { ending: 'empty', distinctRows: 0 } as const],
     [
-      'an empty list that a total of 0 agrees with',
+      'an empty list with a total of 0',
       { ending: 'empty', distinctRows: 0, totalAtStart: 0, totalAtEnd: 0 } as const,
     ],
     ['a row whose id cannot be read', { rowsWithoutId: 1 }],
-  ])('%s makes no row a candidate, not even after a second pass', (_, changes) => {
+  ])('%s stays unproven, even after a second sync', (_, changes) => {
     expect(judged(changes)).toBe('unproven');
   });
 
-  it('a collection that was always empty is not suspect', () => {
+  it('a collection that was always empty is proven', () => {
     const empty = { ending: 'empty', distinctRows: 0, knownRows: 0, totalAtStart: 0, totalAtEnd: 0 } as const;
     expect(judged(empty)).toBe('proven');
   });
 
-  it('nothing but the agreement of both totals with the count ever proves a pass', () => {
+  it('only a count that agrees with both totals proves a sync', () => {
     const total = fc.option(fc.nat({ max: 20 }));
     fc.assert(
       fc.property(
@@ -80,7 +80,7 @@ describe('judgeCompleteness', () => {
     );
   });
 
-  it('only a proper list without rows may ever be believed, by a person', () => {
+  it("only a proper list without rows counts as empty, and no other end needs a person's decision", () => {
     const none = { distinctRows: 0, totalAtStart: 0, totalAtEnd: 0 };
     expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'empty' })).toMatchObject({ isEmpty: true });
     expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'gone' })).toMatchObject({

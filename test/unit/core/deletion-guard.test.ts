@@ -46,13 +46,13 @@ describe('whyWithhold', () => {
     expect(isWithheld(deletions, known)).toBe(withheld);
   });
 
-  it('a mass deletion in slices through a day does not slip through', () => {
+  it('a mass deletion in slices through a day is withheld', () => {
     expect(isWithheld(30, 970, { earlier: 30 })).toBe(true);
     expect(isWithheld(30, 970, { earlier: 30, limits: { perDay: false } })).toBe(false);
     expect(isWithheld(2, 6, { earlier: 2 })).toBe(true);
   });
 
-  it('deletions of the morning do not withhold an afternoon without any', () => {
+  it('deletions earlier in the day withhold nothing from a sync without deletions', () => {
     expect(isWithheld(0, 10, { earlier: 1_000 })).toBe(false);
   });
 
@@ -60,7 +60,7 @@ describe('whyWithhold', () => {
     expect(isWithheld(1, 1_000_000, { limits: { rows: 0, ratio: 0 } })).toBe(true);
   });
 
-  it('more deletions are never let out where fewer are withheld', () => {
+  it('more deletions are withheld wherever fewer are', () => {
     fc.assert(
       fc.property(fc.nat(3_000), fc.nat(3_000), fc.nat(60), (fewer, known, earlier) => {
         fc.pre(fewer < known);
@@ -70,7 +70,7 @@ describe('whyWithhold', () => {
     );
   });
 
-  it('the loss of a whole collection is never let out, whatever the limits', () => {
+  it('the loss of a complete collection is withheld, whatever the limits', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1e6 }),
@@ -83,7 +83,7 @@ describe('whyWithhold', () => {
     );
   });
 
-  it('the reason gives the numbers, without digits that are not there', () => {
+  it('the reason gives the numbers without invented digits', () => {
     const why = whyWithhold(
       { deletions: 80, deletedEarlierToday: 0, knownRows: 1_000 },
       { rows: 50, ratio: 0.07, perDay: true },
@@ -96,7 +96,7 @@ describe('whyWithhold', () => {
 describe('triageCandidates', () => {
   const missed = (...keys: string[]) => new Map(keys.map((key) => [key, 'earlier-pass']));
 
-  it('a proven pass asks for each candidate once more before it is removed', () => {
+  it('a proven sync asks for each candidate once more before it is removed', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b'],
       missedBefore: missed('a'),
@@ -106,7 +106,7 @@ describe('triageCandidates', () => {
     expect(triage).toEqual({ confirm: ['a', 'b'], remove: [], wait: [] });
   });
 
-  it('more candidates than can be asked for go only when two passes missed them', () => {
+  it('of more candidates than can be asked for, only those go that two syncs missed', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b', 'c'],
       missedBefore: missed('b'),
@@ -116,7 +116,7 @@ describe('triageCandidates', () => {
     expect(triage).toEqual({ confirm: [], remove: ['b'], wait: ['a', 'c'] });
   });
 
-  it('one unproven miss removes nothing', () => {
+  it('one miss by an unproven sync removes nothing', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b'],
       missedBefore: missed('b'),
@@ -126,7 +126,7 @@ describe('triageCandidates', () => {
     expect(triage).toEqual({ confirm: ['b'], remove: [], wait: ['a'] });
   });
 
-  it('no candidate is lost, decided twice, or removed unasked after a single miss', () => {
+  it('each candidate is decided exactly once, and none is removed unasked after a single miss', () => {
     const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'));
     fc.assert(
       fc.property(
@@ -141,8 +141,8 @@ describe('triageCandidates', () => {
             needsSecondPass,
             confirmAtMost,
           });
-          const settled = [...triage.confirm, ...triage.remove, ...triage.wait];
-          expect(settled.toSorted()).toEqual(candidates.toSorted());
+          const decided = [...triage.confirm, ...triage.remove, ...triage.wait];
+          expect(decided.toSorted()).toEqual(candidates.toSorted());
           for (const key of triage.remove) expect(before).toContain(key);
           if (needsSecondPass) for (const key of triage.confirm) expect(before).toContain(key);
           expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
@@ -156,13 +156,13 @@ describe('whyTogether', () => {
   const third = { deletions: 100, knownRows: 3_000 };
   const usual = { deletions: 40, knownRows: 3_000 };
 
-  it('a school of thirty that is lost from three collections does not go out below each one’s limits', () => {
+  it('a school of thirty that disappears from three collections is withheld below the limits of each', () => {
     expect(isWithheld(third.deletions, third.knownRows)).toBe(false);
     expect(whyTogether(third, [third, third], LIMITS)).not.toBeNull();
     expect(whyTogether(third, [third, usual, usual], LIMITS)).toBeNull();
   });
 
-  it('an everyday loss is not held because others lose more', () => {
+  it('an everyday loss is published although other collections lose more', () => {
     expect(whyTogether(usual, [third, third, third], LIMITS)).toBeNull();
     expect(whyTogether({ deletions: 51, knownRows: 5_101 }, [third, third], LIMITS)).toBeNull();
   });
@@ -173,7 +173,7 @@ describe('whyTogether', () => {
     expect(isNotable({ deletions: 50, knownRows: 100 }, LIMITS)).toBe(false);
   });
 
-  it('whoever switched the guard off is not asked', () => {
+  it('a guard that is switched off withholds nothing', () => {
     const off: GuardLimits = { rows: 1_000_000, ratio: 1, perDay: true };
     expect(whyTogether({ deletions: 3_000, knownRows: 3_000 }, [third, third], off)).toBeNull();
   });

@@ -16,30 +16,30 @@ describe('lastFullPullDue', () => {
     expect(due('04:00', '2026-07-15T12:00:00Z', 'Asia/Kathmandu')).toBe('2026-07-14T22:15:00.000Z');
   });
 
-  it('before the time it is that of the day before, and a second after it is not', () => {
+  it("before the time of day, the last due time is the day before's; a second after it, it is today's", () => {
     expect(due('04:00', '2026-01-15T02:59:59Z')).toBe('2026-01-14T03:00:00.000Z');
     expect(due('04:00', '2026-01-15T03:00:01Z')).toBe('2026-01-15T03:00:00.000Z');
   });
 
-  it('asked at the very time that it is due, the next question is not answered with the day before', () => {
+  it('a full sync that is due now counts as due from the next millisecond on', () => {
     expect(due('04:10', '2026-01-15T03:10:00.000Z')).toBe('2026-01-14T03:10:00.000Z');
     expect(due('04:10', '2026-01-15T03:10:00.001Z')).toBe('2026-01-15T03:10:00.000Z');
   });
 
-  it('an hour that a night in spring leaves out does not lose the day its full pass', () => {
+  it('a time of day that spring skips still gives that day its full sync', () => {
     // On 29 March 2026 the clocks of Oslo go from 02:00 to 03:00.
     const dueAtMs = Date.parse(due('02:30', '2026-03-29T12:00:00Z'));
     expect(dueAtMs).toBeGreaterThanOrEqual(Date.parse('2026-03-29T00:00:00Z'));
     expect(dueAtMs).toBeLessThanOrEqual(Date.parse('2026-03-29T02:00:00Z'));
   });
 
-  it('an hour that a night in autumn has twice brings no second full pass', () => {
+  it('a time of day that autumn repeats gives that day one full sync', () => {
     // On 25 October 2026 the clocks of Oslo go from 03:00 back to 02:00.
     const first = due('02:30', '2026-10-25T00:59:00Z');
     expect(due('02:30', '2026-10-25T12:00:00Z')).toBe(first);
   });
 
-  it('no day is without a full pass, whatever the zone and the time of day', () => {
+  it('a full sync is due at least every 26 hours, whatever the zone and the time of day', () => {
     const zones = fc.constantFrom(OSLO, 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC');
     const time = fc
       .tuple(fc.nat(23), fc.nat(59))
@@ -58,7 +58,7 @@ describe('lastFullPullDue', () => {
     );
   });
 
-  it('what is due never moves back as time goes on', () => {
+  it('the due time never moves back as time goes on', () => {
     const start = Date.parse('2026-10-24T00:00:00Z');
     let before = 0;
     for (let nowMs = start; nowMs < start + 48 * HOUR_MS; nowMs += 5 * 60_000) {
@@ -70,7 +70,7 @@ describe('lastFullPullDue', () => {
 });
 
 describe('localDate', () => {
-  it("a day's deletions are not counted by the day of Greenwich", () => {
+  it('the date is that of the named zone', () => {
     expect(localDate(Date.parse('2026-03-04T23:30:00Z'), OSLO)).toBe('2026-03-05');
     expect(localDate(Date.parse('2026-03-04T22:30:00Z'), OSLO)).toBe('2026-03-04');
     expect(localDate(Date.parse('2026-03-04T03:00:00Z'), 'America/Los_Angeles')).toBe('2026-03-03');

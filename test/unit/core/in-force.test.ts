@@ -15,7 +15,7 @@ const plain = absencesReader();
 const masked = absencesReader({ ...MASK, pseudonymiseKey: KEY });
 const ROW = { ...ABSENCE, note: 'ill', absenceDurationValue: 45 };
 
-/** As a consumer, or Rollcall, decodes what was published. */
+/** Decodes a published value as a consumer or Rollcall does. */
 function logged(
   reader: RowReader,
   row: unknown = ROW,
@@ -26,7 +26,7 @@ function logged(
 }
 
 describe('a value that is read back from the log', () => {
-  it('written under another mapping, it comes as the mapping in force would have given it', () => {
+  it('written under another mapping, it has the value and hash of the current mapping', () => {
     const fresh = readable(masked.read(ROW));
     const found = inForce(masked, logged(plain));
     expect(found.hash).toEqual(fresh.hash);
@@ -34,14 +34,14 @@ describe('a value that is read back from the log', () => {
     expect(JSON.stringify(found.value)).not.toContain('student-1');
   });
 
-  it('written under the mapping in force, it is not pseudonymised again', () => {
+  it('written under the current mapping, it is not pseudonymised again', () => {
     const record = logged(masked);
     expect(inForce(masked, record)).toEqual({ value: record.value, hash: null });
-    // Written before records named their mapping: the hash tells it.
+    // The record is older than the header that names the mapping: the hash identifies it.
     expect(inForce(masked, { ...record, mapping: null })).toEqual({ value: record.value, hash: null });
   });
 
-  it('with a mapping that nobody can tell, it is masked, at the worst a second time', () => {
+  it('with an unknown mapping, it is masked, if need be a second time', () => {
     const found = inForce(masked, { value: logged(plain).value, mapping: null, hash: null }).value;
     expect(found).toMatchObject({ student: readable(masked.read(ROW)).value['student'], school: null });
     const again = inForce(masked, { value: found, mapping: null, hash: null }).value as Fields;
@@ -54,12 +54,12 @@ describe('a value that is read back from the log', () => {
     expect((inForce(masked, record).value as Fields)['student']).not.toEqual(record.value['student']);
   });
 
-  it('without anything to drop or pseudonymise it is as it was', () => {
+  it('without fields to drop or pseudonymise, it stays as it was', () => {
     const record = logged(masked);
     expect(inForce(plain, record)).toEqual({ value: record.value, hash: null });
   });
 
-  it('that cannot be read again it keeps nothing but its id', () => {
+  it('if it cannot be decoded under the current mapping, it keeps only its id', () => {
     const value = { ...logged(plain).value, fromTime: null };
     expect(inForce(masked, { value, mapping: null, hash: null }).value).toEqual({ sourcedId: 'absence-1' });
   });

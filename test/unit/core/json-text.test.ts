@@ -13,7 +13,7 @@ function nested(depth: number): unknown {
 }
 
 describe('jsonText', () => {
-  it('text differs from JSON.stringify', () => {
+  it('the text is that of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(jsonText(value)).toBe(JSON.stringify(value));
@@ -21,7 +21,7 @@ describe('jsonText', () => {
     );
   });
 
-  it('nesting too deep for JSON.stringify throws or is cut', () => {
+  it('nesting too deep for JSON.stringify is written in full', () => {
     expect(() => JSON.stringify(nested(50_000))).toThrow(RangeError);
     const before = '{"b":['.repeat(50_000);
     const after = ',12345678901234567890],"a":null}'.repeat(50_000);
@@ -30,14 +30,14 @@ describe('jsonText', () => {
 });
 
 describe('canonicalText', () => {
-  it('the order of keys, null members or an href make another text', () => {
+  it('the order of keys, null members and an href do not change the text', () => {
     const one = { b: [1, { y: 'é"\n', x: null }], a: true, href: 'https://one.example' };
     const other = { a: true, href: 'https://other.example', b: [1, { y: 'é"\n' }], c: null };
     expect(canonicalText(one)).toBe(canonicalText(other));
     expect(canonicalText(one)).toBe('{"a":true,"b":[1,{"y":"é\\"\\n"}]}');
   });
 
-  it('values that differ have the same text', () => {
+  it('different values have different texts', () => {
     const different = [
       {},
       [],
@@ -58,20 +58,20 @@ describe('canonicalText', () => {
     expect(new Set(different.map((value) => canonicalText(value))).size).toBe(different.length);
   });
 
-  it('the order of a set makes another text, and that of a list does not', () => {
+  it('the order of a set does not change the text, and that of a list does', () => {
     const sets = new Set(['roles']);
     expect(canonicalText(['b', 'a'], { sets, name: 'roles' })).toBe('["a","b"]');
     expect(canonicalText({ roles: [2, 1], list: [2, 1] }, { sets })).toBe('{"list":[2,1],"roles":[1,2]}');
   });
 
-  it('text changes where recursion ends', () => {
+  it('the text is the same at every depth of nesting', () => {
     for (const depth of [90, 100, 101, 110, 50_000]) {
       const after = ',12345678901234567890]}'.repeat(depth);
       expect(canonicalText(nested(depth)) === `${'{"b":['.repeat(depth)}{"a":"x","z":1}${after}`).toBe(true);
     }
   });
 
-  it('a lone surrogate is lost', () => {
+  it('lone surrogates stay distinct', () => {
     expect(canonicalText('\ud800')).not.toBe(canonicalText('\ud801'));
     expect(canonicalText('😀')).toBe('"😀"');
   });

@@ -4,7 +4,7 @@ import { LateRowWatch } from '../../../src/core/late-rows.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** A session whose first full pass began at 0, with deltas until `watermarkMs`. */
+/** Makes the watch of a session whose first full sync began at 0. */
 function watch(): LateRowWatch {
   const made = new LateRowWatch(() => 7);
   made.beginFull(null);
@@ -19,16 +19,16 @@ function judge(made: LateRowWatch, stamps: readonly (number | null)[]) {
 }
 
 describe('rows that deltas have missed', () => {
-  it('are those with new content and a stamp that deltas have passed, with the largest lag there may be', () => {
+  it('are those with new content and a modification time that deltas have passed, with the largest possible lag', () => {
     expect(judge(watch(), [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: 12 * HOUR });
   });
 
-  it('are none of those that a later delta may bring, that were stamped before, or that have no stamp', () => {
+  it('are none that a later delta may bring, that were modified before, or that have no modification time', () => {
     const stamps = [20 * HOUR + 1, 21 * HOUR, 0, -5 * HOUR, null];
     expect(judge(watch(), stamps)).toEqual({ rows: 0, lagAtMostMs: 0 });
   });
 
-  it('are none of those that a delta has met, whatever changed under the same stamp since', () => {
+  it('are none that a delta has met, whatever changed under the same modification time since', () => {
     const made = watch();
     made.noteMet('row 0', 10 * HOUR);
     expect(judge(made, [10 * HOUR])).toEqual({ rows: 0, lagAtMostMs: 0 });
@@ -37,7 +37,7 @@ describe('rows that deltas have missed', () => {
     expect(judge(other, [10 * HOUR])).toMatchObject({ rows: 1 });
   });
 
-  it('are not judged before the session has a pass to count from, nor by a second pass at once', () => {
+  it('are not counted before the session has a complete full sync, nor by a second one at once', () => {
     const made = new LateRowWatch(() => 7);
     expect(judge(made, [10 * HOUR])).toBeNull();
     expect(judge(made, [10 * HOUR])).toBeNull();
@@ -50,11 +50,11 @@ describe('rows that deltas have missed', () => {
     expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
   });
 
-  it('are not judged for a time in which deltas met more rows than are remembered, and are judged again after it', () => {
+  it('are not counted for a time in which deltas met more rows than the watch remembers, and are counted again after it', () => {
     const made = new LateRowWatch(() => 7, 100);
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
-    // Each full pass begins, and none is complete.
+    // Each full sync begins, and none completes.
     for (let at = 0; at < 101; at += 1) {
       made.noteMet(`other ${at}`, HOUR);
       made.beginFull(2 * HOUR);
@@ -65,7 +65,7 @@ describe('rows that deltas have missed', () => {
     expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
   });
 
-  it('are not judged either where that happens amid the full pass, nor by the next one', () => {
+  it('are not counted either where that happens during the full sync, nor by the next one', () => {
     const made = new LateRowWatch(() => 7, 100);
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
@@ -79,7 +79,7 @@ describe('rows that deltas have missed', () => {
     expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
   });
 
-  it('are none of those that a delta met while the full pass before ran', () => {
+  it('are none that a delta met while the previous full sync ran', () => {
     const made = watch();
     made.beginFull(HOUR);
     made.noteMet('row 0', 3 * HOUR);

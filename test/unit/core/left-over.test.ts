@@ -24,7 +24,7 @@ describe('what is left over', () => {
     ]);
   });
 
-  it('is nothing under another prefix, and nothing that is called otherwise', () => {
+  it('is no topic under another prefix, and no topic of another name', () => {
     const others = [
       'roll.north.users',
       'roll.call.x.north.users',
@@ -35,7 +35,7 @@ describe('what is left over', () => {
     expect(leftOverTopics([...others, ...strangers], wanted)).toEqual([]);
   });
 
-  it('is told apart whatever dots a prefix has', () => {
+  it('is recognised whatever dots a prefix has', () => {
     expect(partsOfTopic('a.b.c.users')).toEqual({ topicPrefix: 'a.b', tenantId: 'c', suffix: 'users' });
     expect(partsOfTopic('users')).toBeNull();
   });

@@ -19,7 +19,7 @@ describe('the id of a mapping', () => {
     );
   });
 
-  it('is another one where the fields, what is done with them, or the key is another', () => {
+  it('differs where the fields, their treatment or the key differ', () => {
     const ids = [
       MASKING,
       { ...MASKING, drop: [] },

@@ -27,66 +27,66 @@ const FULL = { kind: 'pass', mode: 'FULL' };
 const DELTA = { kind: 'pass', mode: 'DELTA' };
 
 describe('nextPass', () => {
-  it('the first start begins with no delta', () => {
+  it('the first start begins with a full sync', () => {
     expect(next({ watermarkMs: null, lastFullAtMs: null, lastPassAtMs: null })).toEqual(FULL);
     expect(next({ watermarkMs: null })).toEqual(FULL);
   });
 
-  it('a daily full pass that was missed while down is not left out', () => {
+  it('a daily full sync that was missed while Rollcall was down is run', () => {
     expect(next({ lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
     expect(next({ lastFullAtMs: DUE_MS })).toEqual(DELTA);
   });
 
-  it('a delta comes neither early nor late', () => {
+  it('a delta runs exactly when its interval has passed', () => {
     expect(next({ lastPassAtMs: NOW_MS - MINUTE_MS + 1 })).toEqual({ kind: 'wait', atMs: NOW_MS + 1 });
     expect(next({ lastPassAtMs: NOW_MS - MINUTE_MS })).toEqual(DELTA);
     expect(next({ lastPassAtMs: null })).toEqual(DELTA);
   });
 
-  it('a delta that reaches back more than a day is not asked for', () => {
+  it('a delta that would reach back more than a day becomes a full sync', () => {
     expect(next({ watermarkMs: NOW_MS - 24 * HOUR_MS - 1 })).toEqual(FULL);
   });
 
-  it("how far a delta reaches is not judged by our clock but by the hub's", () => {
+  it("the hub's clock, not ours, decides how far a delta reaches back", () => {
     expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
   });
 
-  it('a collection without a filter is not asked for changes, and looks for its full pass without spinning', () => {
+  it('a collection without a filter has no deltas, and checks once a minute whether its full sync is due', () => {
     expect(next({ hasDelta: false, lastPassAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
   });
 
-  it('a full pass that cannot be had does not keep changes from coming out', () => {
+  it('a full sync that has to wait does not stop the deltas', () => {
     const failing = { lastFullAtMs: DUE_MS - 1, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
     expect(next(failing)).toEqual(DELTA);
     expect(next({ ...failing, lastPassAtMs: NOW_MS })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ ...failing, nowMs: failing.fullNotBeforeMs })).toEqual(FULL);
   });
 
-  it('a first full pass that proved nothing is not asked for without a pause', () => {
+  it('a first full sync that proved nothing waits before it runs again', () => {
     const first = { watermarkMs: null, lastFullAtMs: null, fullNotBeforeMs: NOW_MS + 1_500 };
     expect(next(first)).toEqual({ kind: 'wait', atMs: NOW_MS + 1_500 });
   });
 
-  it('a delta that failed waits its time', () => {
+  it('a delta that failed waits until it may be tried again', () => {
     const failed = { deltaNotBeforeMs: NOW_MS + 10_000 };
     expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
   });
 
-  it('a clock that was set back keeps neither deltas nor the daily full pass waiting', () => {
+  it('a clock that was set back delays neither deltas nor the daily full sync', () => {
     expect(next({ lastPassAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(DELTA);
     expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
-    // A hub whose clock is ahead is no such clock.
+    // A hub whose clock is ahead looks different and changes nothing.
     expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
   });
 
-  it('a full pass that is due and has failed is not looked at without end until it may be tried again', () => {
-    const told = next({
+  it('a full sync that is due and has failed is planned for the time at which it may be tried again', () => {
+    const planned = next({
       hasDelta: false,
       fullEveryMs: MINUTE_MS,
       lastPassAtMs: NOW_MS - HOUR_MS,
       fullNotBeforeMs: NOW_MS + 30_000,
     });
-    expect(told).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
+    expect(planned).toEqual({ kind: 'wait', atMs: NOW_MS + 30_000 });
   });
 });

@@ -70,19 +70,19 @@ function decide(
 }
 
 describe('decidePage', () => {
-  it('an unchanged row leads to no record', () => {
+  it('an unchanged row publishes nothing', () => {
     const { changes, tally } = decide([row('a', 'x')], { rows: { a: 'x' } });
     expect(changes).toEqual([]);
     expect(tally).toMatchObject({ seen: 1, unchanged: 1 });
   });
 
-  it('new and changed rows are told apart, in the order of the page', () => {
+  it('new rows are created and changed rows updated, in the order of the page', () => {
     const { changes, tally } = decide([row('b', 'y'), row('a', 'x')], { rows: { b: 'x' } });
     expect(changes).toEqual(['rows b updated', 'rows a created']);
     expect(tally).toMatchObject({ seen: 2, created: 1, updated: 1, unchanged: 0 });
   });
 
-  it('of an id that a page holds twice, the first place counts', () => {
+  it('of an id that a page holds twice, the first row counts', () => {
     const { changes, tally } = decide([row('a', 'x'), row('a', 'y'), row('a', 'x')]);
     expect(changes).toEqual(['rows a created']);
     expect(tally).toMatchObject({ seen: 2, created: 1, repeated: 1, unchanged: 0 });
@@ -90,14 +90,14 @@ describe('decidePage', () => {
     expect(decide([row('a', 'x'), row('a', 'y')], { rows: { a: 'y' } }).changes).toEqual(['rows a updated']);
   });
 
-  it('an id that a page holds as a readable and an unreadable row is what its first place says', () => {
+  it('of an id that a page holds as a readable and an unreadable row, the first row counts', () => {
     expect(decide([row('a', 'x'), unreadable('a', 'r')], { rows: { a: 'x' } }).changes).toEqual([]);
     const second = decide([unreadable('a', 'r'), row('a', 'x')], { rejects: { a: 'r' } });
     expect(second.changes).toEqual([]);
     expect(second.tally).toMatchObject({ rejected: 1, repeated: 1 });
   });
 
-  it('an older page overwrites nothing that is newer, nor does it take back a newer reject', () => {
+  it('a stale page overwrites no newer row and removes no newer reject', () => {
     const { changes, tally } = decide([row('a', 'old')], {
       rows: { a: 'new' },
       rejects: { a: 'r' },
@@ -114,13 +114,13 @@ describe('decidePage', () => {
     expect(decide(page, { rejects: { a: 'y' } }).changes).toEqual(['rejects a updated']);
   });
 
-  it('a row that reads again leaves no reject behind, changed or not', () => {
+  it('a row that can be read again removes its reject, changed or not', () => {
     const known = { rows: { a: 'x' }, rejects: { a: 'r' } };
     expect(decide([row('a', 'x')], known).changes).toEqual(['rejects a deleted']);
     expect(decide([row('a', 'y')], known).changes).toEqual(['rows a updated', 'rejects a deleted']);
   });
 
-  it('a row without an id is counted as one that proves nothing', () => {
+  it('a row without an id is rejected and counted', () => {
     const { changes, tally } = decide([unreadable(null, 'x'), unreadable('b', 'x')]);
     expect(changes).toEqual(['rejects sha256:x created', 'rejects b created']);
     expect(tally).toMatchObject({ seen: 2, rejected: 2, withoutId: 1 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 
 describe('SeenKeys', () => {
-  it('never takes a key that was met for one that was not, whatever the keys and the seed', () => {
+  it('knows each key that it met, whatever the keys and the seed', () => {
     fc.assert(
       fc.property(fc.integer(), fc.array(fc.string({ maxLength: 8, unit: 'binary' })), (seed, keys) => {
         const seen = new SeenKeys(seed);
@@ -18,7 +18,7 @@ describe('SeenKeys', () => {
     );
   });
 
-  it('does not take a key that was not met for one that was', () => {
+  it('knows no key that it has not met', () => {
     const seen = new SeenKeys(1);
     for (let number = 0; number < 1_000; number += 1) seen.add(`row-${number}`);
     for (let number = 1_000; number < 2_000; number += 1) expect(seen.has(`row-${number}`)).toBe(false);
@@ -34,7 +34,7 @@ describe('SeenKeys', () => {
     expect(seen.size).toBe(count);
   });
 
-  it('tells keys apart that differ in the high byte of a character only', () => {
+  it('keeps keys apart that differ only in the high byte of a character', () => {
     const seen = new SeenKeys(7);
     seen.add('\u0141');
     expect(seen.has('A')).toBe(false);

@@ -4,7 +4,7 @@ import { SegmentRolls, type WrittenTopic } from '../../../src/core/segment-rolls
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MONTH_MS = 30 * DAY_MS;
-/** The contract's. */
+/** The settings of the contract. */
 const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs: 7 * DAY_MS };
 const HISTORY = { ...DAILY, maxCompactionLagMs: 8 * DAY_MS };
 
@@ -66,7 +66,7 @@ describe('SegmentRolls', () => {
     }
   });
 
-  it('closes it also for a process that starts anew more often than the interval', () => {
+  it('closes it even if the process restarts more often than the interval', () => {
     const startsMs = Array.from({ length: 36 }, (_, at) => at * 20 * HOUR_MS);
     const changeMs = 3 * DAY_MS + HOUR_MS;
     const { closedMs } = play({ changesMs: [changeMs], startsMs });
@@ -74,7 +74,7 @@ describe('SegmentRolls', () => {
     expect(closed - changeMs).toBeLessThanOrEqual(2 * DAY_MS + HOUR_MS);
   });
 
-  it('closes another segment after the removal itself may go', () => {
+  it('closes another segment once the removal itself may be deleted', () => {
     for (const settings of [DAILY, HISTORY]) {
       const changeMs = 2 * DAY_MS + HOUR_MS;
       const { closedMs } = play({ changesMs: [changeMs], settings });
@@ -90,13 +90,13 @@ describe('SegmentRolls', () => {
     expect(markersMs.length).toBeLessThanOrEqual(30);
   });
 
-  it('leaves a partition that does not change alone in the end', () => {
+  it('stops appending to a partition that no longer changes', () => {
     const { markersMs } = play({ changesMs: [DAY_MS] });
     expect(Math.max(...markersMs)).toBeLessThanOrEqual(15 * DAY_MS);
     expect(markersMs.length).toBeLessThanOrEqual(15);
   });
 
-  it('delays no marker by more than an interval when a clock that was ahead is set right', () => {
+  it('delays no marker by more than an interval when a clock that was ahead is corrected', () => {
     const rolls = new SegmentRolls();
     const dueAt = (nowMs: number, offset: number): boolean =>
       rolls.due([{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, offset]]) }], nowMs).size > 0;
@@ -105,7 +105,7 @@ describe('SegmentRolls', () => {
     expect([dueAt(HOUR_MS, 3), dueAt(2 * DAY_MS, 3)]).toEqual([false, true]);
   });
 
-  it('looks again at once when a marker was not appended', () => {
+  it('asks for a marker again at once when it was not appended', () => {
     const rolls = new SegmentRolls();
     const topics: WrittenTopic[] = [{ topic: 'users', settings: DAILY, lastWritten: new Map([[0, 1]]) }];
     const due = rolls.due(topics, 0);

@@ -17,7 +17,7 @@ describe('passClock', () => {
       ...options,
     });
 
-  it("the watermark is not taken from our own clock where the hub's is known", () => {
+  it("the watermark is taken from the hub's clock where that is known", () => {
     const clock = at({ hubTimeMs: NOW_MS - 3 * HOUR_MS });
     expect(clock).toEqual({
       startedAtMs: NOW_MS - 3 * HOUR_MS,
@@ -35,25 +35,25 @@ describe('passClock', () => {
     expect(at({ hubTimeMs: null, overlapMs: 2 * HOUR_MS }).watermarkMs).toBe(NOW_MS - 2 * HOUR_MS);
   });
 
-  it('a hub clock that jumps forward does not carry the watermark past changes', () => {
+  it('a hub clock that jumps forward does not move the watermark past changes', () => {
     const clock = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
     expect(clock.watermarkMs).toBe(NOW_MS - HOUR_MS);
   });
 
-  it('a hub clock that was set right is trusted again from the next pass on', () => {
+  it('a hub clock that was corrected is trusted again from the next sync on', () => {
     const jumped = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
     const next = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS + 1, previousSkewMs: jumped.skewMs });
     expect(next.startedAtMs).toBe(NOW_MS + 10 * HOUR_MS + 1);
   });
 
-  it('a small drift is no jump', () => {
+  it('a drift of up to two minutes is trusted', () => {
     expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS, previousSkewMs: 0 }).startedAtMs).toBe(
       NOW_MS + 2 * MINUTE_MS,
     );
     expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS + 1, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS);
   });
 
-  it('the watermark never lies closer to either clock in use than the overlap', () => {
+  it("the watermark lies at least the overlap before the hub's clock and before the start of the sync", () => {
     const time = fc.integer({ min: 0, max: 4e12 });
     const skew = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
     fc.assert(
@@ -77,13 +77,13 @@ describe('passClock', () => {
   });
 });
 
-describe('what a delta is worth', () => {
-  it('a delta that reaches back more than a day does not stay a delta', () => {
+describe("a delta's limits", () => {
+  it('a delta may reach back one day and no further', () => {
     expect(deltaReaches(NOW_MS - 24 * HOUR_MS, NOW_MS)).toBe(true);
     expect(deltaReaches(NOW_MS - 24 * HOUR_MS - 1, NOW_MS)).toBe(false);
   });
 
-  it('a delta of more than half of what is known does not stay a delta', () => {
+  it('a delta of more than half of the known rows is oversized', () => {
     expect(deltaIsWholesale(50, 100)).toBe(false);
     expect(deltaIsWholesale(51, 100)).toBe(true);
     expect(deltaIsWholesale(0, 0)).toBe(false);

@@ -7,7 +7,7 @@ import type { IndexArea, IndexChange } from '../../../src/state/index-store.ts';
 const HASH = Buffer.alloc(16, 7);
 const [A, B] = [1, 2];
 
-/** The absence v was told when its record was A's; the record is B's now, and `absences` shows the given content. */
+/** The absence v was published when its record was A's; the record is B's now, and `absences` has the given content. */
 async function studentAfter(shown: Buffer): Promise<number | undefined> {
   const entry = { step: 1, toldVersionId: 'v', isToldDeleted: false, mergedInto: null, since: 1, student: A };
   const links = { replaces: null, replacedBy: null, linkedFrom: [], isDeleted: false };
@@ -32,10 +32,10 @@ async function studentAfter(shown: Buffer): Promise<number | undefined> {
   return decodeToldAbsence('v', contents.get('absences') ?? null).entry?.student;
 }
 
-it('an absence goes with its record to the student who is shown under it', async () => {
+it('an absence goes with its current record to the student of that record', async () => {
   expect(await studentAfter(HASH)).toBe(B);
 });
 
-it('an absence whose record was changed and not yet shown is still the student’s of its event', async () => {
+it('an absence whose record changed, but was not published yet, stays with the student of its last event', async () => {
   expect(await studentAfter(Buffer.alloc(16, 8))).toBe(A);
 });

@@ -44,7 +44,7 @@ interface Bench {
   readonly writer: CollectionWriter;
   readonly index: CollectionIndex;
   readonly transactions: Transaction[];
-  /** What a consumer reads, in order: key and content, null for a removal. */
+  /** The key and content of each record in order, as a consumer reads them; null for a removal. */
   readonly published: (topic?: string) => (readonly [string, string | null])[];
 }
 
@@ -98,7 +98,7 @@ function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA', m
 }
 
 describe('CollectionWriter', () => {
-  it('an older page does not overwrite what a newer one published', async () => {
+  it('a stale page does not overwrite what a newer one published', async () => {
     const { writer, published } = await bench();
     const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
     const fullStamp = writer.stamp();
@@ -110,7 +110,7 @@ describe('CollectionWriter', () => {
     expect(published()).toEqual([['a', 'new']]);
   });
 
-  it('an older page does not bring back what was removed after its request', async () => {
+  it('a stale page does not bring back what was removed after its request', async () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
     await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
@@ -164,7 +164,7 @@ describe('CollectionWriter', () => {
     expect(await index.lookup('rows', ['k'], writer.progress?.transactionId ?? '')).toEqual([hash('A')]);
   });
 
-  it('a row that any pass met is no removal of another', async () => {
+  it('a row that one sync has met is not removed by another', async () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
     await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
@@ -182,7 +182,7 @@ describe('CollectionWriter', () => {
     expect(writer.knownRows).toBe(1);
   });
 
-  it('an unreadable row is present for a full pass', async () => {
+  it('an unreadable row counts as present in a full sync', async () => {
     const { writer, published } = await bench();
     const full = beginPass(writer, 'FULL');
     await writer.accept(full, { readings: [row('a', 'x')], stamp: writer.stamp() });
@@ -196,7 +196,7 @@ describe('CollectionWriter', () => {
     expect(published()).toHaveLength(1);
   });
 
-  it('an unreadable newcomer does not hide that a row has vanished', async () => {
+  it('an unreadable new row does not hide that another row has vanished', async () => {
     const { writer } = await bench();
     const full = beginPass(writer, 'FULL');
     await writer.accept(full, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
@@ -224,7 +224,7 @@ describe('CollectionWriter', () => {
     expect((await writer.unseen('rows', again)).keys).toEqual(['b']);
   });
 
-  it('a removal of what is not known is no record', async () => {
+  it('a removal of an unknown key publishes nothing', async () => {
     const { writer, transactions } = await bench();
     const pass = beginPass(writer, 'FULL');
     await writer.remove(pass, 'rows', ['nobody']);
@@ -233,7 +233,7 @@ describe('CollectionWriter', () => {
     expect(transactions).toEqual([]);
   });
 
-  it('a commit that failed changes neither the index nor the progress, and nothing is decided after it', async () => {
+  it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
     let failing = false;
     const { writer, index } = await bench({ failCommit: () => failing });
     const pass = beginPass(writer, 'FULL');
@@ -249,7 +249,7 @@ describe('CollectionWriter', () => {
     expect(await index.lookup('rows', ['a', 'b'], before?.transactionId ?? '')).toEqual([hash('x'), null]);
   });
 
-  it('an index that is elsewhere is not decided upon', async () => {
+  it('an index at another transaction stops every decision', async () => {
     const { writer, index } = await bench();
     const pass = beginPass(writer, 'FULL');
     await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
@@ -262,7 +262,7 @@ describe('CollectionWriter', () => {
     ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
-  it('what a slow page must not overwrite is remembered through a large load', async () => {
+  it('a slow page does not overwrite newer rows, even after a large load', async () => {
     const { writer, published } = await bench();
     const [slow, quick] = [beginPass(writer, 'FULL'), beginPass(writer)];
     const stamp = writer.stamp();
@@ -276,7 +276,7 @@ describe('CollectionWriter', () => {
     expect(published()).toHaveLength(30_000);
   });
 
-  it('the watermark follows a clock that was set back, so that changes since then are not passed over', async () => {
+  it('the watermark follows a clock that was set back, so that no change since then is skipped', async () => {
     const { writer } = await bench();
     const pass = beginPass(writer);
     await writer.flush(pass, { watermarkMs: 5_000, lastCompleteFull: null });
@@ -284,7 +284,7 @@ describe('CollectionWriter', () => {
     expect(writer.progress?.watermarkMs).toBe(2_000);
   });
 
-  it('an unfinished pass moves neither the watermark nor the last complete pass', async () => {
+  it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
     const { writer } = await bench();
     const pass = beginPass(writer, 'FULL');
     const { passId } = pass.stats;
@@ -304,8 +304,8 @@ describe('CollectionWriter', () => {
   });
 });
 
-/** Passes that run through each other against a hub that changes all the while. */
-describe('interleaved passes', () => {
+/** Several syncs run concurrently against a hub that keeps changing. */
+describe('concurrent syncs', () => {
   const KEYS = ['a', 'b', 'c'];
   const step = fc.oneof(
     fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom(...KEYS) }),
@@ -365,7 +365,7 @@ describe('interleaved passes', () => {
     return { ...built, hub };
   }
 
-  it("no key ever goes back to an older version, and all end as the hub's", async () => {
+  it("no key ever goes back to an older version, and each ends with the hub's version", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { published, hub } = await play(steps, String);
@@ -379,7 +379,7 @@ describe('interleaved passes', () => {
     );
   });
 
-  it('contents that come again are told again, none twice in a row, and the index equals the last record', async () => {
+  it('each change of content is published once, no content twice in a row, and the index equals the last record', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { published, hub, index, writer, transactions } = await play(

@@ -13,7 +13,7 @@ const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
   'HUB_PAGE_TOO_LONG',
 ];
 
-/** A watch over users, of whom the hub cannot be asked one by one. */
+/** Makes a watch over users for whom the hub answers no single question. */
 async function watchOf(code: ErrorCode): Promise<ForeignWatch> {
   const watch = await ForeignWatch.open({
     memory: createMemoryStore().tenant('north').deletions,
@@ -29,9 +29,9 @@ async function watchOf(code: ErrorCode): Promise<ForeignWatch> {
   return watch;
 }
 
-describe('whose data a hub gives', () => {
+describe("the owner of a hub's data", () => {
   it.each(FAILS_EVERY_QUESTION)(
-    'is not known where the hub cannot be asked for single rows, and nothing else follows: %s',
+    'is unknown where the hub cannot be asked for single rows, and then nothing stops: %s',
     async (code) => {
       const watch = await watchOf(code);
       expect(await watch.vouch('users')).toBe('unknown');
@@ -40,7 +40,7 @@ describe('whose data a hub gives', () => {
     },
   );
 
-  it('is no matter while the hub as a whole is in trouble: that is told', async () => {
+  it('is not judged while the hub is unavailable: the error is passed on', async () => {
     const watch = await watchOf('HUB_UNAVAILABLE');
     await expect(watch.vouch('users')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   });

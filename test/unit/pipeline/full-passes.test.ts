@@ -3,7 +3,7 @@ import { FullPasses } from '../../../src/pipeline/full-passes.ts';
 
 const never = new AbortController().signal;
 
-/** Whether a promise is settled once everything that can happen has happened. */
+/** Says whether a promise is settled after every pending microtask and immediate has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void promise.finally(() => (settled = true));
@@ -11,8 +11,8 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-describe('waiting for the other collections’ full passes', () => {
-  it('does not end before those under way are over, nor waits for its own or for later ones', async () => {
+describe('waiting for the full syncs of other collections', () => {
+  it('ends when those under way are over, without waiting for its own or for later ones', async () => {
     const passes = new FullPasses();
     const [own, other, later] = [1, 2, 3].map(() => Promise.withResolvers<void>());
     void passes.run('users', () => own?.promise ?? Promise.resolve());
@@ -27,7 +27,7 @@ describe('waiting for the other collections’ full passes', () => {
     later?.resolve();
   });
 
-  it('ends also when one of them fails, and when the session does', async () => {
+  it('ends when one of them fails, and when the session ends', async () => {
     const passes = new FullPasses();
     const other = Promise.withResolvers<void>();
     const failing = passes.run('orgs', () => other.promise);
@@ -44,7 +44,7 @@ describe('waiting for the other collections’ full passes', () => {
     hanging.resolve();
   });
 
-  it('two that wait for each other’s do not wait for ever', async () => {
+  it('ends for two collections that wait for each other', async () => {
     const passes = new FullPasses();
     const twice = async (collection: 'users' | 'orgs'): Promise<void> => {
       await passes.run(collection, () => new Promise((resolve) => setImmediate(resolve)));

@@ -15,7 +15,7 @@ interface Row {
   readonly content: string;
 }
 
-/** A hub whose rows show at once, and sessions on it; index and progress outlive a session. */
+/** A hub whose rows are visible at once, and sessions on it; index and progress outlive a session. */
 class Bench {
   readonly rows = new Map<string, Row>();
   readonly filters: (number | null)[] = [];
@@ -109,11 +109,11 @@ async function loaded(): Promise<Bench> {
 }
 
 describe('deltaOverlap', () => {
-  it('raised at a restart counts for the very next delta, and is applied once', async () => {
+  it('raised at a restart applies to the very next delta, and is applied once', async () => {
     const made = await loaded();
     await runPass(await made.session(5 * MINUTE), 'FULL', { signal });
     const loadedAtMs = made.nowMs;
-    // Stamped twelve minutes before it shows, when the hub refreshes its view.
+    // The row is stamped twelve minutes before it is visible, as by a hub that refreshes its view.
     made.nowMs += 13 * MINUTE;
     made.put('late', 'new', loadedAtMs - 12 * MINUTE);
     const parts = await made.session(20 * MINUTE);
@@ -124,18 +124,18 @@ describe('deltaOverlap', () => {
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
-  it('that is too small shows at the next full pass, by rows and largest lag; what a delta met does not', async () => {
+  it('that is too small shows at the next full sync, by rows and largest lag, without the rows that a delta met', async () => {
     const made = await loaded();
     const parts = await made.session(5 * MINUTE);
     await runPass(parts, 'FULL', { signal });
     for (let minute = 1; minute <= 60; minute += 1) {
       made.nowMs += MINUTE;
       if (minute === 10) made.put('met', 'new');
-      // Stamped twelve minutes before it shows.
+      // The row is stamped twelve minutes before it is visible.
       if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
       await runPass(parts, 'DELTA', { signal });
     }
-    // Changed under the stamp with which a delta met it; changed under a stamp of last month; re-stamped and new.
+    // One row changed under the stamp that a delta met, one under a stamp of last month, and one is stamped again.
     made.put('met', 'other', made.rows.get('met')?.stampMs);
     made.put('u1', 'other', made.rows.get('u1')?.stampMs);
     made.put('u2', 'other');
@@ -147,7 +147,7 @@ describe('deltaOverlap', () => {
     const { deletions } = made.store.tenant('north');
     const note = { rows: 1, lagAtMostMs: 42 * MINUTE, overlapMs: 5 * MINUTE };
     expect(await deletions.late()).toEqual(new Map([['users', note]]));
-    // A second full pass at once has nothing to judge by, and takes nothing back.
+    // A second full sync at once has nothing to judge by, and retracts nothing.
     expect(await runPass(parts, 'FULL', { signal })).toMatchObject({ stats: { late: null } });
     expect(await deletions.late()).toEqual(new Map([['users', note]]));
   });

@@ -10,7 +10,7 @@ const TENANTS = Array.from({ length: 24 }, (_, index) => `t${index}`);
 
 afterEach(() => vi.useRealTimers());
 
-/** A worker of 24 tenants without collections, whose openings each end when the test says so. */
+/** Runs a worker of 24 tenants without collections; each opening ends when the test says so. */
 function worker(prepare: (tenantId: string) => Promise<void>) {
   const store = createMemoryStore();
   const served: string[] = [];
@@ -64,7 +64,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
   };
 }
 
-/** Openings that end only when told to. */
+/** Makes openings that end only when the test resolves them. */
 function heldOpenings() {
   const open = new Map<string, PromiseWithResolvers<void>>();
   const begun: string[] = [];
@@ -81,7 +81,7 @@ function heldOpenings() {
 }
 
 describe('a start with many tenants', () => {
-  it('opens a few tenants at a time, and serves the first before the last is opened', async () => {
+  it('opens ten tenants at a time, and serves the first before the last is opened', async () => {
     const { begun, open, prepare } = heldOpenings();
     const { served, stop } = worker(prepare);
     let most = 0;
@@ -108,7 +108,7 @@ describe('a start with many tenants', () => {
     void stop();
   });
 
-  it('lets others have the turn of a tenant that failed and waits to be opened again', async () => {
+  it('gives the place of a tenant that failed to others while it waits for its next attempt', async () => {
     vi.useFakeTimers();
     const trouble = new RollcallError('KAFKA_UNREACHABLE', 'no broker', { remedy: 'Wait.' });
     const { served, failures, stop } = worker((tenantId) =>

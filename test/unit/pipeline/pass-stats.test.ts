@@ -3,7 +3,7 @@ import { commonestReasons, countRejects, newPassStats } from '../../../src/pipel
 import { usersReader } from '../core/support/rows.ts';
 
 describe('reasons of rejects', () => {
-  it('come with the commonest first, name fields and hold no values', () => {
+  it('are ordered by frequency, name fields and hold no values', () => {
     const reader = usersReader();
     const stats = newPassStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 });
     const rows = [

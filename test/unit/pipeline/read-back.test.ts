@@ -26,12 +26,12 @@ function readingOf(records: readonly LoggedRecord[]) {
 const shown = logged('absences', 'a', { sourcedId: 'v', deletedTime: null });
 const ended = logged('absence-changes', 'a', { version: { sourcedId: 'v', deletedTime: 5 } });
 
-it('a record that has left the hub comes as it was told in the end, not as it was shown before', async () => {
+it('a departed record has the content of its last event, not that of the current topic', async () => {
   const found = await readingOf([shown, logged('absences', 'a', null), ended]);
   expect(found.get('v')?.value.deletedTime).toBe(5);
 });
 
-it('a record that is shown comes as it is shown, which may be newer than its event', async () => {
+it('a current record has the content of the current topic, which may be newer than its event', async () => {
   const found = await readingOf([logged('absence-changes', 'a', { version: { sourcedId: 'v' } }), shown]);
   expect(found.get('v')?.value.deletedTime).toBeNull();
 });

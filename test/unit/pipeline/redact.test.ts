@@ -12,7 +12,7 @@ const notes = ({ last }: Bench): (string | null | undefined)[] =>
   [...last().values()].map((each) => each?.note);
 
 describe('republish absence-changes --redact', () => {
-  it('leaves no event as it was, however many transactions that takes', async () => {
+  it('replaces every event, however many transactions that takes', async () => {
     const bench = await redactBench();
     publishedBefore(bench, 25_000);
     expect(await bench.redact()).toBe(25_000);
@@ -21,7 +21,7 @@ describe('republish absence-changes --redact', () => {
     expect(await bench.redact(true)).toBe(0);
   });
 
-  it('publishes the last event of an absence alone', async () => {
+  it('publishes only the last event of an absence', async () => {
     const bench = await redactBench();
     for (const step of [1, 2, 3]) bench.before({ key: 'a1', step, note: 'private' });
     bench.before({ key: 'a2', step: 1, note: 'private' });
@@ -34,7 +34,7 @@ describe('republish absence-changes --redact', () => {
     ]);
   });
 
-  it('has no more events in memory than so many, nor than so many bytes', async () => {
+  it('keeps each batch within its limits of events and bytes', async () => {
     const bench = await redactBench();
     const { parts, signal } = bench.work;
     publishedBefore(bench, 10);
@@ -56,9 +56,9 @@ describe('republish absence-changes --redact', () => {
     expect(await sizes(100, (event?.body.length ?? 0) * 3)).toEqual([3, 3, 3, 1]);
   });
 
-  // The first reading finds the events, each of the others gives what is published next.
+  // The first reading finds the events, and each later one gives the next events to publish.
   it.each([1, 2])(
-    'lets no event follow a newer one that a pass publishes meanwhile (in reading %i)',
+    'never publishes an event after a newer one that a sync publishes meanwhile (in reading %i)',
     async (reading) => {
       const bench = await redactBench();
       publishedBefore(bench, 4);
@@ -78,7 +78,7 @@ describe('republish absence-changes --redact', () => {
   );
 
   it.each([true, false])(
-    'that fails at an event leaves the tenant to its passes (only counted: %s)',
+    'that fails at an event lets the tenant publish on (dry run: %s)',
     async (isDryRun) => {
       const bench = await redactBench();
       publishedBefore(bench, 2);

@@ -3,7 +3,7 @@ import { HubError } from '../../../src/hub/hub-error.ts';
 import { CollectionRunner, type RunnerParts } from '../../../src/pipeline/collection-runner.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 
-/** A runner whose passes fail with an error before they read anything. */
+/** Makes a runner whose syncs fail with an error before they read anything. */
 function failingRunner(failure: Error) {
   const events: PipelineEvent[] = [];
   const parts = {
@@ -21,7 +21,7 @@ function failingRunner(failure: Error) {
     deltaEveryMs: 2_000,
     now: () => 0,
     random: () => 1,
-    // Deltas beside a full pass: none comes.
+    // No delta runs beside a full sync.
     sleep: () => Promise.reject(new Error('over')),
     emit: (event: PipelineEvent) => events.push(event),
   } as unknown as RunnerParts;
@@ -36,8 +36,8 @@ async function retryAfter(retryAfterMs: number | undefined): Promise<number | nu
   return events.flatMap((event) => (event.type === 'pass-failed' ? [event.retryInMs] : []))[0];
 }
 
-describe('when a failed pass is tried again', () => {
-  it('is not before the hub lets anything through, and the log says so', async () => {
+describe('the next attempt of a failed sync', () => {
+  it('is not before the hub accepts requests again, and the event gives that time', async () => {
     expect(await retryAfter(undefined)).toBe(2_000);
     expect(await retryAfter(500)).toBe(2_000);
     expect(await retryAfter(15_000)).toBe(15_000);

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DAILY = { segmentMs: DAY_MS, maxCompactionLagMs: DAY_MS, deleteRetentionMs: 7 * DAY_MS };
 
-/** What is marked within so long, in virtual time, and when; `onMark` may fail. */
+/** Gives the marks of a stretch of virtual time with their times; `onMark` may fail. */
 async function roll(
   untilMs: number,
   options: { onMark?: (atMs: number) => void; removedAt?: (atMs: number) => Offsets } = {},
@@ -50,7 +50,7 @@ it('marks the partitions that hold data, rejects among them, at once and an inte
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(DAY_MS);
 });
 
-it('begins again with what a purge has removed from a partition that had come to rest', async () => {
+it('marks an idle partition again after a purge removed something from it', async () => {
   const marked = await roll(60 * DAY_MS, {
     removedAt: (atMs): Offsets => (atMs > 30 * DAY_MS ? { 'p.north.rejects/0': 9 } : {}),
   });
@@ -59,7 +59,7 @@ it('begins again with what a purge has removed from a partition that had come to
   expect(late.every((ends) => JSON.stringify(ends) === '{"rejects":[0]}')).toBe(true);
 });
 
-it('tries again soon while Kafka is away, and leaves a doubtful producer to the session', async () => {
+it('tries again soon while Kafka is unreachable, and ends the session when an outcome is unknown', async () => {
   const away = (code: 'KAFKA_UNREACHABLE' | 'KAFKA_OUTCOME_UNKNOWN') => (atMs: number) => {
     if (atMs < 30_000) throw new RollcallError(code, 'away', { remedy: '' });
   };

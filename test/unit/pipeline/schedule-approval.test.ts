@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const WEEK = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'];
 const never = new AbortController().signal;
 
-/** Forty students of whom the first thirty have lost Thursday: withheld. */
+/** Forty students, of whom the first thirty have lost Thursday: those days are withheld. */
 async function withheldBench(): Promise<ScheduleBench> {
   const made = new ScheduleBench(new VirtualTime(NOON), { guard: { rows: 10, ratio: 0.05 } });
   for (let number = 1; number <= 40; number += 1) {
@@ -61,7 +61,7 @@ describe('an approval of withheld days', () => {
     expect((await memoryOf(made).removedOn('2026-11-18')).get('schedules') ?? 0).toBe(0);
   });
 
-  it('leaves days whose lessons are back, days that were not listed, and the students it could not ask', async () => {
+  it('leaves days whose lessons are back, days that were not listed, and the students that could not be asked', async () => {
     const made = await withheldBench();
     const keys = await listed(made);
     made.lessons.get('s001')?.add('2026-11-19');
@@ -73,7 +73,7 @@ describe('an approval of withheld days', () => {
     expect(await listed(made)).toEqual(new Set(['s003|2026-11-19']));
   });
 
-  it('is met by the process that runs, without waiting for the round', async () => {
+  it('is handled by the running process without waiting for the next sync', async () => {
     const made = await withheldBench();
     const keys = await listed(made);
     await living(made, async (runner) => {
@@ -81,7 +81,7 @@ describe('an approval of withheld days', () => {
       const askedAtMs = made.time.now();
       expect(await runner.demand('FULL', { approved: keys })).toMatchObject({ approvedGone: 30 });
       expect(made.time.now() - askedAtMs).toBeLessThan(MINUTE);
-      // What comes later waits again.
+      // Later losses are withheld again.
       for (const student of made.students.slice(30)) made.lessons.get(student)?.clear();
       made.change(...made.students.slice(30));
       await made.time.sleep(20 * MINUTE);
@@ -89,7 +89,7 @@ describe('an approval of withheld days', () => {
     });
   });
 
-  it('fails when the Core API is away, and lets nothing out later', async () => {
+  it('fails when the Core API is unavailable, and publishes nothing later', async () => {
     const made = await withheldBench();
     const keys = await listed(made);
     await living(made, async (runner) => {
@@ -106,7 +106,7 @@ describe('an approval of withheld days', () => {
     expect((await listed(made)).size).toBe(30);
   });
 
-  it('discarded, waits no more and empties nothing', async () => {
+  it('that is discarded removes the list and empties nothing', async () => {
     const made = await withheldBench();
     await living(made, async (runner) => {
       await runner.discardWithheld();

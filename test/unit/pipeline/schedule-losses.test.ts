@@ -46,7 +46,7 @@ const asked = (made: ScheduleBench, from: number): string[] =>
   made.requests.slice(from).map(({ student }) => student);
 
 describe('a day that loses its lessons', () => {
-  it('is emptied on one answer, late, or not at all', async () => {
+  it('is emptied after a second answer, five minutes later', async () => {
     const made = bench(20);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -68,7 +68,7 @@ describe('a day that loses its lessons', () => {
     ]);
   });
 
-  it('and has them again by the second answer is emptied all the same', async () => {
+  it('and has them again by the second answer is not emptied', async () => {
     const made = bench(20);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -82,7 +82,7 @@ describe('a day that loses its lessons', () => {
     expect(made.told().filter((line) => line === '+s007|2026-11-19')).toHaveLength(1);
   });
 
-  it('stays empty when the lessons come back, or is told empty again and again', async () => {
+  it('is published as empty once, and filled again when the lessons come back', async () => {
     const made = bench(20);
     await pull(made);
     made.lessons.get('s007')?.delete('2026-11-19');
@@ -96,7 +96,7 @@ describe('a day that loses its lessons', () => {
     expect(empties(made)).toEqual([]);
   });
 
-  it('is asked about once more in the same pull, or not', async () => {
+  it('is asked for once more in the same pull', async () => {
     const made = bench(20);
     await pull(made);
     made.lessons.get('s007')?.delete('2026-11-19');
@@ -106,13 +106,13 @@ describe('a day that loses its lessons', () => {
     expect(asked(made, before)).toHaveLength(21);
   });
 
-  it('never had any, and has a record', async () => {
+  it('that never had any has no record', async () => {
     const made = bench(3);
     await pull(made);
     expect([...made.view().keys()].filter((key) => key.endsWith('-21'))).toEqual([]);
   });
 
-  it('and leaves the window before the second answer is emptied', async () => {
+  it('and leaves the window before the second answer is removed, not emptied', async () => {
     const made = bench(20);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -128,25 +128,25 @@ describe('a day that loses its lessons', () => {
   });
 });
 
-describe('a student without any lessons any more', () => {
-  it('is believed at once, or never', async () => {
+describe('a student who has no more lessons', () => {
+  it('is believed only after the next daily sync', async () => {
     const made = bench(40);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
       made.lessons.get('s007')?.clear();
-      // However often it is asked meanwhile: lost rights last for hours.
+      // The number of answers does not matter: lost rights last for hours.
       made.change('s007');
       await made.time.sleep(HOUR / 2);
       made.change('s007');
       await made.time.sleep(HOUR / 2);
       expect(empties(made)).toEqual([]);
-      // The round of the next day ends at 03:00 UTC of the day after.
+      // The sync of the next day ends at 03:00 UTC of the day after.
       await made.time.sleep(39 * HOUR);
       expect(empties(made).toSorted()).toEqual(['s007|2026-11-19', 's007|2026-11-20']);
     });
   });
 
-  it('by one pull is believed on one answer', async () => {
+  it('is believed after two answers in one pull', async () => {
     const made = bench(40);
     await pull(made);
     made.lessons.get('s007')?.clear();
@@ -157,8 +157,8 @@ describe('a student without any lessons any more', () => {
   });
 });
 
-describe('lost rights: an answer without lessons for everybody', () => {
-  it('empties days in one pull, or in many', async () => {
+describe('lost rights: an answer without lessons for every student', () => {
+  it('empties no day in any pull, and withholds all of them until the lessons are back', async () => {
     const made = bench(40);
     await pull(made);
     const before = made.told().length;
@@ -183,7 +183,7 @@ describe('lost rights: an answer without lessons for everybody', () => {
     expect((await made.store.tenant('north').deletions.tripped()).size).toBe(0);
   });
 
-  it('is told a person only when a day has passed', async () => {
+  it('is reported within minutes', async () => {
     const made = bench(40);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -195,7 +195,7 @@ describe('lost rights: an answer without lessons for everybody', () => {
     });
   });
 
-  it('empties days one by one over the days', async () => {
+  it('empties no day over the days either', async () => {
     const made = bench(40);
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -207,7 +207,7 @@ describe('lost rights: an answer without lessons for everybody', () => {
     });
   });
 
-  it('that ends in the middle of a day leaves days empty', async () => {
+  it('that ends during a day leaves no day empty and nothing withheld', async () => {
     const made = bench(40);
     await living(made, async () => {
       await made.time.sleep(15 * HOUR);
@@ -222,7 +222,7 @@ describe('lost rights: an answer without lessons for everybody', () => {
     });
   });
 
-  it('for a few of many is taken for the truth of all', async () => {
+  it('for a few students is published, until the sum of the day is too large', async () => {
     const made = bench(200, { guard: { rows: 50, ratio: 0.05 } });
     await pull(made);
     for (const student of made.students.slice(0, 10)) made.lessons.get(student)?.clear();
@@ -234,8 +234,8 @@ describe('lost rights: an answer without lessons for everybody', () => {
   });
 });
 
-describe('a day’s sum', () => {
-  it('counts days that were emptied as rows that are gone, and lets half of them go', async () => {
+describe('the sum of a day', () => {
+  it('counts emptied days as removed rows, and withholds from half of them on', async () => {
     const made = bench(1, { daysBack: 1, daysAhead: 8 });
     const days = Array.from({ length: 10 }, (_, number) =>
       new Date(NOON + (number - 1) * 24 * HOUR).toISOString().slice(0, 10),
@@ -250,7 +250,7 @@ describe('a day’s sum', () => {
 });
 
 describe('withheld days', () => {
-  it('go out bit by bit, after midnight, or after a restart', async () => {
+  it('stay withheld after midnight and after a restart, and later ones join them', async () => {
     const made = bench(200);
     await pull(made);
     for (const student of made.students.slice(0, 40)) made.lessons.get(student)?.delete('2026-11-20');
@@ -262,13 +262,13 @@ describe('withheld days', () => {
     for (const student of made.students.slice(40, 55)) made.lessons.get(student)?.add('2026-11-20');
     await made.time.run(() => made.time.sleep(24 * HOUR));
     expect(await pull(made)).toMatchObject({ withheld: 5 });
-    // New ones join them.
+    // New losses join them.
     made.lessons.get('s100')?.delete('2026-11-20');
     expect(await pull(made)).toMatchObject({ withheld: 6 });
     expect(empties(made)).toHaveLength(first);
   });
 
-  it('are forgotten with the list of them', async () => {
+  it('stay withheld when their list is lost', async () => {
     const made = bench(100);
     await pull(made);
     for (const student of made.students) made.lessons.get(student)?.delete('2026-11-20');
@@ -284,7 +284,7 @@ describe('withheld days', () => {
     expect(await pull(made)).toMatchObject({ withheld: 0 });
   });
 
-  it('of days that have left the window stay withheld', async () => {
+  it('are dropped from the list once they have left the window', async () => {
     const made = bench(10);
     await pull(made);
     made.answer = () => [];
@@ -296,7 +296,7 @@ describe('withheld days', () => {
     expect(made.view().size).toBe(0);
   });
 
-  it('of another collection let these out', async () => {
+  it('of another collection withhold these too', async () => {
     const made = bench(40);
     await pull(made);
     const { deletions } = made.store.tenant('north');

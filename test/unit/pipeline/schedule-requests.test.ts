@@ -4,18 +4,18 @@ import { AskQueue } from '../../../src/core/schedules/ask-queue.ts';
 import { ScheduleBench } from './support/schedule-bench.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 
-/** A Tuesday, 04:00 in Oslo: the daily round begins. */
+/** On a Tuesday at 04:00 in Oslo the daily sync begins. */
 const ROUND_MS = Date.parse('2026-11-17T03:00:00Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** With the default of 4 requests at a time. */
+/** The share of schedules, with the default of 4 requests at a time. */
 const SHARE = 2;
 const LATENCY_MS = 200;
 
 /**
- * 5 % are absent on a day, each day others: over the window's six school days up to today 1 - 0.95^6 of them.
- * Each change is of another student: the most that can come of it.
+ * 5 % are absent on a day, each day other students: over the window's six school days up to today 1 - 0.95^6 of them.
+ * Each change is of another student, which leads to the largest number of requests.
  */
 const ABSENT_IN_WINDOW = 1 - 0.95 ** 6;
 const CHANGES_AT_PEAK = 40 / 30_000;
@@ -33,7 +33,7 @@ function idsOf(count: number): string[] {
   return Array.from({ length: count }, (_, number) => String(number));
 }
 
-/** Students whose absences change in each minute of a day that begins at 04:00. */
+/** Yields the students whose absences change in each minute of a day that begins at 04:00. */
 function* changesOf(count: number): Generator<string[]> {
   let changed = 0;
   let owed = 0;
@@ -63,10 +63,10 @@ function wantedOf(which: Which, count: number): number {
   return which === 'all' ? count : Math.round(count * ABSENT_IN_WINDOW);
 }
 
-/** By the runner itself. */
+/** Counts the requests of the runner itself. */
 async function byRunner(which: Which, count: number): Promise<Requests> {
   const time = new VirtualTime(ROUND_MS + HOUR);
-  // How many days are asked for makes no request more or less.
+  // The number of days does not change the number of requests.
   const made = new ScheduleBench(time, {
     students: which,
     concurrency: SHARE,
@@ -98,7 +98,7 @@ async function byRunner(which: Which, count: number): Promise<Requests> {
   });
 }
 
-/** By its planner alone, which is where all of it is decided: fast enough for a county. */
+/** Counts the requests of the runner's planner alone, which decides all of them and is fast enough for a county. */
 function byPlanner(which: Which, count: number): Requests {
   const wanted = new Set(idsOf(wantedOf(which, count)));
   const queue = new AskQueue();
@@ -113,7 +113,7 @@ function byPlanner(which: Which, count: number): Requests {
   };
 }
 
-/** When each request of a round is made. */
+/** Gives the time of each request of a sync. */
 function simulate(
   queue: AskQueue,
   round: { nowMs: number; endMs: number; wanted: Set<string>; untilMs: number; changes: readonly string[][] },
@@ -145,7 +145,7 @@ function simulate(
   return requests;
 }
 
-/** As in the table of docs/schedules.md. */
+/** Makes a row as in the table of docs/schedules.md. */
 function row(which: string, count: number, day: Requests): string {
   const seconds = Math.round(day.firstLoadMs / 1_000);
   const load = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
@@ -161,11 +161,11 @@ describe('requests a day', () => {
     ['all', 2_000],
     ['absent', 30_000],
     ['all', 30_000],
-  ] as const)('of %s with %i students are others than docs/schedules.md says', (which, count) => {
+  ] as const)('of %s with %i students are those in docs/schedules.md', (which, count) => {
     expect(documented).toContain(row(which, count, byPlanner(which, count)));
   });
 
-  it('are others by the runner than by the planner that the numbers are from', async () => {
+  it('are the same by the runner as by the planner that the numbers are from', async () => {
     const planned = byPlanner('absent', 2_000);
     const made = await byRunner('absent', 2_000);
     expect(made.firstLoad).toBe(planned.firstLoad);

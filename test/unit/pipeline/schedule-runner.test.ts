@@ -4,7 +4,7 @@ import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { hubTrouble, lessonOn, ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 
-/** Wednesday noon; a round is due at 03:00 UTC. The window is the 17th to the 21st. */
+/** It is Wednesday noon; a sync is due at 03:00 UTC. The window is the 17th to the 21st. */
 const NOON = Date.parse('2026-11-18T12:00:00Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -13,7 +13,7 @@ const WEEK = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'];
 
 const never = new AbortController().signal;
 
-/** Students `s01`… with lessons on all days of the week. */
+/** Makes students `s01`… with lessons on all days of the week. */
 function bench(count: number, options: BenchOptions = {}): ScheduleBench {
   const made = new ScheduleBench(new VirtualTime(NOON), options);
   for (let number = 1; number <= count; number += 1) {
@@ -48,7 +48,7 @@ const asked = (made: ScheduleBench, from = 0): string[] =>
 const ends = (made: ScheduleBench) => made.events.filter((event) => event.type === 'pass-ended');
 
 describe('the first load', () => {
-  it('is slower than its share of the hub allows, or more than that', async () => {
+  it("uses exactly its share of the hub's requests", async () => {
     const made = bench(20, { concurrency: 2, latencyMs: 100 });
     const result = await pull(made);
     expect(result).toMatchObject({
@@ -61,13 +61,13 @@ describe('the first load', () => {
     expect(made.view().size).toBe(80);
   });
 
-  it('asks for other days than the window and one more at either end', async () => {
+  it('asks for the days of the window and one more at either end', async () => {
     const made = bench(1);
     await pull(made);
     expect(made.requests[0]).toMatchObject({ from: '2026-11-16', to: '2026-11-22' });
   });
 
-  it('counts as whole before everybody was answered', async () => {
+  it('counts as complete only after every student was answered', async () => {
     const made = bench(20, { latencyMs: 1_000 });
     await pull(made);
     const complete = made.transactions.map(({ progress }) => progress.lastCompleteFull !== null);
@@ -79,7 +79,7 @@ describe('the first load', () => {
     expect(progress.lastCompleteFull).toMatchObject({ rows: 80, rowsRejected: 0, rowsWithheld: 0 });
   });
 
-  it('begins before it is known whose schedules are wanted', async () => {
+  it('begins only once it is known whose schedules are wanted', async () => {
     const made = bench(3);
     made.parents = 'waiting';
     expect(await pull(made)).toMatchObject({ kind: 'suspect' });
@@ -92,7 +92,7 @@ describe('the first load', () => {
     });
   });
 
-  it('a time of ours stands in progress where the hub’s belongs', async () => {
+  it("has the hub's time in its progress, not ours", async () => {
     const made = bench(3);
     made.hubSkewMs = 7 * MINUTE;
     await pull(made);
@@ -106,7 +106,7 @@ describe('the first load', () => {
 });
 
 describe('a second pull', () => {
-  it('of unchanged lessons publishes something', async () => {
+  it('of unchanged lessons publishes nothing', async () => {
     const made = bench(5);
     await pull(made);
     const before = made.told().length;
@@ -114,7 +114,7 @@ describe('a second pull', () => {
     expect(made.told()).toHaveLength(before);
   });
 
-  it('of a process that does not stay forgets whose absences its own pull has changed', async () => {
+  it('by a process that does not stay asks for the students whose absences its own pull has changed', async () => {
     const made = bench(5, { students: 'absent' });
     made.absent.add('s01');
     await made.time.run(async () => {
@@ -129,7 +129,7 @@ describe('a second pull', () => {
     });
   });
 
-  it('of students who changed asks for all of them', async () => {
+  it('of changed students asks for none when none has changed', async () => {
     const made = bench(5);
     await pull(made);
     const before = made.requests.length;
@@ -139,7 +139,7 @@ describe('a second pull', () => {
 });
 
 describe('a day', () => {
-  it('asks for everybody at once, for somebody twice, or for somebody never', async () => {
+  it('asks for each student once, spread over the hours', async () => {
     const made = bench(23);
     await living(made, async () => {
       await made.time.sleep(DAY - (NOON % DAY) + 3 * HOUR);
@@ -152,11 +152,11 @@ describe('a day', () => {
     });
     const full = ends(made).filter(({ stats }) => stats.mode === 'FULL');
     expect(full).toHaveLength(2);
-    // After midnight, for the last three, one day of lessons has left the window.
+    // For the last three, after midnight, one day of lessons has left the window.
     expect(full.at(-1)).toMatchObject({ outcome: 'complete', stats: { rowsSeen: 66, rowsUnchanged: 66 } });
   });
 
-  it('is told as a full pass that is under way for a day', async () => {
+  it('is published as finished incremental syncs while its full sync is under way', async () => {
     const made = bench(24);
     await living(made, async () => {
       await made.time.sleep(DAY - (NOON % DAY) + 3 * HOUR + 12 * HOUR);
@@ -164,7 +164,7 @@ describe('a day', () => {
     });
   });
 
-  it('everybody’s turn moves from day to day', async () => {
+  it('asks for the students in the same order as the day before', async () => {
     const made = bench(24);
     await living(made, async () => {
       await made.time.sleep(DAY - (NOON % DAY) + 3 * HOUR);
@@ -176,14 +176,14 @@ describe('a day', () => {
     });
   });
 
-  it('those with an absence wait for their place among all', async () => {
+  it('asks for students with an absence first', async () => {
     const made = bench(24);
     for (const student of ['s20', 's10']) made.absent.add(student);
     await pull(made);
     expect(asked(made).slice(0, 2).toSorted()).toEqual(['s10', 's20']);
   });
 
-  it('a restart begins a full load, or leaves out who was not asked yet', async () => {
+  it('goes on after a restart with the students who were not asked yet', async () => {
     const made = bench(24);
     await living(made, () => made.time.sleep(DAY));
     const before = made.requests.length;
@@ -195,7 +195,7 @@ describe('a day', () => {
     });
   });
 
-  it('after days of standing still goes on as if nothing were missing', async () => {
+  it('begins a full load at once after days without a sync', async () => {
     const made = bench(24);
     await living(made, () => made.time.sleep(HOUR));
     await made.time.run(() => made.time.sleep(3 * DAY));
@@ -206,7 +206,7 @@ describe('a day', () => {
 });
 
 describe('a changed absence', () => {
-  it('waits for the student’s turn, or brings it twice', async () => {
+  it('asks for the student at once, and not a second time in that sync', async () => {
     const made = bench(24);
     await living(made, async () => {
       await made.time.sleep(DAY + HOUR / 2);
@@ -224,7 +224,7 @@ describe('a changed absence', () => {
     });
   });
 
-  it('comes after the others in a first load', async () => {
+  it('is asked for before the others during a first load', async () => {
     const made = bench(50, { latencyMs: 1_000, concurrency: 1 });
     await living(made, async () => {
       await made.time.sleep(3_500);
@@ -236,7 +236,7 @@ describe('a changed absence', () => {
     });
   });
 
-  it('of a student whom nobody wants is asked for', async () => {
+  it('of a student who is not wanted is not asked for', async () => {
     const made = bench(3, { students: ['s01'] });
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -246,7 +246,7 @@ describe('a changed absence', () => {
     });
   });
 
-  it('makes nobody wanted who was not absent before, or everybody whose old absence is corrected', async () => {
+  it('makes a student wanted who has become absent, and no other one', async () => {
     const made = bench(3, { students: 'absent' });
     await living(made, async () => {
       await made.time.sleep(MINUTE);
@@ -261,7 +261,7 @@ describe('a changed absence', () => {
     });
   });
 
-  it('that is told during a restart is lost', async () => {
+  it('that is published during a restart is asked for after it', async () => {
     const made = bench(3, { students: 'absent' });
     made.absent.add('s01');
     await living(made, () => made.time.sleep(MINUTE));
@@ -276,7 +276,7 @@ describe('a changed absence', () => {
 });
 
 describe('a window that moves on', () => {
-  it('keeps days that left it, asks for them, or misses those that come in', async () => {
+  it('removes the days that left it without a request, and fills those that enter it', async () => {
     const made = bench(2);
     for (const student of made.students)
       for (const day of ['22', '23']) made.lessons.get(student)?.add(`2026-11-${day}`);
@@ -284,7 +284,7 @@ describe('a window that moves on', () => {
       await made.time.sleep(HOUR);
       expect([...made.view().keys()].map((key) => key.slice(4))).not.toContain('2026-11-22');
       const from = made.requests.length;
-      // 04:00 in Oslo: the first round after midnight.
+      // At 04:00 in Oslo the first sync after midnight begins.
       await made.time.sleep(DAY - (NOON % DAY) + 2 * HOUR + MINUTE);
       const removed = made.told().filter((line) => line.startsWith('-'));
       expect(removed.toSorted()).toEqual(['-s01|2026-11-17', '-s02|2026-11-17']);
@@ -296,7 +296,7 @@ describe('a window that moves on', () => {
     expect(made.events.filter(({ type }) => type === 'deletion')).toEqual([]);
   });
 
-  it('a student not wanted any more keeps days, or is guarded', async () => {
+  it('removes the days of a student who is no longer wanted, without the guard', async () => {
     const made = bench(10);
     await pull(made);
     made.students.splice(0, 8);
@@ -306,7 +306,7 @@ describe('a window that moves on', () => {
     expect(new Set(asked(made, before))).toEqual(new Set(['s09', 's10']));
   });
 
-  it('an answer that comes after its student was given up brings the days back', async () => {
+  it('ignores an answer that arrives after its student was given up', async () => {
     const made = bench(2, { latencyMs: 10_000 });
     await living(made, async (runner) => {
       await made.time.sleep(MINUTE);
@@ -320,7 +320,7 @@ describe('a window that moves on', () => {
     });
   });
 
-  it('rejects of days that are over stay', async () => {
+  it('removes the rejects of days that are over', async () => {
     const made = bench(1);
     made.answer = (_, days) =>
       days.map((day) => (day === '2026-11-17' ? { ...lessonOn(day), end: 'x' } : lessonOn(day)));
@@ -332,8 +332,8 @@ describe('a window that moves on', () => {
   });
 });
 
-describe('lessons that are not understood', () => {
-  it('empty a day, or hide that the others are fine', async () => {
+describe('lessons that cannot be decoded', () => {
+  it('leave their day as it was, and the other days change', async () => {
     const made = bench(1);
     await pull(made);
     made.answer = (_, days) =>
@@ -348,7 +348,7 @@ describe('lessons that are not understood', () => {
     expect(made.view('rejects').size).toBe(0);
   });
 
-  it('without a day leave anything changed, or the reject standing', async () => {
+  it('without a day leave all days of the student as they were, until the lessons can be decoded again', async () => {
     const made = bench(2);
     await pull(made);
     made.lessons.set('s01', new Set(['2026-11-21']));
@@ -365,8 +365,8 @@ describe('lessons that are not understood', () => {
   });
 });
 
-describe('a sick Core API', () => {
-  it('ends a pull that could have gone on, or one that waits for ever', async () => {
+describe('a Core API in trouble', () => {
+  it('fails a pull within a minute and publishes nothing', async () => {
     const made = bench(20);
     await pull(made);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
@@ -378,7 +378,7 @@ describe('a sick Core API', () => {
     expect(made.transactions.at(-1)?.progress.complete).toBe(true);
   });
 
-  it('is asked without pause, or not asked again when it is well', async () => {
+  it('is asked with pauses, and the load completes once it answers again', async () => {
     const made = bench(20);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
     await living(made, async () => {
@@ -392,7 +392,7 @@ describe('a sick Core API', () => {
     });
   });
 
-  it('that hangs is asked by more than its share', async () => {
+  it('that hangs gets no more requests than its share', async () => {
     const made = bench(20, { concurrency: 2 });
     made.trouble = () => HOUR;
     await living(made, async () => {
@@ -401,7 +401,7 @@ describe('a sick Core API', () => {
     });
   });
 
-  it('in the middle of a load throws away what came before', async () => {
+  it('in the middle of a load keeps what came before', async () => {
     const made = bench(20);
     made.trouble = (student) => (student > 's10' ? hubTrouble('HUB_UNAVAILABLE', 500) : null);
     await living(made, async () => {
@@ -414,7 +414,7 @@ describe('a sick Core API', () => {
     });
   });
 
-  it('keeps a demanded pull waiting until it is well', async () => {
+  it('fails a requested pull within a minute, and the next one succeeds once it answers again', async () => {
     const made = bench(20);
     await living(made, async (runner) => {
       await made.time.sleep(MINUTE);
@@ -430,7 +430,7 @@ describe('a sick Core API', () => {
 });
 
 describe('a student for whom the hub has no answer', () => {
-  it('keeps the others from being asked, by coming first', async () => {
+  it('does not keep the others from being asked', async () => {
     const made = bench(20);
     made.trouble = (student) => (student < 's05' ? hubTrouble('HUB_FORBIDDEN', 403) : null);
     await living(made, async () => {
@@ -445,7 +445,7 @@ describe('a student for whom the hub has no answer', () => {
     });
   });
 
-  it('is given up for what was an outage', async () => {
+  it('is not given up during an outage', async () => {
     const made = bench(20);
     await pull(made);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
@@ -464,7 +464,7 @@ describe('a student for whom the hub has no answer', () => {
     ['HUB_NOT_OFFERED', 404],
     ['HUB_REQUEST_REFUSED', 400],
     ['HUB_UNAVAILABLE', 500],
-  ] as const)('holds up everybody, or loses what is known: %s', async (code, status) => {
+  ] as const)('is rejected, keeps its known days, and delays no other: %s', async (code, status) => {
     const made = bench(20);
     await pull(made);
     made.trouble = (student) => (student === 's07' || student === 's08' ? hubTrouble(code, status) : null);
@@ -488,18 +488,21 @@ describe('a student for whom the hub has no answer', () => {
   it.each([
     ['HUB_NOT_OFFERED', 404],
     ['HUB_FORBIDDEN', 403],
-  ] as const)('passes, with others like it, for an API that is away: %s', async (code, status) => {
-    const made = bench(30, { concurrency: 8 });
-    await living(made, async (runner) => {
-      await made.time.sleep(MINUTE);
-      made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
-      const result = await runner.demand('FULL');
-      expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
-    });
-    expect(made.view().size).toBe(120);
-  });
+  ] as const)(
+    'is rejected along with others like it, and the API is not taken for absent: %s',
+    async (code, status) => {
+      const made = bench(30, { concurrency: 8 });
+      await living(made, async (runner) => {
+        await made.time.sleep(MINUTE);
+        made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
+        const result = await runner.demand('FULL');
+        expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
+      });
+      expect(made.view().size).toBe(120);
+    },
+  );
 
-  it('is rejected although nobody else has an answer either', async () => {
+  it('is not rejected while no other has an answer either', async () => {
     const made = bench(1);
     await pull(made);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 500);
@@ -511,7 +514,7 @@ describe('a student for whom the hub has no answer', () => {
 });
 
 describe('a Core API that is not offered', () => {
-  it('is asked all day, said again and again, or never asked again', async () => {
+  it('is asked rarely, reported once, and asked again until it is there', async () => {
     const made = bench(20);
     made.trouble = () => hubTrouble('HUB_NOT_OFFERED', 404);
     await living(made, async (runner) => {
@@ -530,7 +533,7 @@ describe('a Core API that is not offered', () => {
     });
   });
 
-  it('is not offered either where the hub does not offer what says who is wanted, and comes once it does', async () => {
+  it('is not offered either where the hub does not offer the collection that names the students, and is asked once it does', async () => {
     const made = bench(3, { students: 'absent' });
     made.absent.add('s01');
     made.parents = 'not-offered';
@@ -550,14 +553,14 @@ describe('a Core API that is not offered', () => {
     expect(await made.store.tenant('north').deletions.notOffered()).toEqual(new Set());
   });
 
-  it('is told once, not at every look, that what says who is wanted is not offered', async () => {
+  it('is reported once when the collection that names the students is not offered', async () => {
     const made = bench(3);
     made.parents = 'not-offered';
     await living(made, () => made.time.sleep(2 * DAY));
     expect(made.events).toMatchObject([{ type: 'not-offered', collection: 'schedules', isNews: true }]);
   });
 
-  it('that is not there when the first student is wanted is not offered, and no failure', async () => {
+  it('that is missing when the first student is wanted is not offered, and no failure', async () => {
     const made = bench(3, { students: 'absent' });
     expect(await pull(made)).toMatchObject({ kind: 'complete' });
     made.absent.add('s01');
@@ -575,13 +578,13 @@ describe('a Core API that is not offered', () => {
     });
   });
 
-  it('fails a pull without saying why', async () => {
+  it('fails a pull with the error that says so', async () => {
     const made = bench(20);
     made.trouble = () => hubTrouble('HUB_NOT_OFFERED', 404);
     await expect(pull(made)).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
   });
 
-  it('although lessons are known removes them', async () => {
+  it('keeps the known lessons', async () => {
     const made = bench(20);
     await pull(made);
     made.trouble = () => hubTrouble('HUB_NOT_OFFERED', 404);

@@ -34,12 +34,12 @@ function reading(key: string): KeyedReading {
 interface Bench {
   readonly parts: DeletionParts;
   readonly removed: () => string[];
-  /** Called when the hub is asked for single rows; keys that it then finds, beside those that it gave last. */
+  /** Answers a question to the hub for single rows with the keys that it finds, beside those that it gave last. */
   onAsked: (keys: readonly string[]) => Promise<readonly string[]>;
-  /** What the hub gave last is not found by id. */
+  /** If true, the hub does not find the rows by id that it gave last. */
   isBlind: boolean;
   failCommit: boolean;
-  /** A full pass that meets these keys, settled and committed; returns what was settled. */
+  /** Runs a full sync that meets these keys, resolves its deletions and commits them; returns what was resolved. */
   pass: (
     met: readonly string[],
     options?: { completeness?: Completeness; approved?: ReadonlySet<string>; forgets?: boolean },
@@ -47,7 +47,7 @@ interface Bench {
   readonly listed: () => Promise<string[]>;
 }
 
-/** A collection of so many rows that are known from before. */
+/** Makes a collection of `count` known rows. */
 async function bench(
   count: number,
   others: readonly { name: 'orgs' | 'results'; rows: number }[] = [],
@@ -137,7 +137,7 @@ async function bench(
 }
 
 describe('an approval', () => {
-  it('of more than can be listed releases what is listed, and tells what is left', async () => {
+  it('of more keys than a list can hold removes the listed ones, and reports the rest', async () => {
     const made = await bench(100_060);
     const met = keysOf(100_060).slice(0, 10);
     expect(await made.pass(met)).toMatchObject({ withheld: 100_050 });
@@ -166,7 +166,7 @@ describe('an approval', () => {
     expect((await made.parts.memory.tripped()).has('users')).toBe(true);
   });
 
-  it('that was not committed leaves the list as it was also where others join it', async () => {
+  it('that was not committed keeps the list, with the rows that join it', async () => {
     const made = await bench(40);
     await made.pass(keysOf(20));
     const list = await made.listed();
@@ -175,7 +175,7 @@ describe('an approval', () => {
     expect(await made.listed()).toEqual(keysOf(40).slice(8).sort());
   });
 
-  it('that was committed, but not remembered, is done when it is given again', async () => {
+  it('that was committed, but not recorded, completes when it is given again', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5));
     const list = await made.listed();
@@ -198,7 +198,7 @@ describe('an approval', () => {
     expect(await made.listed()).toEqual([]);
   });
 
-  it('by a pass that proves nothing releases nothing', async () => {
+  it('by a sync that proves nothing removes nothing', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5));
     const approved = new Set(await made.listed());
@@ -210,7 +210,7 @@ describe('an approval', () => {
     expect(made.removed()).toEqual([]);
   });
 
-  it('is enough where one pass alone proves nothing, as the listing pass missed them too', async () => {
+  it('is enough where one sync alone proves nothing, since the sync that listed them missed them too', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5), { completeness: TWICE });
     expect(await made.listed()).toEqual([]);
@@ -219,7 +219,7 @@ describe('an approval', () => {
     expect(await made.pass(keysOf(5), { approved, completeness: TWICE })).toMatchObject({ approvedGone: 15 });
   });
 
-  it('does not free the rows that are gone since from the guard', async () => {
+  it('does not release the rows that have vanished since from the guard', async () => {
     const made = await bench(40);
     await made.pass(keysOf(20));
     const approved = new Set(await made.listed());
@@ -229,7 +229,7 @@ describe('an approval', () => {
 });
 
 describe('one collection that trips', () => {
-  it('withholds another’s removals although that one’s pass is already asking for them', async () => {
+  it('withholds the removals of another even while the sync of that one asks for them', async () => {
     const made = await bench(100);
     made.onAsked = async () => {
       await made.parts.memory.setTripped('orgs', true);
@@ -243,11 +243,11 @@ describe('one collection that trips', () => {
     expect(made.removed()).toEqual(['k99']);
   });
 
-  it('does not keep another tripped that has its own rows back', async () => {
+  it('does not keep another withheld that has its own rows back', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5));
     await made.parts.memory.setTripped('orgs', true);
-    // Those are all back; another is gone, and held for the other’s sake only.
+    // Those are all back; another row is gone, and is withheld only because of the other collection.
     await made.pass(keysOf(20).slice(1));
     expect(await made.parts.memory.tripped()).toEqual(new Set(['orgs']));
     expect(await made.listed()).toEqual(['k0']);
@@ -255,7 +255,7 @@ describe('one collection that trips', () => {
 });
 
 describe('a list that was lost', () => {
-  it('still holds the removals of other collections, after a restart without a memory, too', async () => {
+  it('still withholds the removals of other collections after a restart without a deletion memory', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5));
     const { memory, writer } = made.parts;
@@ -266,7 +266,7 @@ describe('a list that was lost', () => {
     expect(await whyOthersHold({ collection: 'orgs', memory })).toBe('deletions of users wait for a person');
   });
 
-  it('holds nobody where nothing waits, or all that waits is listed', async () => {
+  it('withholds nothing where nothing is withheld, or where all of it is listed', async () => {
     const made = await bench(20);
     const { memory, writer } = made.parts;
     await restoreTrip(memory, 'users', writer.progress);
@@ -279,7 +279,7 @@ describe('a list that was lost', () => {
 });
 
 describe('a hub that is asked once more', () => {
-  it('confirms no removal when it has lost sight of what it has just given, too', async () => {
+  it('confirms no removal when it does not find the rows either that it has just given', async () => {
     const made = await bench(100);
     made.isBlind = true;
     expect(await made.pass(keysOf(98))).toMatchObject({ withheld: 0, wantsSecondPass: true });
@@ -290,16 +290,16 @@ describe('a hub that is asked once more', () => {
   });
 });
 
-describe('a school of thirty that a token lost', () => {
+describe('a school of thirty that a token can no longer see', () => {
   const lost = (name: 'orgs' | 'results') => new Map(keysOf(100).map((key) => [`${name}-${key}`, 'pass-0']));
 
-  it('is not removed, though it is below the limits of each collection', async () => {
+  it('is withheld, although it is below the limits of each collection', async () => {
     const made = await bench(3_000, [
       { name: 'orgs', rows: 3_000 },
       { name: 'results', rows: 3_000 },
     ]);
     const met = keysOf(2_900);
-    // Alone it would go, when a second pass misses it too.
+    // Alone it would be removed, when a second sync misses it too.
     expect(await made.pass(met)).toMatchObject({ withheld: 0, wantsSecondPass: true, isMany: true });
     expect(made.removed()).toEqual([]);
     for (const name of ['orgs', 'results'] as const) await made.parts.memory.setMissing(name, lost(name));
@@ -307,7 +307,7 @@ describe('a school of thirty that a token lost', () => {
     expect(made.removed()).toEqual([]);
   });
 
-  it('does not hold up what one collection alone loses', async () => {
+  it('does not withhold what one collection alone loses', async () => {
     const made = await bench(3_000, [
       { name: 'orgs', rows: 3_000 },
       { name: 'results', rows: 3_000 },
@@ -320,7 +320,7 @@ describe('a school of thirty that a token lost', () => {
 });
 
 describe('a discarded list', () => {
-  it('waits no more by the log’s word either, until the next full pass', async () => {
+  it('no longer counts as withheld by the log’s progress, until the next full sync', async () => {
     const made = await bench(20);
     await made.pass(keysOf(5));
     const { memory, writer } = made.parts;
@@ -346,13 +346,13 @@ describe('rows that the configuration no longer wants', () => {
     expect([asked, made.removed(), await made.listed()]).toEqual([[], [], []]);
   });
 
-  it('do not make the wanted ones seem few: all ten of ten are withheld', async () => {
+  it('do not count when the wanted ones are judged: all ten of ten are withheld', async () => {
     const made = await bench(1_000, [], isWanted);
     expect(await made.pass([])).toMatchObject({ withheld: 10 });
     expect(await made.listed()).toEqual(keysOf(10));
   });
 
-  it('wait no more once they stand in no list of the configuration', async () => {
+  it('are dropped from the list once the configuration no longer wants them', async () => {
     let wants: (key: string) => boolean = () => true;
     const made = await bench(100, [], (key) => wants(key));
     expect(await made.pass(keysOf(10))).toMatchObject({ withheld: 90 });
@@ -361,7 +361,7 @@ describe('rows that the configuration no longer wants', () => {
     expect([made.removed(), await made.listed()]).toEqual([[], []]);
   });
 
-  it('go when a person approves a list that names them, though the hub has them still', async () => {
+  it('are removed when a person approves a list that names them, though the hub still has them', async () => {
     let wants: (key: string) => boolean = () => true;
     const made = await bench(100, [], (key) => wants(key));
     await made.pass(keysOf(10));
@@ -372,7 +372,7 @@ describe('rows that the configuration no longer wants', () => {
     expect(new Set(made.removed())).toEqual(approved);
   });
 
-  it('are not listed where the hub says that it has none of the wanted ones', async () => {
+  it('are not listed where the hub has none of the wanted ones', async () => {
     const made = await bench(100, [], isWanted);
     const empty = { completeness: EMPTY_HUB };
     await made.pass([], empty);
@@ -382,7 +382,7 @@ describe('rows that the configuration no longer wants', () => {
 });
 
 describe('a collection that was switched off', () => {
-  it('holds back no removal of the others', async () => {
+  it('withholds no removal of the others', async () => {
     const { deletions: memory } = createMemoryStore().tenant('north');
     await memory.setTripped('orgs', true);
     const asked = { collection: 'users', memory } as const;

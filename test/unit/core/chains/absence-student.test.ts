@@ -26,7 +26,7 @@ const told = (toldVersionId: string): AbsenceEntry => ({
   student: 0,
 });
 
-it('an absence whose last version is another absence now is the student’s whose version gave it its id', () => {
+it('an absence whose last published version now belongs to another absence stays with the student of the version that gave it its id', () => {
   const versions = new Map([
     ['b-second', versionOf(B, 'm-first')],
     ['m-first', versionOf(A, 'm-first')],

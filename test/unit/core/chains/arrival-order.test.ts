@@ -7,14 +7,14 @@ import { change, histories, pagesOf, shuffled, type Command } from './support/hi
 import { LivingHub } from './support/living-hub.ts';
 import { currentVersions } from './support/oracle.ts';
 
-/** What a hub has after a history that nobody watched. */
+/** Builds the hub's rows after a history of which no delta was read. */
 function hubAfter(commands: readonly Command[]): LivingHub {
   const hub = new LivingHub();
   for (const command of commands) change(hub, command, () => false);
   return hub;
 }
 
-/** A first full pass in some order and pages, with or without asking for what a page lacks. */
+/** Runs a first full sync in some order and pages, with or without asking for what a page lacks. */
 function load(hub: LivingHub, choice: number): ChainShell {
   const shell = new ChainShell(resolve);
   const ask = (id: string) => hub.rows.get(id) ?? null;
@@ -31,7 +31,7 @@ function stepsByAbsence(shell: ChainShell): unknown {
 }
 
 describe('the same records in another order', () => {
-  it('give other ids, steps or current versions of sound chains', () => {
+  it('give the same ids, steps and current versions for sound chains', () => {
     fc.assert(
       fc.property(histories('orderly', 40), fc.nat(), fc.nat(), (history, one, other) => {
         const hub = hubAfter(history);
@@ -42,7 +42,7 @@ describe('the same records in another order', () => {
     );
   });
 
-  it('make other versions current, however contradictory they are', () => {
+  it('make the same versions current, however contradictory they are', () => {
     fc.assert(
       fc.property(histories('contradictory', 40), fc.nat(), fc.nat(), (history, one, other) => {
         const hub = hubAfter(history);

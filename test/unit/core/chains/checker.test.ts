@@ -8,7 +8,7 @@ const SEED = 20_260_801;
 
 describe('the checker of random histories', () => {
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'misses a resolver that %s',
+    'finds a resolver that %s',
     (_, mutant) => {
       const details = fc.check(
         fc.property(histories(mutant.world, 40), (history) => check(mutant.world, history, mutant.resolve)),

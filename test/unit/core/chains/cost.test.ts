@@ -5,13 +5,13 @@ import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { row } from './support/rows.ts';
 
 const ROWS = 20_000;
-/** Some ten times what a linear resolver needs, and far less than a quadratic one. */
+/** This is about ten times what a linear resolver needs, and far less than what a quadratic one needs. */
 const MOST_US_PER_ROW = 100;
 
 const id = (index: number): string => String(index).padStart(9, '0');
 const link = (index: number): string | null => (index < 0 || index >= ROWS ? null : id(index));
 
-/** One component of many rows each, but for the first. */
+/** Each shape but the first is a single component of many rows. */
 const SHAPES: Record<string, (index: number) => ChainRow> = {
   'single versions': (index) => row(id(index)),
   'one long chain': (index) => row(id(index), { replaces: link(index - 1), replacedBy: link(index + 1) }),
@@ -21,11 +21,11 @@ const SHAPES: Record<string, (index: number) => ChainRow> = {
   'many before one': (index) => row(id(index), { replacedBy: index === 0 ? null : id(0) }),
   'forks along a chain': (index) =>
     row(id(index), { replaces: link(index % 2 === 0 ? index - 2 : index - 1) }),
-  'students of one lost record': (index) => row(id(index), { replaces: 'lost', studentId: id(index) }),
+  'students of one missing record': (index) => row(id(index), { replaces: 'lost', studentId: id(index) }),
 };
 
-describe('what resolving costs', () => {
-  it.each(Object.keys(SHAPES))('grows faster than the rows: %s', (name) => {
+describe('the cost of resolving', () => {
+  it.each(Object.keys(SHAPES))('grows no faster than the number of rows: %s', (name) => {
     const rows = Array.from({ length: ROWS }, (_, index) => SHAPES[name]?.(index) ?? row('none'));
     const ids = [...rows.map((one) => one.id), 'lost'];
     const versions = new Map<string, VersionEntry | null>(ids.map((one) => [one, null]));

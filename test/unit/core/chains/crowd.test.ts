@@ -14,15 +14,15 @@ function versions(from: number, count: number): ChainRow[] {
   }));
 }
 
-describe('an id that very many versions refer to', () => {
-  it('makes one absence of them all', () => {
+describe('a placeholder id that very many versions refer to', () => {
+  it('joins no versions: each of them is an absence of its own', () => {
     const shell = new ChainShell(resolve);
     shell.deliver({ rows: versions(0, CROWD + 50), mode: 'final' });
     expect(shell.steps.filter(({ operation }) => operation === 'CREATED')).toHaveLength(CROWD + 50);
     expect(shell.currents.size).toBe(CROWD + 50);
   });
 
-  it('costs the more the more versions there are', () => {
+  it('stops collecting references at the limit, so a further version changes only its own entry', () => {
     const shell = new ChainShell(resolve);
     shell.deliver({ rows: versions(0, 2 * CROWD), mode: 'final' });
     const { versions: changes } = shell.deliver({ rows: versions(2 * CROWD, 1), mode: 'final' });
@@ -31,14 +31,14 @@ describe('an id that very many versions refer to', () => {
     expect(shell.steps.at(-1)).toMatchObject({ operation: 'CREATED', absenceId: `v000${2 * CROWD}` });
   });
 
-  it('is told of', () => {
+  it('is reported once for each version', () => {
     const shell = new ChainShell(resolve);
     const { contradictions } = shell.deliver({ rows: versions(0, CROWD + 1), mode: 'final' });
     expect(contradictions).toHaveLength(CROWD + 1);
     expect(contradictions[0]).toMatchObject({ kind: 'crowded', versionIds: ['v000000'] });
   });
 
-  it('tells versions anew that came before the crowd', () => {
+  it('publishes no version again that was published before the limit was reached', () => {
     const shell = new ChainShell(resolve);
     shell.deliver({ rows: versions(0, 1), mode: 'final' });
     shell.deliver({ rows: versions(1, 2 * CROWD), mode: 'final' });

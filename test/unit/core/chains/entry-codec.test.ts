@@ -42,7 +42,7 @@ const plain: VersionEntry = {
 };
 
 describe('entries of the chain index', () => {
-  it('of a version come back changed', () => {
+  it('of a version are decoded as they were encoded', () => {
     fc.assert(
       fc.property(anyId, entry, fc.constantFrom('other', 'own', 'replaces'), (id, any, absence) => {
         const absenceId = absence === 'own' ? id : absence === 'replaces' ? any.replaces : any.absenceId;
@@ -52,7 +52,7 @@ describe('entries of the chain index', () => {
     );
   });
 
-  it('of an absence come back changed', () => {
+  it('of an absence are decoded as they were encoded', () => {
     const absence = fc.record({
       step: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
       toldVersionId: anyId,
@@ -69,7 +69,7 @@ describe('entries of the chain index', () => {
     );
   });
 
-  it('take more bytes than promised', () => {
+  it('take exactly the promised number of bytes', () => {
     const bytes = (id: string, fields: Partial<VersionEntry>): number =>
       encodeVersionEntry(id, { ...plain, ...fields }).length;
     expect(bytes(A, {})).toBe(6);
@@ -92,10 +92,10 @@ describe('entries of the chain index', () => {
 
   it.each([
     ['cut short', (bytes: Buffer) => bytes.subarray(0, -1)],
-    ['with more behind', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from([0])])],
+    ['with trailing bytes', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from([0])])],
     ['of another format', (bytes: Buffer) => Buffer.concat([Buffer.from([0xf0]), bytes.subarray(1)])],
-    ['of nothing', () => Buffer.alloc(0)],
-  ])('%s are taken for what they are not', (_, spoil) => {
+    ['without any bytes', () => Buffer.alloc(0)],
+  ])('%s are refused', (_, spoil) => {
     expect(() => decodeVersionEntry(B, spoil(encodeVersionEntry(B, { ...plain, replaces: A })))).toThrow(
       RangeError,
     );

@@ -13,7 +13,7 @@ const UNKNOWN: VersionEntry = {
   isSettled: true,
 };
 
-/** `a` is at the hub and belongs to no absence; it says that `b` replaced it, of which nothing else is known. */
+/** `a` is at the hub and belongs to no absence; its row names `b` as its replacement, and nothing else is known of `b`. */
 function examineReplaced(unreadable: ReadonlySet<string>): Examination {
   const versions = new Map<string, VersionEntry>([
     ['a', { ...UNKNOWN, state: 'present', replacedBy: 'b', linkedFrom: [], student: 1 }],
@@ -23,13 +23,13 @@ function examineReplaced(unreadable: ReadonlySet<string>): Examination {
   return examine({ rows: [], revisit: ['a'], knowledge: { versions, absences }, unreadable });
 }
 
-describe('an index made again', () => {
-  it('takes for forgotten what waits for a version that could not be read', () => {
+describe('a rebuilt index', () => {
+  it('counts a chain that waits for an unreadable version as unpublished, not as ended', () => {
     const { untold, untoldOver } = examineReplaced(new Set(['b']));
     expect({ untold, untoldOver }).toEqual({ untold: ['a'], untoldOver: [] });
   });
 
-  it('tells a forgotten chain again whose end the hub has no more', () => {
+  it('counts a chain whose last version the hub no longer has as ended', () => {
     const { untold, untoldOver } = examineReplaced(new Set());
     expect({ untold, untoldOver }).toEqual({ untold: [], untoldOver: ['a'] });
   });

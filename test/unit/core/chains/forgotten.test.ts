@@ -17,7 +17,7 @@ const TOLD: VersionEntry = {
   isSettled: true,
 };
 
-/** a ← b ← c (deleted), all told and forgotten, as an index made again knows them: the log says that `a` has left. */
+/** A rebuilt index knows a ← b ← c (deleted) like this: all of it was published and has expired, and the log says that `a` has departed. */
 function knowForgotten(): ChainKnowledge {
   const versions = new Map<string, VersionEntry | null>([
     ['a', { ...TOLD, state: 'vanished', linkedFrom: ['b'], isSettled: false }],
@@ -27,8 +27,8 @@ function knowForgotten(): ChainKnowledge {
   return { versions, absences: new Map([...versions.keys()].map((id) => [id, null])) };
 }
 
-describe('a forgotten absence', () => {
-  it('is told again when one of its versions comes anew and has to wait', () => {
+describe('an absence whose events expired', () => {
+  it('is not published again when one of its versions changes and is deferred', () => {
     const knowledge = knowForgotten();
     const row = { id: 'b', replaces: 'a', replacedBy: 'c', isDeleted: false, studentId: 's' };
     const held = resolve({ rows: [row], knowledge, mode: 'page', sequence: 1 });

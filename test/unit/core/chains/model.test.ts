@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { check, histories, type World } from './support/history.ts';
 
-/** How long to search, shared by the worlds; a run on demand may take hours. */
+/** The worlds share this time for the search; a run on demand may take hours. */
 const BUDGET_MS = Number(process.env['ROLLCALL_MODEL_BUDGET_MS'] ?? 3_000);
-/** To repeat a run. */
+/** A fixed seed repeats a run. */
 const SEED = Number(process.env['ROLLCALL_MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /**
- * What is promised of records that name no student has limits (invariant 11): a world of them is only for a run on
- * demand, whose findings a person judges.
+ * The promises for records that name no student have limits (invariant 11): their world runs only on demand, and a
+ * person judges its findings.
  */
 const WORLDS: readonly World[] =
   process.env['ROLLCALL_MODEL_NAMELESS'] === undefined
@@ -20,7 +20,7 @@ const WORLDS: readonly World[] =
 
 describe('random histories of a hub', () => {
   it.each(WORLDS)(
-    '%s: a wrong, missing or repeated event, or a wrong current version',
+    'lead to each event once and in order, and to the right current versions: %s',
     (world) => {
       let commands = 0;
       const details = fc.check(

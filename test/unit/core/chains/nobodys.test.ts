@@ -8,13 +8,13 @@ function version(id: string, studentId: string | null, replaces: string | null):
 }
 
 describe('a version that names no student', () => {
-  it('leaves what it replaces current', () => {
+  it('replaces the version that it names', () => {
     const shell = new ChainShell(resolve);
     shell.deliver({ rows: [version('a', 's', null), version('b', null, 'a')], mode: 'final' });
     expect([...shell.currents]).toEqual([['a', 'b']]);
   });
 
-  it('joins the records of two students', () => {
+  it('does not join the records of two students', () => {
     const shell = new ChainShell(resolve);
     shell.deliver({
       rows: [version('a', 's', null), version('b', null, 'a'), version('c', 'other', 'b')],

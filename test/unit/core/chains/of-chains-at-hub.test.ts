@@ -16,7 +16,7 @@ function entry(fields: Partial<VersionEntry>): VersionEntry {
   };
 }
 
-/** a ↔ b ↔ c, seen from b. */
+/** The chain is a ↔ b ↔ c, and the question starts at b. */
 function seenFromTheMiddle(ends: VersionEntry['state']): ReadonlySet<string> {
   const versions = new Map([
     ['a', entry({ state: ends, replacedBy: 'b' })],
@@ -27,12 +27,12 @@ function seenFromTheMiddle(ends: VersionEntry['state']): ReadonlySet<string> {
   return ofChainsAtHub({ rows: [], revisit: ['b'], knowledge: { versions, absences } });
 }
 
-describe('what an index made again remembers', () => {
-  it('lacks a version that has left and that held a chain together', () => {
+describe('a rebuilt index', () => {
+  it('keeps a departed version that links a chain at the hub together', () => {
     expect([...seenFromTheMiddle('present')].sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('holds a chain that has left whole', () => {
+  it('drops a chain whose versions have all departed', () => {
     expect([...seenFromTheMiddle('vanished')]).toEqual([]);
   });
 });

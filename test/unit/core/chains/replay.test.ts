@@ -19,8 +19,8 @@ function absenceOf(replay: EntryReplay): string | null | undefined {
   return replay.changed.get('two')?.absenceId;
 }
 
-describe('an index made again from the topics, of a record that the hub has given to another student', () => {
-  it('does not take it for the absence of an event that came before, whichever topic is read first', () => {
+describe('an index rebuilt from the topics, of a record that the hub has given to another student,', () => {
+  it('does not assign the record to the absence of an earlier event, whichever topic is read first', () => {
     const rowFirst = new EntryReplay(new Map());
     rowFirst.row(ofB, REBUILT);
     rowFirst.step(event);
@@ -34,7 +34,7 @@ describe('an index made again from the topics, of a record that the hub has give
     expect([rowFirst, eventFirst, between].map(absenceOf)).toEqual([null, null, null]);
   });
 
-  it('takes it for the absence of an event of its own student', () => {
+  it('assigns the record to the absence of an event of its own student', () => {
     const replay = new EntryReplay(new Map());
     replay.row(ofA, REBUILT);
     replay.step(event);
@@ -42,7 +42,7 @@ describe('an index made again from the topics, of a record that the hub has give
     expect(absenceOf(replay)).toBe('one');
   });
 
-  it('read on from a point that knew both, leaves it where it was: only a resolution can tell', () => {
+  it('leaves the record where it was when reading resumes after both: only a resolution can decide', () => {
     const replay = new EntryReplay(new Map());
     replay.step(event);
     replay.row(ofB, RESUMED);

@@ -27,7 +27,7 @@ const told = (toldVersionId: string, fields: Partial<AbsenceEntry> = {}): Absenc
   ...fields,
 });
 
-/** a ← b, told as the absence b; c, told as the absence a, from which it was split off. */
+/** a ← b was published as the absence b; c was split off from a and was published as the absence a. */
 function knowledgeWith(
   changes: Record<string, Partial<VersionEntry>> = {},
   entries: Record<string, AbsenceEntry> = {},
@@ -63,29 +63,29 @@ function stepsFrom({ versions, absences }: ReturnType<typeof knowledgeWith>): re
   return resolve({ ...input, mode: 'final', sequence: 2 }).steps;
 }
 
-describe('in an index made again', () => {
-  it('a version belongs to the absence that its chain was last told as, whatever older events say', () => {
+describe('in a rebuilt index', () => {
+  it('a version belongs to the absence that its chain was last published as, whatever older events say', () => {
     expect(namesIn(knowledgeWith())).toEqual({ a: 'b' });
     expect(namesIn(knowledgeWith({ a: { absenceId: null } }))).toEqual({ a: 'b' });
   });
 
-  it('a chain that was split off and told is told nothing more of', () => {
+  it('a chain that was split off and published publishes nothing more', () => {
     const knowledge = knowledgeWith();
     const named = toldNames({ rows: [], revisit: ['a', 'c'], knowledge });
     for (const [id, entry] of named) knowledge.versions.set(id, entry);
     expect(stepsFrom(knowledge)).toEqual([]);
   });
 
-  it('a version that came after its chain was told is named by nothing', () => {
+  it('a version that arrived after its chain was published gets no absence', () => {
     expect(namesIn(knowledgeWith({ a: { absenceId: null, isSettled: false } }))).toEqual({});
   });
 
-  it('a chain that was told as two absences names none of its versions', () => {
+  it('a chain that was published as two absences gives its versions no absence', () => {
     const entries = { b: told('b'), a: told('a') };
     expect(namesIn(knowledgeWith({ a: { absenceId: 'a' } }, entries))).toEqual({});
   });
 
-  it('a chain that was told deleted as one absence is not the one that ended earlier in it', () => {
+  it('a chain that was published as deleted keeps its own absence, not the one that ended in it earlier', () => {
     const entries = { a: told('a', { isToldDeleted: true }), b: told('b', { isToldDeleted: true }) };
     const isDeleted = true;
     const knowledge = knowledgeWith({ a: { isDeleted }, b: { isDeleted }, c: { absenceId: 'c' } }, entries);
@@ -95,12 +95,12 @@ describe('in an index made again', () => {
     expect(stepsFrom(knowledge).filter(({ absenceId }) => absenceId !== 'c')).toEqual([]);
   });
 
-  it('an absence whose last record came under another one keeps the versions that lead to it', () => {
+  it('an absence whose last record moved to another absence keeps the versions that lead to it', () => {
     const entries = { a: told('c'), c: told('c') };
     expect(namesIn(knowledgeWith({ c: { absenceId: 'c' } }, entries))).toEqual({});
   });
 
-  it('an absence that ended before its record came under another one takes nothing back', () => {
+  it('an absence that ended before its record moved to another absence takes nothing back', () => {
     const entries = {
       a: told('b', { isToldDeleted: true, since: 0, student: 0 }),
       b: told('b'),

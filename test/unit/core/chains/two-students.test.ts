@@ -5,7 +5,7 @@ import { ChainShell } from './support/chain-shell.ts';
 import { told } from './support/told-steps.ts';
 import { row } from './support/rows.ts';
 
-/* Invariant 11: no two students' records stand under one absence id. */
+/* Invariant 11: one absence id never holds the records of two students. */
 
 const nobodyThere = (): null => null;
 const ofA = row('stray-2', { studentId: 'A', replaces: 'stray-1' });
@@ -18,7 +18,7 @@ function shellWith(...pages: ChainRow[][]): ChainShell {
   return shell;
 }
 
-describe("a record whose id another student's absence bears", () => {
+describe("a record whose id another student's absence already has", () => {
   it('gets an absence id of its own, and the absence stays as it was', () => {
     const shell = shellWith([ofA], [ofB]);
     expect(told(shell)).toEqual(['stray-1#1 CREATED ->stray-2 HUB', `${OWN}#1 CREATED ->stray-1 HUB`]);
@@ -48,7 +48,7 @@ describe("a record whose id another student's absence bears", () => {
     expect(told(shell, 3)).toEqual(['stray-1#3 DELETED ->later HUB']);
   });
 
-  it('keeps its id when the index is made again from the topics', () => {
+  it('keeps its id when the index is rebuilt from the topics', () => {
     const shell = shellWith([ofA], [ofB]).rebuilt();
     shell.deliver({ rows: [ofA, ofB], ask: nobodyThere, mode: 'final' });
     expect(told(shell, 2)).toEqual([]);
@@ -56,7 +56,7 @@ describe("a record whose id another student's absence bears", () => {
     expect(told(shell, 2)).toEqual([`${OWN}#2 REPLACED stray-1>next HUB`]);
   });
 
-  it('gets an id of its own also once the other absence is deleted, and forgotten', () => {
+  it('gets an id of its own even after the other absence was deleted and its events expired', () => {
     const deleted = { ...ofA, isDeleted: true };
     expect(told(shellWith([ofA], [deleted], [ofB]), 2)).toEqual([`${OWN}#1 CREATED ->stray-1 HUB`]);
     const shell = shellWith([ofA], [deleted]);
@@ -70,7 +70,7 @@ describe("a record whose id another student's absence bears", () => {
     expect(told(shell, 2)).toEqual([`${OWN}#2 DELETED ->stray-1 HUB`, `${OWN}#3 RESTORED ->stray-1 HUB`]);
   });
 
-  it('takes nothing over by a record that gave an absence its id, and was given to that student while it waited', () => {
+  it('does not take an absence over through the record that gave it its id, if that record moved to this student while it waited', () => {
     const shell = shellWith(
       [row('first', { studentId: 'A' })],
       [row('last', { studentId: 'A', replaces: 'first' })],
@@ -83,19 +83,19 @@ describe("a record whose id another student's absence bears", () => {
     expect(Object.fromEntries(shell.currents)).toEqual({ last: 'last', unseen: 'first' });
   });
 
-  it('never takes an id that is a record, or an absence, already', () => {
+  it('never takes an id that a record or an absence already has', () => {
     const shell = shellWith([row(OWN, { studentId: 'C' })], [ofA], [ofB]);
     expect(told(shell, 2)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);
   });
 
-  it('never takes an id under which yet another student was told of, also once that is forgotten', () => {
+  it('never takes an id under which another student was published, even after those events expired', () => {
     const shell = shellWith([ofA], [ofB], [{ ...ofB, isDeleted: true }]);
     shell.forget(OWN);
     shell.deliver({ rows: [{ ...ofB, studentId: 'C' }], ask: nobodyThere });
     expect(told(shell, 3)).toEqual(['stray-1|absence-3#1 CREATED ->stray-1 HUB']);
   });
 
-  it('stays apart when two students refer to it before it comes', () => {
+  it('stays a separate absence when two students refer to it before it arrives', () => {
     const third = row('stray-3', { studentId: 'B', replaces: 'stray-1' });
     for (const pages of [[[ofA, third]], [[ofA], [third]]]) {
       const shell = shellWith(...pages, [ofB]);
@@ -106,7 +106,7 @@ describe("a record whose id another student's absence bears", () => {
     expect(shell.currents.get(OWN)).toBe('stray-1');
   });
 
-  it('that names no student leaves the absence with its student, and keeps away when its own turns out', () => {
+  it('leaves the absence unchanged while it names no student, and gets an id of its own once it names one', () => {
     const shell = shellWith([ofA], [{ ...ofB, studentId: null }]);
     expect(told(shell, 1)).toEqual([]);
     shell.deliver({ rows: [ofB], ask: nobodyThere });
@@ -114,7 +114,7 @@ describe("a record whose id another student's absence bears", () => {
     expect(shell.currents.get('stray-1')).toBe('stray-2');
   });
 
-  it('takes no absence over when all records of the other student have left', () => {
+  it('takes no absence over when all records of the other student have departed', () => {
     const shell = shellWith([ofA], [row('stray-3', { studentId: 'B', replaces: 'stray-1' })]);
     shell.deliver({ vanished: ['stray-2'], mode: 'final', ask: nobodyThere });
     expect(told(shell, 2)).toEqual(['stray-1#2 DELETED ->stray-2 VANISHED']);
@@ -130,7 +130,7 @@ describe('a record that the hub gives to another student', () => {
     expect(shell.currents.get('one')).toBe('two');
   });
 
-  it('that no longer names its student is not taken for anybody else’s', () => {
+  it('that no longer names its student joins no other student’s absence', () => {
     const one = row('one', { studentId: 'A' });
     const shell = shellWith([one], [{ ...one, studentId: null }]);
     shell.deliver({ rows: [row('two', { studentId: 'B', replaces: 'one' })], ask: nobodyThere });

@@ -3,7 +3,7 @@ import { AskQueue } from '../../../../src/core/schedules/ask-queue.ts';
 
 const MINUTE = 60_000;
 
-/** Asks whatever may be asked at once; answers nobody. */
+/** Takes every student who may be asked at this time, and answers none of them. */
 function take(queue: AskQueue, nowMs: number): string[] {
   const asked: string[] = [];
   for (;;) {
@@ -19,8 +19,8 @@ function round(students: readonly string[], nowMs: number, endMs: number): AskQu
   return queue;
 }
 
-describe('a round', () => {
-  it('asks for nobody, or for somebody twice', () => {
+describe('a sync', () => {
+  it('asks for every student exactly once', () => {
     const queue = round(['a', 'b', 'c'], 0, 0);
     expect(take(queue, 0)).toEqual(['a', 'b', 'c']);
     expect(queue.unanswered).toBe(3);
@@ -29,7 +29,7 @@ describe('a round', () => {
     expect(take(queue, 1e15)).toEqual([]);
   });
 
-  it('asks for many at once although it has the whole day', () => {
+  it('spreads its questions over the time that it has', () => {
     const queue = round(['a', 'b', 'c', 'd'], 0, 40 * MINUTE);
     const askedAt: number[] = [];
     for (let nowMs = 0; nowMs <= 40 * MINUTE; nowMs += MINUTE) {
@@ -41,7 +41,7 @@ describe('a round', () => {
     expect(askedAt).toEqual([0, 10, 20, 30]);
   });
 
-  it('after an outage catches up in one burst, or never', () => {
+  it('spreads the remaining questions over the remaining time after an outage', () => {
     const queue = round(['a', 'b', 'c', 'd'], 0, 40 * MINUTE);
     expect(take(queue, 0)).toEqual(['a']);
     queue.answered('a');
@@ -57,7 +57,7 @@ describe('a round', () => {
     expect(askedAt).toEqual([31, 34, 37]);
   });
 
-  it('is over while an answer is owed', () => {
+  it('is not over while an answer is missing', () => {
     const queue = round(['a', 'b'], 0, 0);
     take(queue, 0);
     queue.answered('a');
@@ -69,7 +69,7 @@ describe('a round', () => {
     expect(queue.unanswered).toBe(0);
   });
 
-  it('that begins while one is under way forgets who was asked before it began', () => {
+  it('that begins while another is under way asks for a student again who is being asked, and for no other one twice', () => {
     const queue = round(['a', 'b'], 0, 0);
     take(queue, 0);
     queue.beginRound({ students: ['b', 'c'], nowMs: 1, endMs: 1 });
@@ -78,7 +78,7 @@ describe('a round', () => {
     expect(take(queue, 1)).toEqual(['b']);
   });
 
-  it('that begins asks again for somebody whom nobody wants any more', () => {
+  it('that begins drops the students who are no longer wanted', () => {
     const queue = round(['a'], 0, 0);
     take(queue, 0);
     queue.failed('a', 10);
@@ -88,7 +88,7 @@ describe('a round', () => {
 });
 
 describe('a student whose absence changed', () => {
-  it('waits for the turn in the round, or is asked a second time when it comes', () => {
+  it('is asked for at once, and not a second time in the sync', () => {
     const queue = round(['a', 'b', 'c'], 0, 30 * MINUTE);
     expect(take(queue, 0)).toEqual(['a']);
     queue.change('c');
@@ -99,7 +99,7 @@ describe('a student whose absence changed', () => {
     expect(take(queue, 30 * MINUTE)).toEqual(['b']);
   });
 
-  it('and changes again while being asked is not asked anew, or by two requests at once', () => {
+  it('and changes again while being asked is asked for once more, after the answer', () => {
     const queue = new AskQueue();
     queue.change('a');
     expect(take(queue, 0)).toEqual(['a']);
@@ -112,7 +112,7 @@ describe('a student whose absence changed', () => {
     expect(take(queue, 0)).toEqual([]);
   });
 
-  it('comes after those whose turn it is, or during a pause', () => {
+  it('is asked for before those whose turn it is, but not during a pause', () => {
     const queue = round(['a', 'b'], 0, 0);
     queue.askAgain('x', { atMs: 0, isOwed: false });
     queue.change('z');
@@ -123,7 +123,7 @@ describe('a student whose absence changed', () => {
 });
 
 describe('students who fail', () => {
-  it('come before everybody else, again and again', () => {
+  it('alternate with the students who wait for their turn', () => {
     const queue = round(['a', 'b', 'c', 'd', 'e'], 0, 0);
     const order: string[] = [];
     for (let nowMs = 0; nowMs < 12; nowMs += 1) {
@@ -136,7 +136,7 @@ describe('students who fail', () => {
     expect(order.slice(0, 8)).toEqual(['a', 'a', 'b', 'a', 'c', 'b', 'd', 'a']);
   });
 
-  it('are asked in another order than that of their times, or twice for a time that was put off', () => {
+  it('are asked again in the order of their times, and once for a time that was moved', () => {
     const queue = new AskQueue();
     for (const [student, atMs] of [
       ['a', 30],
@@ -154,7 +154,7 @@ describe('students who fail', () => {
 });
 
 describe('a second answer', () => {
-  it('is asked for too early, or holds up a round that does not need it', () => {
+  it('is asked for at its time, and delays the end of a sync only if the sync needs it', () => {
     const queue = round(['a'], 0, 0);
     take(queue, 0);
     queue.answered('a');

@@ -12,10 +12,10 @@ describe('the body of a page of lessons', () => {
     ['HAL', { _embedded: { schedules: lessons }, _links: { self: { href: '/x' } } }],
     ['HAL by another name', { _embedded: { lessonResourceList: lessons } }],
     ['an envelope by another name', { count: 2, items: lessons }],
-    ['beside lists of something else', { errors: [], warnings: [], links: [], lessons }],
-    ['one level down', { data: { lessons } }],
+    ['a list beside lists of something else', { errors: [], warnings: [], links: [], lessons }],
+    ['a list one level down', { data: { lessons } }],
     ['a page of Spring', { content: lessons, last: true, number: 0 }],
-  ])('%s is not read as the list it holds', (_, body) => {
+  ])('%s is read as the list that it holds', (_, body) => {
     expect(readLessonPage(body)).toEqual({ lessons, next: null, saysMore: false });
   });
 
@@ -23,11 +23,11 @@ describe('the body of a page of lessons', () => {
     ['schedules', { schedules: { id: 'a' } }],
     ['HAL', { _embedded: { schedule: { id: 'a' } } }],
     ['value', { value: { id: 'a' } }],
-  ])('a single lesson without brackets is lost: %s', (_, body) => {
+  ])('a single lesson without brackets is kept: %s', (_, body) => {
     expect(readLessonPage(body)?.lessons).toEqual([{ id: 'a' }]);
   });
 
-  it('no body is an error instead of no lessons', () => {
+  it('no body means no lessons', () => {
     expect(readLessonPage(undefined)).toEqual({ lessons: [], next: null, saysMore: false });
   });
 
@@ -39,14 +39,14 @@ describe('the body of a page of lessons', () => {
     ['a number', 0],
     ['two lists, neither of a known name', { a: [], b: [] }],
     ['an error', { errors: [{ code: 'x' }] }],
-    ['links alone', { _links: { self: { href: '/x' } } }],
+    ['only links', { _links: { self: { href: '/x' } } }],
     ['a total that is not 0', { _links: {}, page: { totalElements: 5 } }],
-  ])('a body without a list passes for a day without lessons: %s', (_, body) => {
+  ])('a body without a list is no page: %s', (_, body) => {
     expect(readLessonPage(body)).toBeNull();
   });
 
   it.each([{}, { _embedded: {} }])(
-    'HAL that leaves out what is empty, and counts 0, is an error: %o',
+    'HAL that leaves out an empty list, and counts 0, means no lessons: %o',
     (embedded) => {
       expect(
         readLessonPage({ ...embedded, _links: { self: { href: '/x' } }, page: { totalElements: 0 } }),
@@ -65,18 +65,18 @@ describe('the body of a page of lessons', () => {
     ['HAL with a list of links', { _embedded: { a: lessons }, _links: { next: [{ href: '/next' }] } }],
     ['JSON:API', { data: lessons, links: { next: '/next' } }],
     ['a plain member', { schedules: lessons, next: '/next' }],
-  ])('the next page is overlooked: %s', (_, body) => {
+  ])('the link to the next page is found: %s', (_, body) => {
     expect(readLessonPage(body)).toEqual({ lessons, next: '/next', saysMore: true });
   });
 
   it.each([{ last: false }, { hasMore: true }, { hasNextPage: true }])(
-    'a page that says there is more, but not where, passes for the last: %o',
+    'a page that says there is more, but not where, is not the last: %o',
     (extra) => {
       expect(readLessonPage({ content: lessons, ...extra })).toMatchObject({ next: null, saysMore: true });
     },
   );
 
-  it('something else than null, or a list, comes out of whatever JSON', () => {
+  it('any JSON gives null or a list', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         const page = readLessonPage(body);

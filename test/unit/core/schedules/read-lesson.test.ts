@@ -10,7 +10,7 @@ function read(lesson: Record<string, unknown>, fields: Partial<LessonFields> = {
   return readLesson(lesson, { zone, fields: { ...DEFAULT_LESSON_FIELDS, ...fields } });
 }
 
-/** Date, start and end, the latter two in UTC. */
+/** Gives the date, start and end of a lesson, the latter two in UTC. */
 function times(lesson: Record<string, unknown>): unknown[] {
   const lessonRead = read(lesson);
   if (lessonRead.kind === 'unreadable') return ['unreadable', lessonRead.date];
@@ -18,7 +18,7 @@ function times(lesson: Record<string, unknown>): unknown[] {
   return [lessonRead.date, ...[start, end].map((ms) => (ms === null ? null : new Date(ms).toISOString()))];
 }
 
-describe('when a lesson is', () => {
+describe('the time of a lesson', () => {
   const winter = ['2026-11-20', '2026-11-20T07:15:00.000Z', '2026-11-20T08:00:00.000Z'];
 
   it.each([
@@ -29,7 +29,7 @@ describe('when a lesson is', () => {
       'with a zone after the offset',
       { start: '2026-11-20T08:15+01:00[Europe/Oslo]', end: '2026-11-20T08:00Z[UTC]' },
     ],
-    ['by the clock on the wall', { startDateTime: '2026-11-20T08:15:00', endDateTime: '2026-11-20 09:00' }],
+    ['in local time', { startDateTime: '2026-11-20T08:15:00', endDateTime: '2026-11-20 09:00' }],
     [
       'to the tenth of a microsecond',
       { start: '2026-11-20T08:15:00.0000000', end: '2026-11-20T09:00:00,000' },
@@ -44,11 +44,11 @@ describe('when a lesson is', () => {
       'in a member whose name has a dot',
       { 'period.start': '2026-11-20T08:15', period: { end: '2026-11-20T09:00' } },
     ],
-  ])('is misread when told %s', (_, lesson) => {
+  ])('is read %s', (_, lesson) => {
     expect(times(lesson)).toEqual(winter);
   });
 
-  it('the same time on the wall is the same instant in summer and in winter', () => {
+  it('follows summer and winter time', () => {
     expect(times({ date: '2026-06-01', start: '08:15', end: '09:00' })).toEqual([
       '2026-06-01',
       '2026-06-01T06:15:00.000Z',
@@ -66,12 +66,12 @@ describe('when a lesson is', () => {
       '2026-10-25T08:00:00.000Z',
     ],
     ['the day before that', '2026-10-24', '2026-10-24T06:15:00.000Z', '2026-10-24T07:00:00.000Z'],
-  ])('lessons are an hour off on %s', (_, date, start, end) => {
+  ])('is right on %s', (_, date, start, end) => {
     expect(times({ start: `${date}T08:15:00`, end: `${date}T09:00:00` })).toEqual([date, start, end]);
     expect(times({ date, start: '08:15', end: '09:00' })).toEqual([date, start, end]);
   });
 
-  it('a lesson over the hour that is there twice has the length the hub says it has', () => {
+  it("keeps the hub's offsets over the hour that autumn repeats", () => {
     expect(times({ start: '2026-10-25T02:30:00+02:00', end: '2026-10-25T02:30:00+01:00' })).toEqual([
       '2026-10-25',
       '2026-10-25T00:30:00.000Z',
@@ -79,17 +79,17 @@ describe('when a lesson is', () => {
     ]);
   });
 
-  it('belongs to the day of its start in UTC, or of its end', () => {
+  it('is on the local day of its start', () => {
     expect(times({ start: '2026-11-19T23:30:00Z', end: '2026-11-20T23:30:00Z' })[0]).toBe('2026-11-20');
     expect(times({ start: '2026-06-01T21:59:00Z' })[0]).toBe('2026-06-01');
     expect(times({ start: '2026-06-01T22:00:00Z' })[0]).toBe('2026-06-02');
   });
 
-  it('a start says another day than the date beside it, and the date is believed', () => {
+  it('takes the day from the start where the date beside it disagrees', () => {
     expect(times({ date: '2026-01-01', start: '2026-11-20T08:15', end: '2026-11-20T09:00' })).toEqual(winter);
   });
 
-  it('a day without times is thrown away', () => {
+  it('may be a day without hours', () => {
     expect(times({ start: '2026-11-20', end: '2026-11-20' })).toEqual(['2026-11-20', null, null]);
     expect(times({ date: '2026-11-20' })).toEqual(['2026-11-20', null, null]);
     expect(times({ start: '2026-11-20T08:15' })).toEqual(['2026-11-20', '2026-11-20T07:15:00.000Z', null]);
@@ -108,19 +108,19 @@ describe('when a lesson is', () => {
     [{ date: '2026-11-20', start: '25:00' }, '2026-11-20'],
     [{ start: '2026-11-20T08:15', end: 'later' }, '2026-11-20'],
     [{ date: '2026-11-20', start: '08:15', end: 45 }, '2026-11-20'],
-  ])('is guessed from %o', (lesson, date) => {
+  ])('is not guessed from %o', (lesson, date) => {
     expect(times(lesson)).toEqual(['unreadable', date]);
   });
 });
 
-describe('what a lesson is', () => {
+describe('the content of a lesson', () => {
   const at = { start: '2026-11-20T07:15:00Z', end: '2026-11-20T08:00:00Z' };
   const valuesOf = (lesson: Record<string, unknown>, fields: Partial<LessonFields> = {}) => {
     const lessonRead = read({ ...at, ...lesson }, fields);
     return lessonRead.kind === 'lesson' ? lessonRead.values : null;
   };
 
-  it('all that the reference hub sends', () => {
+  it('holds all that the reference hub sends', () => {
     const reference = { href: 'https://h/classes/k', sourcedId: 'k', type: 'class' };
     const teacher = { href: 'https://h/users/t', sourcedId: 't', type: 'user' };
     expect(
@@ -144,7 +144,7 @@ describe('what a lesson is', () => {
     });
   });
 
-  it('what the hub does not say is made up', () => {
+  it('is null where the hub says nothing', () => {
     const nothing = { id: null, title: null, classes: null, teachers: null, rooms: null, cancelled: null };
     expect(valuesOf({})).toMatchObject(nothing);
   });
@@ -162,12 +162,12 @@ describe('what a lesson is', () => {
       [ref('1', 'https://h/g/1'), ref('2', 'https://h/g/2/')],
     ],
     ['an empty list', { classes: [] }, []],
-  ])('references are lost when they come as %s', (_, lesson, expected) => {
+  ])('has its references when they come as %s', (_, lesson, expected) => {
     expect(valuesOf(lesson)?.classes).toEqual(expected);
   });
 
   it.each([[{ classes: ['a', null] }], [{ classes: [{}] }], [{ classes: [1.5] }], [{ classes: true }]])(
-    'a part of the references passes for all of them: %o',
+    'has no references rather than some of them: %o',
     (lesson) => {
       expect(valuesOf(lesson)).toMatchObject({ classes: null, start: Date.parse(at.start) });
     },
@@ -180,7 +180,7 @@ describe('what a lesson is', () => {
     [{ rooms: [{ id: 'x' }, 12] }, ['x', '12']],
     [{ rooms: [''] }, []],
     [{ rooms: [{}] }, null],
-  ])('rooms of %o are misread', (lesson, expected) => {
+  ])('has the rooms of %o', (lesson, expected) => {
     expect(valuesOf(lesson)?.rooms).toEqual(expected);
   });
 
@@ -194,11 +194,11 @@ describe('what a lesson is', () => {
     [{ cancelled: false, status: 'cancelled' }, false],
     [{ cancelled: 'perhaps' }, null],
     [{ status: 3 }, null],
-  ])('whether it is cancelled is misread from %o', (lesson, expected) => {
+  ])('is cancelled or not by %o', (lesson, expected) => {
     expect(valuesOf(lesson)?.cancelled).toBe(expected);
   });
 
-  it('ids that are numbers lose digits', () => {
+  it('keeps every digit of ids that are numbers', () => {
     const lesson = parseLossless(`{"id": 12345678901234567890, "classes": [{"id": 98765432109876543210}]}`);
     expect(valuesOf(lesson as Record<string, unknown>)).toMatchObject({
       id: '12345678901234567890',
@@ -206,13 +206,13 @@ describe('what a lesson is', () => {
     });
   });
 
-  it('a title of an object, or one that has no UTF-8', () => {
+  it('has the name of an object as its title, and skips a title that UTF-8 cannot hold', () => {
     expect(valuesOf({ subject: { code: 'MAT', name: 'Matematikk' } })?.title).toBe('Matematikk');
     expect(valuesOf({ title: '\ud800', name: 'Norsk' })?.title).toBe('Norsk');
     expect(valuesOf({ title: 12 })?.title).toBeNull();
   });
 
-  it('names of the configuration are tried in another order than given, or beside the default ones', () => {
+  it('follows the field names of the configuration, in their order, instead of the default ones', () => {
     const fields = { title: ['emne', 'fag.navn'], id: ['nr'] };
     expect(valuesOf({ id: 'x', nr: 'y', title: 'T', fag: { navn: 'F' } }, fields)).toMatchObject({
       id: 'y',

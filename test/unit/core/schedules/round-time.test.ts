@@ -16,13 +16,13 @@ function due(now: string, last: { due?: string; complete?: string } = {}): unkno
   return [new Date(dueMs).toISOString(), endMs === at(now) ? 'at once' : new Date(endMs).toISOString()];
 }
 
-/** Rounds end an hour before the next: time for those who have to be asked once more. */
-describe('when a round begins', () => {
-  it('the first load waits for the night, or takes the whole day', () => {
+/** A sync ends an hour before the next one begins, which leaves time to ask for some students once more. */
+describe('when a schedule sync begins', () => {
+  it('the first load begins at once and is not spread', () => {
     expect(due('2026-11-20T12:00:00Z')).toEqual(['2026-11-20T03:00:00.000Z', 'at once']);
   });
 
-  it('a round is begun twice, or not at its time', () => {
+  it('a sync begins once, at its time', () => {
     const last = { due: '2026-11-20T03:00:00Z', complete: '2026-11-19T03:00:00Z' };
     expect(due('2026-11-20T12:00:00Z', last)).toBeNull();
     expect(due('2026-11-21T02:59:59Z', last)).toBeNull();
@@ -32,7 +32,7 @@ describe('when a round begins', () => {
     ]);
   });
 
-  it('a restart begins anew what is complete, or leaves the rest of the day out', () => {
+  it('a restart does not repeat a complete sync, and goes on with the rest of an incomplete one', () => {
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-20T03:00:05Z' })).toBeNull();
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-19T03:00:05Z' })).toEqual([
       '2026-11-20T03:00:00.000Z',
@@ -40,14 +40,14 @@ describe('when a round begins', () => {
     ]);
   });
 
-  it('after days without any, what is known stays old for another day', () => {
+  it('after days without a sync, one begins at once and is not spread', () => {
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-17T03:00:05Z' })).toEqual([
       '2026-11-20T03:00:00.000Z',
       'at once',
     ]);
   });
 
-  it('the days on which the clock is changed have 24 hours', () => {
+  it('the end follows the days on which the clock changes', () => {
     expect(
       due('2026-03-28T04:00:00Z', { due: '2026-03-27T03:00:00Z', complete: '2026-03-27T03:00:00Z' }),
     ).toEqual(['2026-03-28T03:00:00.000Z', '2026-03-29T01:00:00.000Z']);

@@ -6,15 +6,15 @@ const wall = (text: string): number => Date.parse(`${text}Z`);
 const instant = (zone: string, text: string): string =>
   new Date(createZoneClock(zone).instantOf(wall(text))).toISOString();
 
-describe('a clock on the wall', () => {
-  it('the hour that spring skips is shifted by anything but the hour', () => {
+describe('local time', () => {
+  it('in the hour that spring skips is shifted by that hour', () => {
     expect(instant('Europe/Oslo', '2026-03-29T01:59')).toBe('2026-03-29T00:59:00.000Z');
     expect(instant('Europe/Oslo', '2026-03-29T02:30')).toBe('2026-03-29T01:30:00.000Z');
     expect(instant('Europe/Oslo', '2026-03-29T03:30')).toBe('2026-03-29T01:30:00.000Z');
     expect(instant('Europe/Oslo', '2026-03-29T08:15')).toBe('2026-03-29T06:15:00.000Z');
   });
 
-  it('of the hour that autumn has twice, the second is taken', () => {
+  it('in the hour that autumn repeats is the first of the two instants', () => {
     expect(instant('Europe/Oslo', '2026-10-25T01:30')).toBe('2026-10-24T23:30:00.000Z');
     expect(instant('Europe/Oslo', '2026-10-25T02:30')).toBe('2026-10-25T00:30:00.000Z');
     expect(instant('Europe/Oslo', '2026-10-25T03:00')).toBe('2026-10-25T02:00:00.000Z');
@@ -27,11 +27,11 @@ describe('a clock on the wall', () => {
     ['Asia/Kathmandu', '2026-06-01T00:00', '2026-05-31T18:15:00.000Z'],
     ['Pacific/Apia', '2026-01-01T12:00', '2025-12-31T23:00:00.000Z'],
     ['UTC', '2026-03-29T02:30', '2026-03-29T02:30:00.000Z'],
-  ])('offsets are taken for whole hours: %s %s', (zone, text, expected) => {
+  ])('follows offsets that are no complete hours: %s %s', (zone, text, expected) => {
     expect(instant(zone, text)).toBe(expected);
   });
 
-  it('a day begins at midnight in UTC', () => {
+  it('has days that begin at local midnight', () => {
     const oslo = createZoneClock('Europe/Oslo');
     expect(oslo.dateAt(Date.parse('2026-03-28T22:59:59Z'))).toBe('2026-03-28');
     expect(oslo.dateAt(Date.parse('2026-03-28T23:00:00Z'))).toBe('2026-03-29');
@@ -41,7 +41,7 @@ describe('a clock on the wall', () => {
     expect(oslo.dateAt(Date.parse('2026-10-25T23:00:00Z'))).toBe('2026-10-26');
   });
 
-  it('an instant is not found again from what the wall shows, but for the second time in autumn', () => {
+  it('gives the instant back, except for the repeated hour in autumn', () => {
     const zones = [
       'Europe/Oslo',
       'America/New_York',
@@ -54,7 +54,7 @@ describe('a clock on the wall', () => {
         fc.constantFrom(...zones),
         fc.integer({ min: Date.parse('2020-01-01'), max: Date.parse('2030-01-01') }),
         (zone, ms) => {
-          // Written by Intl alone, in a way the clock under test does not use.
+          // Intl alone formats this, in a way that the clock under test does not use.
           const shown = new Intl.DateTimeFormat('sv-SE', {
             timeZone: zone,
             dateStyle: 'short',

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../../../../src/model/avro-schema.ts';
 
 /**
- * Rows as a hub might send them: most fields as the schema expects, some not, some missing, some unknown.
- * `sourcedId` is always there.
+ * Makes rows as a hub might send them: most fields are as the schema expects, some are not, some are missing, some are
+ * unknown. `sourcedId` is always there.
  */
 export function arbitraryRow(schema: AvroRecord): fc.Arbitrary<Record<string, unknown>> {
   const definitions = new Map<string, fc.Arbitrary<unknown>>();

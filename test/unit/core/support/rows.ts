@@ -25,7 +25,7 @@ export function absencesReader(options: Partial<RowReaderOptions> = {}): RowRead
   });
 }
 
-/** A value as its fields, for assertions. */
+/** A value with its fields, for assertions. */
 export type Fields = Record<string, unknown> & { readonly additionalFields: Record<string, string> };
 
 export function readable(reading: Reading): ReadableRow & { readonly value: Fields } {

@@ -65,34 +65,34 @@ function differences(
 
 const CHAIN = hubOf({ id: 'a', replacedBy: 'b' }, { id: 'b', replaces: 'a' });
 
-describe('chains beside their topics', () => {
-  it('that are as they should be are reported', () => {
+describe('chains compared with their topics', () => {
+  it('that agree with them are not reported', () => {
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { step: 2 }) })).toEqual([]);
-    // An id that was frozen before a late ancestor came.
+    // The id was fixed before a late ancestor arrived.
     expect(differences(CHAIN, { b: shown('b') }, { b: told('b') })).toEqual([]);
   });
 
-  it('that show another version than the tail are taken for right', () => {
+  it('that show another version than the tail are reported as different', () => {
     expect(differences(CHAIN, { a: shown('a') }, { a: told('a') })).toEqual([
       'absence-changes different a',
       'absences different a',
     ]);
   });
 
-  it('that nobody was told of are missed', () => {
+  it('that were never published are reported as missing', () => {
     expect(differences(CHAIN, {}, {})).toEqual(['absence-changes missing a', 'absences missing a']);
   });
 
-  it('that are shown twice are taken for two', () => {
+  it('that appear under two ids are reported as left over once', () => {
     const twice = { a: shown('b'), x: shown('b') };
     expect(differences(CHAIN, twice, { a: told('b') })).toEqual(['absences left-over x']);
-    // Whichever comes first.
+    // The order does not matter.
     expect(differences(CHAIN, { x: shown('b'), a: shown('b') }, { a: told('b') })).toEqual([
       'absences left-over x',
     ]);
   });
 
-  it('that were deleted and are shown still are taken for current', () => {
+  it('that were deleted and are still current are reported as left over', () => {
     const deleted = hubOf({ id: 'a', deletedMs: NOW + 1 });
     expect(differences(deleted, { a: shown('a') }, { a: told('a') })).toEqual([
       'absence-changes left-over a',
@@ -102,21 +102,21 @@ describe('chains beside their topics', () => {
     expect(differences(deleted, {}, {})).toEqual(['absence-changes missing a']);
   });
 
-  it('that were forgotten are told as missing', () => {
+  it('that were deleted and have expired are not reported', () => {
     expect(differences(hubOf({ id: 'a', deletedMs: NOW - 1 }), {}, {})).toEqual([]);
   });
 
-  it('whose deleted end has left the hub live again', () => {
+  it('whose deleted end has departed may stay deleted', () => {
     const dangling = hubOf({ id: 'a', replacedBy: 'gone' });
     expect(differences(dangling, {}, { a: told('gone', { isDeleted: true }) })).toEqual([]);
-    // Shown as current, it is compared like any other.
+    // If it is current, it is compared like any other.
     expect(differences(dangling, { a: shown('a') }, { a: told('a') })).toEqual([]);
     expect(differences(dangling, { a: shown('a', false) }, { a: told('a') })).toEqual([
       'absences undecodable a',
     ]);
   });
 
-  it('whose record cannot be read are missed, or told twice', () => {
+  it('whose record cannot be decoded are reported once, as undecodable', () => {
     const spoilt = { entry: topicEntry(null, false), versionId: null, studentId: null };
     expect(differences(CHAIN, { a: spoilt }, { a: told('b') })).toEqual(['absences undecodable a']);
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { ...spoilt }) })).toEqual([
@@ -124,13 +124,13 @@ describe('chains beside their topics', () => {
     ]);
   });
 
-  it('with a step that is not among those told pass', () => {
+  it('with a missing step are reported as a gap', () => {
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { hasGap: true }) })).toEqual([
       'absence-changes gap a',
     ]);
   });
 
-  it('finds records of two students under one absence id', () => {
+  it('with records of two students under one absence id are reported', () => {
     expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { isOfTwo: true }) })).toEqual([
       'absence-changes two-students a',
     ]);
@@ -140,15 +140,15 @@ describe('chains beside their topics', () => {
     expect(differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('b') })).toEqual([]);
   });
 
-  it('that fork are held against one of two ends', () => {
+  it('that fork may have either end current', () => {
     const fork = hubOf({ id: 'a' }, { id: 'b', replaces: 'a' }, { id: 'c', replaces: 'a' });
     expect(differences(fork, { a: shown('b') }, { a: told('b') })).toEqual([]);
     expect(differences(fork, { a: shown('c') }, { a: told('c') })).toEqual([]);
   });
 });
 
-describe('versions that hang together', () => {
-  it('are lost from each other by a version that is not there', () => {
+describe('linked versions', () => {
+  it('stay linked through a version that is missing', () => {
     const versions = hubOf({ id: 'a', replacedBy: 'x' }, { id: 'c', replaces: 'x' }, { id: 'other' });
     expect([...linkedWith(versions, new Set(['c']))].toSorted()).toEqual(['a', 'c', 'x']);
   });

@@ -25,20 +25,20 @@ const foreseen = (
   });
 const states = (differences: readonly Difference[]) => new Set(differences.map(({ state }) => state));
 
-describe('removals that a full pass is to find', () => {
-  it('are told as withheld where the guard lets them go', () => {
+describe('removals that a full sync will find', () => {
+  it('stay pending where the guard will let them go', () => {
     const differences = [...leftOver(5), NEWS];
     expect(foreseen(differences)).toEqual({ differences, why: null });
   });
 
-  it('are told as going by themselves where the guard will hold them', () => {
+  it('are reported as withheld where the guard will withhold them', () => {
     const { differences, why } = foreseen([...leftOver(6), NEWS]);
     expect(why).toContain('6 of 100 rows');
     expect(states(differences.slice(0, 6))).toEqual(new Set(['withheld']));
     expect(differences[6]).toEqual(NEWS);
   });
 
-  it('are judged without those that wait already, or that went today', () => {
+  it('are counted together with those that are withheld already, or that went today', () => {
     const listed = leftOver(4, 'withheld');
     expect(states(foreseen([...listed, ...leftOver(2)]).differences)).toEqual(new Set(['withheld']));
     expect(states(foreseen(leftOver(2), { deletedEarlierToday: 4 }).differences)).toEqual(
@@ -46,13 +46,13 @@ describe('removals that a full pass is to find', () => {
     );
   });
 
-  it('are counted with what somebody else wrote, which no pass knows of', () => {
+  it('are compared with the rows that a sync knows, without records of another program', () => {
     const invented = leftOver(20, 'wrong');
     expect(foreseen([...invented, ...leftOver(3)], { topicKeys: 120 }).why).toBe(null);
     expect(foreseen([...invented, ...leftOver(3)], { topicKeys: 26 }).why).toContain('half or more');
   });
 
-  it('go out while the deletions of another collection wait', () => {
+  it('are reported as withheld while the deletions of another collection need a decision', () => {
     const { differences, why } = foreseen(leftOver(1), { whyHeld: 'deletions of orgs wait for a person' });
     expect([...states(differences), why]).toEqual(['withheld', 'deletions of orgs wait for a person']);
   });

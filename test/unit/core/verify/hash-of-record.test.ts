@@ -7,7 +7,7 @@ import { arbitraryRow } from '../support/arbitrary-rows.ts';
 import { schemaOf } from '../support/rows.ts';
 
 describe('the hash of a record that is read back', () => {
-  it.each(ROW_COLLECTIONS)('of %s is that of the row, or a sound record would be reported', (name) => {
+  it.each(ROW_COLLECTIONS)('of %s is the hash of its row', (name) => {
     const schema = schemaOf(name);
     const reader = createRowReader({ schema });
     const codec = createValueCodec(schema);

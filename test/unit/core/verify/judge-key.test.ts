@@ -13,7 +13,7 @@ const hub = (hash: Buffer, modifiedAtMs: number | null = 1_000): Exclude<HubSide
 });
 
 describe('an entry of a topic', () => {
-  it('loses no bit of a hash, whatever the bytes', () => {
+  it('keeps every bit of a hash', () => {
     const hash = Buffer.from('00ff7f80c3a9e282ac0a0d1f20f09f98', 'hex');
     expect(Buffer.from(hashIn(entry(hash)), 'latin1')).toEqual(hash);
     expect(Buffer.from(hashIn(entry(hash, false)), 'latin1')).toEqual(hash);
@@ -35,25 +35,31 @@ describe('a difference', () => {
     [null, entry(A), 'left-over'],
     [null, entry(A, false), 'left-over'],
     [null, null, null],
-    // A row that cannot be read leaves its record as it is.
+    // A row that cannot be decoded leaves its record as it is.
     ['unreadable', entry(B), null],
     ['unreadable', null, null],
     ['unreadable', entry(B, false), 'undecodable'],
-  ] as const)('of %j and %j is taken for another (%s)', (side, topic, kind) => {
+  ] as const)('between %j and %j is reported as %s', (side, topic, kind) => {
     expect(differenceOf({ hub: side, topic })).toBe(kind);
   });
 });
 
-describe('whether the next pass cures it', () => {
+describe('the state of a difference', () => {
   const known = { index: B.toString('latin1'), isWithheld: false, watermarkMs: 500 };
   const text = A.toString('latin1');
   it.each([
     ['a recent change that the index does not know', 'different', hub(A), {}, 'pending'],
     ['a change that has been read already', 'different', hub(A, 400), {}, 'wrong'],
-    ['one that the index takes for published', 'different', hub(A), { index: text }, 'wrong'],
-    ['one without a stamp that the index does not know', 'missing', hub(A, null), {}, 'pending'],
+    ['a change that the index takes for published', 'different', hub(A), { index: text }, 'wrong'],
     [
-      'one without a stamp that the index takes for published',
+      'a row without a modification time that the index does not know',
+      'missing',
+      hub(A, null),
+      {},
+      'pending',
+    ],
+    [
+      'a row without a modification time that the index takes for published',
       'missing',
       hub(A, null),
       { index: text },
@@ -62,9 +68,9 @@ describe('whether the next pass cures it', () => {
     ['a recent change where the index cannot be asked', 'missing', hub(A), { index: undefined }, 'pending'],
     ['a removal that the index knows', 'left-over', null, {}, 'pending'],
     ['a key that the index does not know', 'left-over', null, { index: null }, 'wrong'],
-    ['a removal that waits for a person', 'left-over', null, { isWithheld: true }, 'withheld'],
+    ['a removal that needs a decision', 'left-over', null, { isWithheld: true }, 'withheld'],
     [
-      'a loss of content that waits for a person',
+      'a loss of content that needs a decision',
       'different',
       { ...hub(A), isEmptied: true },
       { isWithheld: true },
@@ -77,8 +83,8 @@ describe('whether the next pass cures it', () => {
       { isWithheld: true, index: text },
       'wrong',
     ],
-    ['a record that cannot be read', 'undecodable', hub(A), { isWithheld: true }, 'wrong'],
-  ] as const)('%s is misjudged', (_name, kind, side, more, state) => {
+    ['a record that cannot be decoded', 'undecodable', hub(A), { isWithheld: true }, 'wrong'],
+  ] as const)('tells whether the next sync publishes it: %s', (_name, kind, side, more, state) => {
     expect(stateOf(kind, side, { ...known, ...more })).toBe(state);
   });
 });
@@ -108,7 +114,7 @@ describe('a comparison of rows', () => {
     rejects: new Map(Object.entries(rejects)),
   });
 
-  it('misses no key of either side', () => {
+  it('finds every key of either side that differs', () => {
     const view = viewOf({ same: entry(A), other: entry(B), over: entry(A) });
     const comparison = new RowComparison(view, { seed: 1, skipsEmpty: false });
     for (const each of [row('same', A), row('other', A), row('news', A)]) comparison.take(each);
@@ -117,7 +123,7 @@ describe('a comparison of rows', () => {
     expect(comparison.hubRows).toBe(3);
   });
 
-  it('takes the later place of a row that is listed twice', () => {
+  it('takes the first row of an id that is listed twice', () => {
     const comparison = new RowComparison(viewOf({ twice: entry(A) }), { seed: 1, skipsEmpty: false });
     comparison.take(row('twice', A));
     comparison.take(row('twice', B));
@@ -125,7 +131,7 @@ describe('a comparison of rows', () => {
     expect(comparison.candidates.rows.size).toBe(0);
   });
 
-  it('takes a row that cannot be read for one that is gone', () => {
+  it('does not take an undecodable row for one that is gone', () => {
     const view = viewOf({ odd: entry(A) }, { odd: entry(B), over: entry(B) });
     const comparison = new RowComparison(view, { seed: 1, skipsEmpty: false });
     comparison.take(reject('odd', B));
@@ -135,7 +141,7 @@ describe('a comparison of rows', () => {
     expect([...comparison.candidates.rejects.keys()].toSorted()).toEqual(['over', 'sha256:00']);
   });
 
-  it('wants a record of a day that never had lessons', () => {
+  it('wants no record of a day that never had lessons', () => {
     const view = viewOf({ emptied: entry(A) });
     const comparison = new RowComparison(view, { seed: 1, skipsEmpty: true });
     comparison.take(row('never', A, true));

@@ -18,8 +18,8 @@ const judged = (walk: Partial<FullWalk>, beside: Partial<Omit<WalkBeside, 'walk'
   judgeWalk({ walk: { ...WHOLE, ...walk }, number: 1, news: 40, oldNews: 40, ...beside }).kind;
 const nothingNew = (number: number) => ({ number, news: 0, oldNews: 0 });
 
-describe('a walk of the hub', () => {
-  it('that brought what the hub counts is made twice', () => {
+describe('a scan of the hub', () => {
+  it('that brought as many rows as the hub counts is complete at once', () => {
     expect(judged({})).toBe('whole');
     expect(judged({ byOffset: true })).toBe('whole');
     expect(judged({ byOffset: true, distinctRows: 41, totalAtEnd: 42 })).toBe('whole');
@@ -29,12 +29,12 @@ describe('a walk of the hub', () => {
     ['short of the count', SHORT],
     ['short of the count by offset', { ...SHORT, byOffset: true }],
     ['without a list', { ending: 'no-list' } as const],
-    ['of one page for ever', { ending: 'repeated' } as const],
+    ['of one page that repeats', { ending: 'repeated' } as const],
     ['without rows where some are known', { ending: 'empty', distinctRows: 0 } as const],
     ['whose parents are gone', { ending: 'gone', distinctRows: 0 } as const],
-  ])('%s is believed, however often it is made', (_name, walk) => {
+  ])('%s is never believed', (_name, walk) => {
     expect(judged(walk)).toBe('again');
-    // Another that says the same is no help.
+    // A second scan with the same result proves nothing.
     expect(judged(walk, nothingNew(2))).toBe('unproven');
     expect(judged(walk, { number: 2, news: 3, oldNews: 0 })).toBe('again');
     expect(judged(walk, { number: 3, news: 3, oldNews: 0 })).toBe('unproven');
@@ -44,23 +44,23 @@ describe('a walk of the hub', () => {
     ['no total', NO_TOTAL],
     ['a total of 0', { totalAtStart: 0, totalAtEnd: 0 }],
     ['no total, by offset', { ...NO_TOTAL, byOffset: true }],
-  ])('with %s is believed before another brings nothing that it should have brought', (_name, walk) => {
+  ])('with %s is complete once another scan brings no older row', (_name, walk) => {
     expect(judged(walk)).toBe('again');
     expect(judged(walk, nothingNew(2))).toBe('whole');
-    // Created since the first one began.
+    // These rows were created after the first scan began.
     expect(judged(walk, { number: 2, news: 2, oldNews: 0 })).toBe('whole');
     expect(judged(walk, { number: 2, news: 2, oldNews: 1 })).toBe('again');
     expect(judged(walk, nothingNew(3))).toBe('whole');
     expect(judged(walk, { number: 3, news: 2, oldNews: 1 })).toBe('unproven');
   });
 
-  it('without rows is doubted where none are known', () => {
+  it('without rows is believed where none are known', () => {
     const empty = { ending: 'empty', distinctRows: 0, knownRows: 0 } as const;
     expect(judged({ ...empty, totalAtStart: 0, totalAtEnd: 0 }, nothingNew(1))).toBe('whole');
     expect(judged({ ...empty, ...NO_TOTAL }, nothingNew(2))).toBe('whole');
   });
 
-  it('that is short tells what is gone', () => {
+  it('that is short does not show which rows are gone', () => {
     expect(tellsGone({ ...WHOLE, ...SHORT })).toBe(false);
     expect(tellsGone({ ...WHOLE, ending: 'no-list' })).toBe(false);
     expect([tellsGone(WHOLE), tellsGone({ ...WHOLE, ...NO_TOTAL })]).toEqual([true, true]);

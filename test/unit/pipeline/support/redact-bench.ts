@@ -20,7 +20,7 @@ const TOPIC = 'p.north.absence-changes';
 const READ_AT_ONCE = 500;
 const UNDECODABLE = frame(1, Buffer.from('undecodable'));
 
-/** An event of `absence-changes` under a mapping; what the mapping in force drops is `note`. */
+/** An event of `absence-changes` under a mapping; the current mapping drops `note`. */
 export interface ShownEvent {
   readonly key: string;
   readonly step: number;
@@ -41,7 +41,7 @@ function valueOf({ key, step, note }: ShownEvent): AbsenceChangeValue {
   } as unknown as AbsenceChangeValue;
 }
 
-/** The topic `absence-changes`, a writer of it, and the request of a person to redact it. */
+/** Makes the topic `absence-changes`, a writer of it, and a request to redact it. */
 export async function redactBench() {
   const partitions: LoggedRecord[][] = Array.from({ length: PARTITIONS }, () => []);
   const transactions: OutgoingRecord[][] = [];
@@ -128,11 +128,11 @@ export async function redactBench() {
   return {
     writer,
     work,
-    /** What was published before, under another mapping. */
+    /** Appends an event that was published before, under another mapping. */
     before: (event: ShownEvent): void =>
       append({ key: event.key, value: frame(1, Buffer.from(JSON.stringify(valueOf(event)))), mapping: null }),
     beforeUndecodable: (key: string): void => append({ key, value: UNDECODABLE, mapping: null }),
-    /** As a pass publishes; null: the absence is forgotten. */
+    /** Publishes as a sync does; null removes the events of an absence that expired. */
     publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
       const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
       const headers = { [MAPPING_HEADER]: 'new' };
@@ -140,14 +140,14 @@ export async function redactBench() {
         Promise.resolve([{ topic: 'absence-changes', key, body, headers }]),
       );
     },
-    /** Called at the end of each reading of the topic, 1, 2, … */
+    /** Sets the function that is called at the end of each reading of the topic, 1, 2, … */
     atReading: (then: (reading: number) => Promise<void>): void => {
       onReading = then;
     },
     redact: async (isDryRun = false): Promise<number> => (await REDACT.meet({ isDryRun }, work)).absences,
-    /** Records of each transaction. */
+    /** The number of records of each transaction. */
     sizes: (): number[] => transactions.map(({ length }) => length),
-    /** What compaction leaves. */
+    /** The last event of each absence, which compaction keeps. */
     last: (): ReadonlyMap<string, ShownEvent | null> => {
       const shown = (value: Buffer | null): ShownEvent | null => {
         if (value === null || value.equals(UNDECODABLE)) return null;

@@ -22,7 +22,7 @@ export interface BenchOptions {
   readonly students?: WhichStudents | undefined;
   readonly daysBack?: number | undefined;
   readonly daysAhead?: number | undefined;
-  /** How long an answer takes, ms. */
+  /** The time until an answer, in ms. */
   readonly latencyMs?: number | undefined;
   readonly concurrency?: number | undefined;
   readonly guard?: { rows: number; ratio: number } | undefined;
@@ -41,13 +41,13 @@ export class ScheduleBench {
   readonly requests: Request[] = [];
   readonly events: PipelineEvent[] = [];
   readonly transactions: Transaction[] = [];
-  /** Days with a lesson, by student. */
+  /** The days with a lesson of each student. */
   readonly lessons = new Map<string, Set<string>>();
   readonly absent = new Set<string>();
   readonly students: string[] = [];
-  /** Fails a request, or hangs it for so many ms, in place of answering. */
+  /** Fails a request, or delays it for a number of ms, instead of an answer. */
   trouble: (student: string) => HubError | number | null = () => null;
-  /** What the hub answers instead of the student's days. */
+  /** Gives the hub's answer instead of the student's days. */
   answer: (student: string, days: readonly string[]) => readonly unknown[] = (_, days) => days.map(lessonOn);
   parents: ParentState = 'ready';
   hubSkewMs = 0;
@@ -66,12 +66,12 @@ export class ScheduleBench {
     this.#options = options;
   }
 
-  /** An absence of each of them changed. */
+  /** Says that an absence of each of these students changed. */
   change(...students: string[]): void {
     for (const listener of this.#listeners) listener(new Set(students));
   }
 
-  /** A runner as after a start of the process. */
+  /** Makes a runner as a start of the process does. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<ScheduleRunner> {
     const state = this.store.tenant(TENANT);
     const index = state.collection('schedules');
@@ -166,7 +166,7 @@ export class ScheduleBench {
     });
   }
 
-  /** What a consumer holds: number of lessons by key; `published(…)` with 'rejects': the reason. */
+  /** What a consumer holds: the number of lessons of each key, or for 'rejects' the reason. */
   view(topic: 'schedules' | 'rejects' = 'schedules'): Map<string, unknown> {
     const view = new Map<string, unknown>();
     for (const { key, body } of this.#records(topic)) {
@@ -177,7 +177,7 @@ export class ScheduleBench {
     return view;
   }
 
-  /** Keys in the order of their records, with `+` for a value and `-` for a removal. */
+  /** The keys in the order of their records, with `+` for a value and `-` for a removal. */
   told(topic: 'schedules' | 'rejects' = 'schedules'): string[] {
     return this.#records(topic).map(({ key, body }) => `${body === null ? '-' : '+'}${key}`);
   }

@@ -15,18 +15,18 @@ function walkOf(rows: number, news: number, total: number | null): WalkNews {
   return { walk, news, oldNews: news };
 }
 
-describe('a hub that is read until it is certain', () => {
-  it('is not taken for empty when a walk without rows follows one that had some', async () => {
+describe('a hub that is scanned until the result is certain', () => {
+  it('is not empty when a scan without rows follows one that had some', async () => {
     const walks = [walkOf(16, 16, 40), walkOf(0, 0, null)];
     const doubt = await readUntilWhole(40, () => Promise.resolve(walks.shift() ?? walkOf(0, 0, null)));
     expect(doubt).toMatchObject({ isEmpty: false });
   });
 
-  it('that never had a row says so', async () => {
+  it('is empty when no scan had a row', async () => {
     expect(await readUntilWhole(40, () => Promise.resolve(walkOf(0, 0, 0)))).toMatchObject({ isEmpty: true });
   });
 
-  it('that counts rows and gives none says nothing', async () => {
+  it('is not known to be empty when it counts rows and gives none', async () => {
     expect(await readUntilWhole(40, () => Promise.resolve(walkOf(0, 0, 40)))).toMatchObject({
       isEmpty: false,
     });

@@ -16,7 +16,7 @@ import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
 
 export type Resolve = (input: ResolveInput) => Resolution;
 
-/** Asked for an id: its row, null if the hub has none, undefined if it cannot be told. */
+/** Answers for an id: its row, null if the hub has none, undefined if the hub gives no answer. */
 export type Ask = (id: string) => ChainRow | null | undefined;
 
 export interface Delivery {
@@ -24,22 +24,22 @@ export interface Delivery {
   readonly vanished?: readonly string[] | undefined;
   readonly revisit?: readonly string[] | undefined;
   readonly mode?: ResolveMode | undefined;
-  /** Left out: nobody is asked. */
+  /** Without it, the hub is not asked. */
   readonly ask?: Ask | undefined;
-  /** The outcome is worked out and lost. */
+  /** The outcome is computed and then lost. */
   readonly crash?: boolean | undefined;
 }
 
-/** What a worker would do around the resolver: an index of encoded entries, and topics, committed together. */
+/** Does what a worker does around the resolver: it commits an index of encoded entries and topics together. */
 export class ChainShell {
   readonly steps: ChainStep[] = [];
-  /** The topic `absences`, compacted. */
+  /** This is the compacted topic `absences`. */
   readonly currents = new Map<string, string>();
-  /** Rows as last committed. */
+  /** The rows as they were last committed. */
   readonly committed = new Map<string, ChainRow>();
-  /** Invariant 11: steps by which a record came under an absence id of another student's. */
+  /** These steps broke invariant 11: they put a record under another student's absence id. */
   readonly strangers: string[] = [];
-  /** By absence id: the record that stands there. */
+  /** The current record of each absence id. */
   readonly #shown = new Map<string, { readonly versionId: string; readonly studentId: string | null }>();
   readonly #resolve: Resolve;
   readonly #versions = new Map<string, Buffer>();
@@ -71,17 +71,17 @@ export class ChainShell {
     return outcome;
   }
 
-  /** The hub may give the record that stands there to another student: then it goes on as that student's. */
+  /** The hub may give the current record to another student: then the absence goes on as that student's. */
   #checkStudents({ steps, currents }: Resolution): void {
     const studentOf = (id: string): string | null => this.committed.get(id)?.studentId ?? null;
     for (const { absenceId, step, versionId, operation } of steps) {
       const { versionId: shown = '', studentId: before = null } = this.#shown.get(absenceId) ?? {};
       const after = studentOf(versionId);
       const isSame = before === null || after === null || before === after || studentOf(shown) === after;
-      // Of a record that is another student's now, a deletion gives no more than the id: see render-chains.ts.
+      // If the record is another student's now, a deletion gives no more than the id: see render-chains.ts.
       if (!isSame && operation === 'DELETED') continue;
       if (!isSame)
-        this.strangers.push(`${absenceId}#${step} ${versionId} of ${after}, ${before} stood there`);
+        this.strangers.push(`${absenceId}#${step} ${versionId} of ${after} replaced a record of ${before}`);
       this.#shown.set(absenceId, { versionId, studentId: after ?? studentOf(shown) ?? before });
     }
     for (const { absenceId, versionId } of currents) {
@@ -105,14 +105,14 @@ export class ChainShell {
     return [...this.#absences.keys()];
   }
 
-  /** As a worker forgets an absence whose events expired. */
+  /** Forgets an absence as a worker does when its events have expired. */
   forget(absenceId: string): void {
     this.#absences.delete(absenceId);
   }
 
   /**
-   * As a worker whose index was lost: all that the topics still tell after compaction, which are the records of the
-   * versions at the hub and the last event of each absence.
+   * Makes the shell of a worker that lost its index: it knows what the topics hold after compaction, which are the
+   * records of the versions at the hub and the last event of each absence.
    */
   rebuilt(): ChainShell {
     const shell = new ChainShell(this.#resolve);
@@ -171,12 +171,12 @@ export class ChainShell {
     return this.#shown.get(absenceId ?? '')?.studentId ?? null;
   }
 
-  /** The index may still learn from unchanged rows to which absence they belong. */
+  /** A rebuilt index may still learn from unchanged rows to which absence they belong. */
   get isRebuilt(): boolean {
     return this.#isRebuilt;
   }
 
-  /** Ids of versions at the hub, as far as is known. */
+  /** The ids of versions at the hub, as far as the index knows. */
   present(): string[] {
     return [...this.#versions.keys()].filter((id) => this.version(id)?.state === 'present');
   }

@@ -27,9 +27,9 @@ const ORDERLY = [
 ] as const;
 
 /**
- * Chains as spec 3 has them; with anything in them; with records that name no student, or whose ancestor comes later and
- * is another student's; with anything in them and an index that is lost. Of the last two only what consumers read is
- * checked, not which versions are current.
+ * `orderly` has chains as spec 3 describes them. `contradictory` allows any links. `nameless` has records that name no
+ * student, or whose ancestor arrives later and is another student's. `forgetful` allows any links and loses the index.
+ * For the last two the check covers only what consumers read, not which versions are current.
  */
 export type World = 'orderly' | 'contradictory' | 'nameless' | 'forgetful';
 
@@ -59,13 +59,13 @@ export function histories(world: World, maxLength: number): fc.Arbitrary<Command
   );
 }
 
-/** Runs a history and checks at every full pass, and at the end. @throws Error for what must not be */
+/** Runs a history and checks at every full sync and at the end. @throws Error if a check fails */
 export function check(world: World, commands: readonly Command[], resolve: Resolve): void {
   const hub = new LivingHub();
   let shell = new ChainShell(resolve);
   for (const command of commands) {
     if (command.kind === 'rebuild') {
-      // Of the whole of a chain, and of contradictions, the topics tell less than the index.
+      // Of departed versions and of contradictions, the topics hold less than the index.
       settleAndCheck({ world, hub, shell, choice: command.choice });
       if (world === 'orderly' || world === 'forgetful') shell = shell.rebuilt();
     } else if (command.kind === 'delta') delta(hub, shell, command);
@@ -76,7 +76,7 @@ export function check(world: World, commands: readonly Command[], resolve: Resol
   settleAndCheck({ world, hub, shell, choice: commands.length });
 }
 
-/** What happens at the hub, unseen. */
+/** Changes the hub before any sync sees it. */
 export function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: string) => boolean): void {
   if (kind === 'create') hub.create(choice);
   else if (kind === 'replace') hub.replace(choice, choice % 3 === 0 ? 'replaces' : 'both');
@@ -91,7 +91,7 @@ export function change(hub: LivingHub, { kind, choice }: Command, isSeen: (id: s
   else if (kind === 'tamper') hub.tamper(Math.floor(choice / 6), TAMPER[choice % 6] ?? 'replaces');
 }
 
-/** Some of what changed, in some order, in some pages; the hub may be asked, fail, or not be asked at all. */
+/** Delivers some of the changes, in some order and pages; the hub may answer, fail, or not be asked at all. */
 function delta(hub: LivingHub, shell: ChainShell, { choice, crash }: Command): void {
   const ask = [askOf(hub), failing(hub, choice), undefined][choice % 3];
   const some = shuffled([...hub.dirty], choice).filter((_, index) => (index * 31 + choice) % 4 > 0);
@@ -99,14 +99,14 @@ function delta(hub: LivingHub, shell: ChainShell, { choice, crash }: Command): v
     const rows = ids.flatMap((id) => hub.rows.get(id) ?? []);
     const changed = rows.filter((one) => !isSameRow(shell.committed.get(one.id), one));
     const isLost = crash && page === choice % 2;
-    // A re-stamp that slips through changes nothing either.
+    // A re-stamp that reaches the resolver changes nothing either.
     shell.deliver({ rows: choice % 5 === 0 ? rows : changed, ask, crash: isLost });
     if (isLost) return;
     for (const id of ids) hub.dirty.delete(id);
   }
 }
 
-/** All rows, in some order; then what is left open; then what vanished. Any of it may be cut short by a crash. */
+/** Delivers all rows in some order, then what is pending, then what vanished. A crash may cut any of it short. */
 function fullPass(hub: LivingHub, shell: ChainShell, options: { choice: number; crash: boolean }): void {
   const { choice } = options;
   const ask = askOf(hub);
@@ -141,7 +141,7 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
     const { current } = currentVersions(rows, left);
     same('current versions', [...shell.currents.values()].sort(), [...current].sort());
   }
-  same('open chains', shell.unsettled(), []);
+  same('pending chains', shell.unsettled(), []);
   const believed = replay(shell.steps);
   const live = [...believed]
     .filter(([, { isDeleted }]) => !isDeleted)
@@ -150,7 +150,7 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
   for (const [id, one] of believed) {
     const entry = shell.absence(id);
     same(
-      `what was told of ${id}`,
+      `what was published of ${id}`,
       [entry?.step, entry?.toldVersionId, entry?.isToldDeleted],
       [one.step, one.versionId, one.isDeleted],
     );
@@ -159,7 +159,7 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
   if (!isToldOnly) checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
 }
 
-/** Each version of a chain that was never tampered with is told once, in order, under the id of the first. */
+/** Checks that each version of an untampered chain is published once, in order, under the id of the first. */
 function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeof replay>): void {
   for (const { versions } of hub.chains) {
     const owners = [...believed].filter(([, { told }]) => told.some((id) => versions.includes(id)));
@@ -169,12 +169,12 @@ function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeo
     const [absenceId, one] = owners[0] ?? ['', undefined];
     const told = one?.told ?? [];
     same(
-      'the order of what was told',
+      'the order of what was published',
       told,
       versions.filter((id) => told.includes(id)),
     );
     const untold = present.filter((id) => !told.includes(id));
-    same('versions at the hub that were never told', untold, []);
+    same('versions at the hub that were never published', untold, []);
     const [first] = told;
     const oldest = versions.indexOf(absenceId);
     same('the absence has the id of a version', oldest >= 0, true);
@@ -189,15 +189,15 @@ function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeo
   same('restored', restored, []);
 }
 
-/** Nothing that comes again, alone or all together, is told or stored again. */
+/** Checks that unchanged rows, alone or together, lead to no event and no index change. */
 function checkQuiet(parts: { world: World; rows: readonly ChainRow[]; shell: ChainShell; ask: Ask }): void {
   const { rows, shell } = parts;
   for (const again of [rows, ...rows.slice(0, 3).map((one) => [one])]) {
     const outcome = shell.deliver({ rows: again, ask: parts.ask, crash: true });
     same('steps of unchanged rows', outcome.steps, []);
-    // To which absence versions belong that were never told, or whose absence fell apart while deleted, and that a
-    // deleted absence is part of another one, may be found out later than from the rows that made it so: nobody is
-    // told of that.
+    // Some facts may be found later than in the rows that caused them: the absence of versions that were never
+    // published or whose absence fell apart while deleted, and that a deleted absence is part of another one. None of
+    // them leads to an event.
     const isLoose = parts.world === 'contradictory' || shell.isRebuilt;
     const absences = [...outcome.absences].filter(([id, after]) => {
       const before = shell.absence(id);
@@ -239,7 +239,7 @@ export function pagesOf<Item>(items: readonly Item[], length: number): Item[][] 
   return pages;
 }
 
-/** Some order, the same for the same choice. */
+/** Gives some order, which is the same for the same choice. */
 export function shuffled<Item>(items: readonly Item[], choice: number): Item[] {
   const weight = (index: number): number => Math.imul(index + 1, 2654435761 ^ (choice * 40503)) >>> 0;
   return items

@@ -3,20 +3,20 @@ import { row } from './rows.ts';
 
 /** A version's life in a chain that was never tampered with. */
 export interface TrueChain {
-  /** In order, also what has left the hub. */
+  /** The versions in order, with those that have departed from the hub. */
   readonly versions: string[];
 }
 
 /**
- * A hub's records and how they come to be. Numbers choose among what there is, so that any sequence of commands is
- * possible. Ids sort in no order of time.
+ * Holds a hub's records and changes them. Numbers choose among the records that exist, so that any sequence of commands
+ * is possible. The order of ids says nothing about time.
  */
 export class LivingHub {
   readonly rows = new Map<string, ChainRow>();
   readonly chains: TrueChain[] = [];
-  /** Changed or stamped since a delta last brought it. */
+  /** The ids that were changed or stamped since a delta last brought them. */
   readonly dirty = new Set<string>();
-  /** Ids that records name in `replaces` and that nobody had when they came. */
+  /** Ids that records name in `replaces` and that no record had when those arrived. */
   readonly #lost: string[] = [];
   #count = 0;
 
@@ -26,7 +26,7 @@ export class LivingHub {
     this.#put(row(id, { studentId: `student ${choice % 3}` }));
   }
 
-  /** A record that replaces one which the hub does not have, or not yet: several may name the same one. */
+  /** Adds a record that replaces one which the hub does not have, or not yet; several may name the same one. */
   stray(choice: number): void {
     const isNew = this.#lost.length === 0 || choice % 3 === 0;
     const lost = isNew ? this.#newId(choice) : (this.#among(this.#lost, choice) ?? 'never');
@@ -36,7 +36,7 @@ export class LivingHub {
     this.#put(row(id, { studentId: `student ${Math.floor(choice / 3) % 3}`, replaces: lost }));
   }
 
-  /** What was lost turns up, and may be of another student than what replaces it. */
+  /** Adds a missing record, which may be of another student than the record that replaces it. */
   findLost(choice: number): void {
     const id = this.#among(
       this.#lost.filter((one) => !this.rows.has(one)),
@@ -44,17 +44,17 @@ export class LivingHub {
     );
     if (id === undefined) return;
     this.chains.push({ versions: [id] });
-    // Whenever it turns up, it is the same student's.
+    // Whenever the record arrives, it is the same student's.
     this.#put(row(id, { studentId: `student ${Number(id.slice(0, 2)) % 3}` }));
   }
 
-  /** A record that names no student, for now. */
+  /** Takes the student from a record, for now. */
   unname(choice: number): void {
     const one = this.#pick(choice, () => true);
     if (one !== undefined) this.#put({ ...one, studentId: null });
   }
 
-  /** The older record learns of it at once, or never, or (spec 3 says both happen) the newer says nothing. */
+  /** Replaces a record. Both records say so, or only one of them does (spec 3 says both happen). */
   replace(choice: number, links: 'both' | 'replaces' | 'replacedBy'): void {
     const old = this.#pick(
       choice,
@@ -76,8 +76,8 @@ export class LivingHub {
   }
 
   /**
-   * The oldest version of a chain leaves the hub, but not before anyone could see what came after it: nothing would
-   * tell that the two ends belong together.
+   * Removes the oldest version of a chain, but not before a sync could see the version after it: otherwise nothing
+   * would show that the two ends belong together.
    */
   purgeOldest(choice: number, isSeen: (id: string) => boolean): void {
     const chain = this.#among(
@@ -104,7 +104,7 @@ export class LivingHub {
     if (one !== undefined) this.dirty.add(one.id);
   }
 
-  /** What spec 3 forbids: any field of any record, to anything. */
+  /** Does what spec 3 forbids: it sets any field of any record to anything. */
   tamper(
     choice: number,
     field: 'replaces' | 'replacedBy' | 'isDeleted' | 'studentId' | 'gone' | 'back',
@@ -136,7 +136,7 @@ export class LivingHub {
     return `${((choice * 7919) % 97).toString().padStart(2, '0')}-${this.#count}`;
   }
 
-  /** An id that was given to some record at some time. */
+  /** Picks an id that some record had at some time. */
   #oldId(choice: number): string {
     const ids = this.chains.flatMap(({ versions }) => versions);
     return this.#among(ids, Math.floor(choice / 3)) ?? 'never';

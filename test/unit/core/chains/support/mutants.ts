@@ -9,25 +9,27 @@ export interface Mutant {
   readonly resolve: Resolve;
 }
 
-/** What a broken resolver might do, made from the right one by changing what goes in or comes out. */
+/** Broken resolvers, made from the right one by changing its input or its output. */
 export const MUTANTS: readonly Mutant[] = [
-  outcome('tells only the last of several steps', (result) => ({
+  outcome('publishes only the last of several steps', (result) => ({
     ...result,
     steps: [...Map.groupBy(result.steps, ({ absenceId }) => absenceId).values()].flatMap((all) =>
       all.slice(-1),
     ),
   })),
-  outcome('tells a replacement twice', (result) => ({
+  outcome('publishes a replacement twice', (result) => ({
     ...result,
     steps: result.steps.flatMap((step) => (step.operation === 'REPLACED' ? [step, step] : [step])),
   })),
-  outcome('tells the steps in reverse', (result) => ({ ...result, steps: result.steps.toReversed() })),
-  outcome('never tells a deletion', (result) => without(result, ({ operation }) => operation === 'DELETED')),
+  outcome('publishes the steps in reverse', (result) => ({ ...result, steps: result.steps.toReversed() })),
+  outcome('never publishes a deletion', (result) =>
+    without(result, ({ operation }) => operation === 'DELETED'),
+  ),
   outcome('forgets which version came before', (result) => ({
     ...result,
     steps: result.steps.map((step) => ({ ...step, previousVersionId: null })),
   })),
-  outcome('does not remember what it told', (result) => ({ ...result, absences: new Map() })),
+  outcome('does not remember what it published', (result) => ({ ...result, absences: new Map() })),
   outcome('leaves what was deleted in `absences`', (result) => ({
     ...result,
     currents: result.currents.filter(({ versionId }) => versionId !== null),
@@ -38,7 +40,7 @@ export const MUTANTS: readonly Mutant[] = [
     );
     return { ...result, currents: result.currents.filter(({ absenceId }) => created.has(absenceId)) };
   }),
-  outcome('tells of a row that came again', (result) => ({
+  outcome('publishes a row again that came again', (result) => ({
     ...result,
     steps: [...result.steps, ...result.currents.flatMap((current) => repeated(result, current))],
   })),
@@ -58,9 +60,9 @@ export const MUTANTS: readonly Mutant[] = [
     ...result,
     steps: result.steps.map((step) => ({ ...step, step: step.step - 1 })),
   })),
-  input('never looks again at open chains', (given) => ({ ...given, revisit: [] })),
-  input('publishes open chains at once', (given) => ({ ...given, mode: 'final' })),
-  input('never publishes what stays open', (given) => ({ ...given, mode: 'page' })),
+  input('never looks again at pending chains', (given) => ({ ...given, revisit: [] })),
+  input('publishes pending chains at once', (given) => ({ ...given, mode: 'final' })),
+  input('never publishes what stays pending', (given) => ({ ...given, mode: 'page' })),
   input('ignores that versions vanish', (given) => ({ ...given, vanished: [] })),
   input('forgets what vanished, as if it had never been known', (given) => ({
     ...given,
@@ -84,7 +86,7 @@ export const MUTANTS: readonly Mutant[] = [
     'contradictory',
   ),
   outcome(
-    'tells what was restored as replaced',
+    'publishes what was restored as replaced',
     (result) => ({
       ...result,
       steps: result.steps.map((step) =>

@@ -1,8 +1,8 @@
 import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
 
 /**
- * Which versions are current, recomputed from nothing: by reachability of every version from every other one, cubic and
- * plain on purpose. `hub`: what it has now; `left`: what it had, as last seen.
+ * Computes from nothing which versions are current: by reachability of every version from every other one, cubic and
+ * plain on purpose. `hub` holds the rows that the hub has now, `left` those that departed, as last seen.
  */
 export function currentVersions(
   hub: readonly ChainRow[],
@@ -49,7 +49,7 @@ export function currentVersions(
   return { current, chains };
 }
 
-/** Everything that can be reached in one step or more. */
+/** Gives every node that can be reached in one step or more. */
 function reach(from: string, next: (node: string) => Iterable<string>): Set<string> {
   const met = new Set<string>();
   const todo = [...next(from)];
@@ -72,7 +72,7 @@ function tailOf(view: {
   const counts = (id: string): boolean => present.has(id) || rows.get(id)?.isDeleted === true;
   const leadsOn = (id: string): boolean => {
     const beyond = [...(view.after.get(id) ?? [])];
-    // A loop of versions that left keeps what leads into it from being the end, as any version would.
+    // A loop of departed versions keeps what leads into it from being the end, as any version would.
     return beyond.some((other) => counts(other) || (view.after.get(other)?.has(other) ?? false));
   };
   const ends = chain.filter((id) => counts(id) && !leadsOn(id));
@@ -93,7 +93,7 @@ function isFedByLoop(view: Parameters<typeof tailOf>[0], id: string): boolean {
   );
 }
 
-/** Whether on the way back to the beginning some version names another successor that can be the end. */
+/** Says whether, on the way back to the beginning, some version names another successor that can be the end. */
 function isDisowned(view: Parameters<typeof tailOf>[0], id: string): boolean {
   const met = new Set<string>();
   const previous = (at: string): string | undefined => {

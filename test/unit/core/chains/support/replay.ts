@@ -1,11 +1,11 @@
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
 
-/** What a consumer that knows only `absence-changes` believes of one absence. */
+/** The state of one absence for a consumer that knows only `absence-changes`. */
 export interface Believed {
   step: number;
   versionId: string;
   isDeleted: boolean;
-  /** Versions told as current, in order. */
+  /** The versions that were published as current, in order. */
   readonly told: string[];
 }
 
@@ -17,7 +17,7 @@ export function replay(steps: readonly ChainStep[]): Map<string, Believed> {
     const fail = (why: string): never => {
       throw new Error(`${why}: ${JSON.stringify(step)} after ${JSON.stringify(before)}`);
     };
-    if (step.step !== (before?.step ?? 0) + 1) fail('a step is missing or told twice');
+    if (step.step !== (before?.step ?? 0) + 1) fail('a step is missing or was published twice');
     if ((step.operation === 'CREATED') !== (before === undefined)) fail('CREATED is not the first step');
     if ((step.operation === 'RESTORED') !== (before?.isDeleted ?? false))
       fail('only the deleted is restored');

@@ -1,6 +1,6 @@
 import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
 
-/** A row of student `s`, unless told otherwise. */
+/** Makes a row of student `s`, unless the fields name another one. */
 export function row(id: string, fields: Partial<ChainRow> = {}): ChainRow {
   return { id, replaces: null, replacedBy: null, isDeleted: false, studentId: 's', ...fields };
 }

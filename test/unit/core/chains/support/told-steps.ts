@@ -1,6 +1,6 @@
 import type { ChainShell } from './chain-shell.ts';
 
-/** Events since the last look, in short: `absence#step OPERATION before>version CAUSE`. */
+/** The events from index `from` on, in short: `absence#step OPERATION before>version CAUSE`. */
 export function told(shell: ChainShell, from = 0): string[] {
   return shell.steps
     .slice(from)
