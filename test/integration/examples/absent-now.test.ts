@@ -17,7 +17,7 @@ async function expectTable(example: ExampleProcess, hub: ReferenceHub): Promise<
   await example.until(`a last line with ${wanted}`, () => JSON.stringify(tables(example).at(-1)) === wanted);
 }
 
-/** Somebody comes late, somebody was not away after all, somebody falls ill. */
+/** One student stays away longer, one arrives late, and one was not absent after all. */
 function liveOn(hub: ReferenceHub): void {
   const { district, clock, living } = hub;
   clock.advance(MINUTE_MS);
@@ -32,7 +32,7 @@ function liveOn(hub: ReferenceHub): void {
 }
 
 describe('examples/absent-now.ts', () => {
-  it('a table that is not whole is not shown', async () => {
+  it('the table is shown only once it is complete', async () => {
     await using mirror = await openMirror({
       collections: COLLECTIONS,
       hubSettings: { pageSize: 50, paging: 'keyset' },
@@ -49,7 +49,7 @@ describe('examples/absent-now.ts', () => {
     expect(tables(example)).toEqual([absentAtHub(mirror.hub)]);
   });
 
-  it('the table equals the hub while it lives, also after the reader was killed', async () => {
+  it('the table equals the changing hub, also after the reader was killed', async () => {
     await using mirror = await openMirror({ collections: COLLECTIONS });
     const { hub } = mirror;
     await mirror.full();

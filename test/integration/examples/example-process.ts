@@ -4,13 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 
-/** A program of examples/, run as its header says. Killed when it is disposed of. */
+/** A program of examples/, run as its header says. Disposing of it kills it. */
 export interface ExampleProcess extends AsyncDisposable {
   /** Lines on standard output so far. */
   lines(): readonly string[];
   /** Both streams so far. */
   said(): string;
-  /** Waits for something to be so; fails, with all that was said, when the process ends before. */
+  /** Waits until a condition holds; fails with the whole output when the process ends before. */
   until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
   /** Resolves with its exit code, null where a signal ended it, once all output was read. */
   readonly ended: Promise<number | null>;
@@ -31,7 +31,7 @@ export function startExample(name: string, args: readonly string[]): ExampleProc
       ROLLCALL_REGISTRY_URL: registryUrl,
     },
   });
-  // A test run that is broken off leaves nothing running.
+  // An interrupted test run leaves no process behind.
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   let output = '';
@@ -55,10 +55,10 @@ export function startExample(name: string, args: readonly string[]): ExampleProc
     async until(what, isSo) {
       const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
       for (;;) {
-        // Looked at first: what it said last counts.
+        // This is read first, so that the last output still counts.
         const isOver = hasEnded || performance.now() > giveUpAtMs;
         if (await isSo()) return;
-        if (isOver) throw new Error(`${name} did not come to this: ${what}. It said:\n${said()}`);
+        if (isOver) throw new Error(`${name} ended or took too long before: ${what}. It said:\n${said()}`);
         await delay(50);
       }
     },

@@ -18,7 +18,7 @@ const OPTIONS = {
 const LIVES = 4;
 const LONGEST_LIFE_MS = 4_000;
 
-/** A school day in some seconds, until told to stop. */
+/** Lets a school day pass in some seconds, until it is disposed of. */
 function liveFast(hub: ReferenceHub): Disposable {
   const timer = setInterval(() => {
     hub.clock.advance(5_000);
@@ -27,7 +27,7 @@ function liveFast(hub: ReferenceHub): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-it('a district that lives fast and a Rollcall that is killed again and again: who knows only the documentation ends with something else than the truth', async () => {
+it('a consumer that follows the documentation ends equal to the hub, although the hub changes fast and Rollcall is killed repeatedly', async () => {
   const hub = await startTestHub({ students: 120 });
   const topicPrefix = newTopicPrefix();
   const topics = `${topicPrefix}.north`;
@@ -54,7 +54,7 @@ it('a district that lives fast and a Rollcall that is killed again and again: wh
     const read = (suffix: string) => readTopicsAt(inject('stack'), [`${topics}.${suffix}`]);
     const changes = await read('absence-changes');
     expect(chainProblems({ hub, absences: await read('absences'), changes })).toEqual([]);
-    // The history was lively enough to prove something.
+    // The history has enough changes to prove something.
     const news = toldChanges(changes).filter(({ snapshot }) => !snapshot);
     expect(news.length).toBeGreaterThan(30);
   } finally {

@@ -17,7 +17,7 @@ const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const
 const LENIENT = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
 const BUSY_MS = 5_000;
 const MINUTE_MS = 60_000;
-/** The district's days are long over by this machine's clock. */
+/** The days of the district are long past by the clock of this machine. */
 const NEVER_TOO_LATE = ['--too-late-after', '10000000'];
 
 /** One consumer group with one file, over several runs of the program. */
@@ -48,7 +48,7 @@ class Reactor implements AsyncDisposable {
     return this.#process;
   }
 
-  /** Until it has begun to count what is found as news. */
+  /** Waits until the program has begun to treat events as news. */
   async begun(): Promise<void> {
     await this.#process?.until('that it has begun', () => {
       if (!existsSync(this.#file)) return false;
@@ -56,7 +56,7 @@ class Reactor implements AsyncDisposable {
     });
   }
 
-  /** Until it has committed that it read all that there is now. */
+  /** Waits until the program has committed the offsets of all present events. */
   async readAll(): Promise<void> {
     const records = await this.#mirror.records('absence-changes');
     await this.#process?.until('that all is read', async () => {
@@ -65,12 +65,12 @@ class Reactor implements AsyncDisposable {
     });
   }
 
-  /** As when the group's offsets have expired, or its last commits were lost: all comes again. */
+  /** Simulates expired offsets or lost commits of the group: all events are delivered again. */
   async forgetOffsets(): Promise<void> {
     await this.#admin.deleteGroups([this.#groupId]);
   }
 
-  /** In the order in which they were decided. */
+  /** All reactions, in the order of the decisions. */
   reactions(): Reaction[] {
     return this.#query('select ce_id, absence_id, action from reactions order by rowid').map((row) => ({
       ceId: String(row['ce_id']),
@@ -115,7 +115,7 @@ class Reactor implements AsyncDisposable {
   }
 }
 
-/** Reacted to every event that is news, to each once, in the order of its absence; and to nothing else. */
+/** Expects one reaction to each event that is news, in the order of its absence, and no other reaction. */
 async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0): Promise<number> {
   const events = (await mirror.records('absence-changes')).filter(
     ({ value, publishedAtMs }) =>
@@ -131,7 +131,7 @@ async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0)
 }
 
 describe('examples/react-once.ts', () => {
-  it('each operation and cause is answered as docs/consuming.md advises, what was there before with nothing', async () => {
+  it('each operation and cause gets the reaction that docs/consuming.md advises, and earlier absences get none', async () => {
     await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
     const { district, clock } = mirror.hub;
     await using reactor = new Reactor(mirror);
@@ -167,7 +167,7 @@ describe('examples/react-once.ts', () => {
     await tick();
 
     const [purged, tail, rest] = [register(), register(), register()];
-    // Of two that are found to be one, the one published first goes on.
+    // When two absences turn out to be one, the one that was published first continues.
     await tick();
     const lost = district.replaceAbsence(tail, longer);
     const other = district.registerAbsence({
@@ -186,19 +186,19 @@ describe('examples/react-once.ts', () => {
     await tick();
 
     await reactor.readAll();
-    // Created, replaced by what says more, replaced by what says the same, deleted, restored.
+    // Created, replaced with other times, replaced with the same times, deleted, restored.
     expect(reactor.actionsOn(ordinary)).toEqual(['tell', 'correct', 'nothing', 'withdraw', 'tell']);
-    // Created, all of it vanished, back under the same id as a new absence.
+    // Created, the whole chain vanished, back under the same id as a new absence.
     expect(reactor.actionsOn(purged)).toEqual(['tell', 'ask', 'nothing']);
     // Created, replaced, the tail vanished.
     expect(reactor.actionsOn(tail)).toEqual(['tell', 'correct', 'ask']);
-    // Two that turned out to be one.
+    // Two absences that turned out to be one.
     expect(reactor.actionsOn(rest)).toEqual(['tell', 'correct']);
     expect(reactor.actionsOn(other)).toEqual(['tell', 'nothing']);
     expect(await expectEachOnce(mirror, reactor, startedAtMs)).toBe(15);
   });
 
-  it('nothing is answered twice or left out, however often the program is killed and whatever comes again', async () => {
+  it('each event gets exactly one reaction, even if the program is killed and events are delivered again', async () => {
     await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
     const { living, clock } = mirror.hub;
     await using reactor = new Reactor(mirror);
@@ -212,7 +212,7 @@ describe('examples/react-once.ts', () => {
       living.step(40);
       await mirror.delta();
     };
-    // Counted before anything changes: the program may be done with all of it as soon as it is published.
+    // The count comes before any change, as the program may handle all changes as soon as they are published.
     const before = reactor.reactions().length;
     const published = liveOn();
     await running.until('that it is amid the changes', () => reactor.reactions().length > before);
@@ -232,7 +232,7 @@ describe('examples/react-once.ts', () => {
     const again = reactor.start();
     await reactor.readAll();
     expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(told);
-    // What was said in this run is new, too.
+    // The reactions of this run are new, too.
     const said = again.lines().map((line) => line.split(' ').at(-1));
     expect(new Set(said).size).toBe(said.length);
     expect(said.length).toBeLessThan(told);

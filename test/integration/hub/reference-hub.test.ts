@@ -71,7 +71,7 @@ const parentOf = (name: CollectionName): string | undefined => {
 const TOP_LEVEL = ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
 
 describe('against the reference hub', () => {
-  it.each(TOP_LEVEL)('a full walk of %s brings every row once', async (name) => {
+  it.each(TOP_LEVEL)('a full scan of %s returns every row once', async (name) => {
     await using hub = client();
     const { ids, end } = await read(hub, name);
     const expected = [...reference.district.ids(name)];
@@ -94,7 +94,7 @@ describe('against the reference hub', () => {
     },
   );
 
-  it('a delta brings exactly the changed rows', async () => {
+  it('a delta returns exactly the changed rows', async () => {
     await using hub = client();
     const { pages } = await read(hub, 'users', { modifiedAfterMs: Date.now() + 3_600_000 });
     expect(pages[0]?.hubTimeMs).toBeTypeOf('number');
@@ -108,7 +108,7 @@ describe('against the reference hub', () => {
   it.each([
     ['ignore-after', 'sourced-id-filter'],
     ['refuse-after', 'sourced-id-filter'],
-  ])('%s: every row comes, by %s', async (fault, paging) => {
+  ])('%s: every row is returned, by %s', async (fault, paging) => {
     await using hub = client();
     const { ids, end } = await underFault([fault], () => read(hub, 'users'));
     expect(new Set(ids)).toEqual(new Set(reference.district.ids('users')));
@@ -130,7 +130,7 @@ describe('against the reference hub', () => {
     [['reset=0.1']],
     [['wrong-type']],
     [['ignore-after', 'no-link', 'no-total', 'clamp-limit=30', 'empty-204']],
-  ])('every row comes under %s', async (faults) => {
+  ])('every row is returned under %s', async (faults) => {
     await using hub = client({ retry: { baseMs: 1, capMs: 5, maxAttempts: 12, retryAfterCapMs: 5 } });
     const { ids } = await underFault(faults, () => read(hub, 'users'));
     expect(new Set(ids)).toEqual(new Set(reference.district.ids('users')));
@@ -146,7 +146,7 @@ describe('against the reference hub', () => {
     expect((await read(hub, 'orgs')).ids.length).toBeGreaterThan(0);
   });
 
-  it('post authentication works, and wrong credentials are told', async () => {
+  it('post authentication works, and wrong credentials are reported', async () => {
     await using good = client({ clientAuth: 'post' });
     expect((await read(good, 'orgs')).ids.length).toBeGreaterThan(0);
     await using bad = client({ clientSecret: () => 'wrong' });
@@ -161,13 +161,13 @@ describe('against the reference hub', () => {
     ['html-error=200', 'HUB_BODY_INVALID'],
     ['status=500', 'HUB_UNAVAILABLE'],
     ['not-offered', 'HUB_NOT_OFFERED'],
-  ])('%s ends as %s', async (fault, code) => {
+  ])('%s ends with %s', async (fault, code) => {
     await using hub = client({ retry: { baseMs: 1, capMs: 5, maxAttempts: 2 } });
     await expect(underFault([fault], () => read(hub, 'orgs'))).rejects.toMatchObject({ code });
   });
 
   it.each(['empty-list', 'missing-list', 'empty-204'])(
-    '%s does not look like a complete walk',
+    '%s does not look like a complete scan',
     async (fault) => {
       await using hub = client();
       const { end } = await underFault([fault], () => read(hub, 'orgs'));
@@ -175,7 +175,7 @@ describe('against the reference hub', () => {
     },
   );
 
-  it('tells which rows still exist, also with ids of any shape', async () => {
+  it('the hub finds exactly the existing rows among ids of any shape', async () => {
     await using hub = client();
     for (const name of ['users', 'classes', 'enrollments', 'absence-versions'] as const) {
       const present = [...reference.district.ids(name)].slice(0, 3);

@@ -22,12 +22,12 @@ async function changesOf(mirror: Mirror, absenceId: string): Promise<ToldChange[
   return all.filter((change) => change.absenceId === absenceId);
 }
 
-/** Of the two topics that follow from the versions; with the versions themselves. */
+/** Topic and key of each new record. */
 async function newRecords(mirror: Mirror, since: Awaited<ReturnType<Mirror['ends']>>): Promise<string[]> {
   return (await mirror.since(since)).map(({ topic, key }) => `${topic.split('.').at(-1)} ${key}`);
 }
 
-/** Not before the last transaction's markers stand: Kafka would wait for those of a topic that is gone. */
+/** Waits for the markers of the last transaction first: Kafka would wait for those of a deleted topic. */
 async function lose(mirror: Mirror, suffix: string): Promise<void> {
   await mirror.ends();
   await recreateTopic(mirror.topic(suffix));
@@ -47,7 +47,7 @@ function register(mirror: Mirror, id?: string): string {
 const LATER = { toTime: '2026-03-10T10:00:00Z' };
 
 describe('absences and their changes', () => {
-  it('a first load is taken for news, or what comes after it for a part of it', async () => {
+  it('a first load is published as snapshots, and later changes are not', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
@@ -69,7 +69,7 @@ describe('absences and their changes', () => {
     expect(await problemsOf(mirror)).toEqual([]);
   });
 
-  it("a record whose id another student's absence bears gets an id of its own, and keeps it without an index", async () => {
+  it("a record whose id is another student's absence id gets an absence id of its own, and keeps it without an index", async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const { district } = mirror.hub;
@@ -96,7 +96,7 @@ describe('absences and their changes', () => {
     expect(studentProblems({ absences, changes: await mirror.records('absence-changes') })).toEqual([]);
   });
 
-  it('the events of a version are committed apart from it', async () => {
+  it('a version, its event and its absence are committed in one transaction', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const before = mirror.events.filter(({ type }) => type === 'committed').length;
@@ -107,7 +107,7 @@ describe('absences and their changes', () => {
     expect(commits.map((event) => (event.type === 'committed' ? event.records : 0))).toContain(3);
   });
 
-  it('a tail that comes before its root, or far from it, is told as another absence', async () => {
+  it('a tail that is read before its root, or far from it, belongs to the same absence', async () => {
     await using mirror = await openMirror({ ...OPTIONS, hubSettings: { pageSize: 20 } });
     const { district } = mirror.hub;
     const root = register(mirror, 'ffff-root');
@@ -122,7 +122,7 @@ describe('absences and their changes', () => {
     expect(await problemsOf(mirror)).toEqual([]);
   });
 
-  it('purged older versions and a lost index change an absence’s id, or tell it again', async () => {
+  it('purged older versions and a lost index neither change an absence id nor publish an event again', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const { district } = mirror.hub;
@@ -146,7 +146,7 @@ describe('absences and their changes', () => {
     ]);
   });
 
-  it('a chain that leaves the hub stays current, or its deletion passes for the hub’s word', async () => {
+  it('a chain that leaves the hub is no longer current, and its deletion has the cause VANISHED', async () => {
     await using mirror = await openMirror(OPTIONS);
     const root = register(mirror);
     const tail = mirror.hub.district.replaceAbsence(root, { changes: LATER });
@@ -163,15 +163,15 @@ describe('absences and their changes', () => {
     });
     const records = await mirror.records('absence-changes');
     const deletion = records.findLast(({ key, value }) => key === root && value !== null);
-    // Not its id alone: the hub has no more of it, the log has.
+    // The log still has the whole version, although the hub has not.
     expect(deletion?.value?.['version']).toMatchObject({ student: expect.anything() });
     expect((await mirror.view('absences')).has(root)).toBe(false);
-    // The whole chain has left: its key is nulled.
+    // The whole chain has left, so its key is nulled.
     expect((await mirror.view('absence-changes')).has(root)).toBe(false);
     expect(await problemsOf(mirror)).toEqual([]);
   });
 
-  it('a tail that leaves the hub deletes what it had replaced', async () => {
+  it('a tail that leaves the hub makes the version before it current again', async () => {
     await using mirror = await openMirror(OPTIONS);
     const root = register(mirror);
     const tail = mirror.hub.district.replaceAbsence(root, { changes: LATER });
@@ -190,7 +190,7 @@ describe('absences and their changes', () => {
     expect(view.get(root)?.value?.['sourcedId']).toBe(root);
   });
 
-  it('a lost topic of events is filled with news instead of a snapshot', async () => {
+  it('a lost topic of events is filled with snapshots', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const told = toldChanges(await mirror.records('absence-changes'));
@@ -209,7 +209,7 @@ describe('absences and their changes', () => {
     expect(last).toMatchObject({ operation: 'CREATED', step: 1 });
   });
 
-  it('a lost topic of absences stays empty, or its loss is told as changes', async () => {
+  it('a lost topic of absences is filled again without new events', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const told = (await mirror.records('absence-changes')).length;
@@ -220,7 +220,7 @@ describe('absences and their changes', () => {
     expect(await mirror.records('absence-changes')).toHaveLength(told);
   });
 
-  it('an absence that was deleted while the topic of events was lost stays current', async () => {
+  it('an absence that ended while the topic of events was lost is no longer current', async () => {
     await using mirror = await openMirror(OPTIONS);
     const id = register(mirror);
     const gone = register(mirror);
@@ -234,7 +234,7 @@ describe('absences and their changes', () => {
     expect(await problemsOf(mirror)).toEqual([]);
   });
 
-  it('a lost topic of versions is told as the end of all absences', async () => {
+  it('a lost topic of versions ends only absences that have left the hub', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const vanished = register(mirror);
@@ -256,7 +256,7 @@ describe('absences and their changes', () => {
     ]);
   });
 
-  it('absences that are mirrored later than their versions are taken for news', async () => {
+  it('absences that are mirrored later than their versions are published as snapshots', async () => {
     await using versions = await openMirror({ ...OPTIONS, collections: ['absence-versions'] });
     await versions.full();
     const { hub, topicPrefix } = versions;
@@ -272,7 +272,7 @@ describe('absences and their changes', () => {
     ).toHaveLength(1);
   });
 
-  it('progress of the two topics is wrong, or not there', async () => {
+  it('the progress of both derived topics has their rows and offsets', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const progress = await mirror.view('progress');

@@ -40,7 +40,7 @@ async function tombstones(mirror: Mirror, suffix: string): Promise<string[]> {
 const idsOf = (rows: readonly Row[]): string[] => rows.map(idOf).sort();
 
 describe('an approval', () => {
-  it('releases what is listed, and nothing waits any more', async () => {
+  it('releases each listed deletion, and none waits afterwards', async () => {
     await using mirror = await loaded(10);
     const gone = rowsOf(8);
     takeAway(mirror, 'categories', gone);
@@ -60,7 +60,7 @@ describe('an approval', () => {
     expect((await mirror.full('categories')).get('categories')).toMatchObject({ withheld: 0 });
   });
 
-  it('of all rows, and of more than are asked for one by one, releases them too', async () => {
+  it('releases a list of all rows known before, even one too long to ask the hub about each row', async () => {
     await using mirror = await loaded(150);
     put(mirror, 'categories', [{ sourcedId: 'other', title: 'Other' }]);
     await mirror.full('categories');
@@ -71,13 +71,13 @@ describe('an approval', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('leaves what came back meanwhile, and what was never listed, where it is', async () => {
+  it('keeps rows that came back meanwhile, and rows that were never listed', async () => {
     await using mirror = await loaded(40);
     const gone = rowsOf(30);
     takeAway(mirror, 'categories', gone);
     await mirror.full('categories');
     put(mirror, 'categories', gone.slice(0, 4));
-    // Gone only now: never listed, and half of what is left.
+    // These rows leave only now: they were never listed, and are half of the rest.
     const late = rowsOf(40).slice(30, 37);
     takeAway(mirror, 'categories', late);
     const outcomes = await approve(mirror, 'categories');
@@ -86,7 +86,7 @@ describe('an approval', () => {
     expect(await waitingKeys(mirror, 'categories')).toEqual(idsOf(late));
   });
 
-  it('of a list that is another one by now releases nothing', async () => {
+  it('of a list that has changed meanwhile releases nothing', async () => {
     await using mirror = await loaded(10);
     takeAway(mirror, 'categories', rowsOf(6));
     await mirror.full('categories');
@@ -98,7 +98,7 @@ describe('an approval', () => {
     expect(await tombstones(mirror, 'categories')).toEqual([]);
   });
 
-  it('releases nothing when the hub then proves nothing, or fails', async () => {
+  it('releases nothing when the answer of the hub is inconclusive or an error', async () => {
     await using mirror = await loaded(10);
     takeAway(mirror, 'categories', rowsOf(8));
     await mirror.full('categories');
@@ -113,7 +113,7 @@ describe('an approval', () => {
     expect(await tombstones(mirror, 'categories')).toEqual([]);
   });
 
-  it('does not count to what may go out that day', async () => {
+  it('does not count towards the limit of the day', async () => {
     await using mirror = await loaded(100);
     takeAway(mirror, 'categories', rowsOf(60));
     await mirror.full('categories');
@@ -123,7 +123,7 @@ describe('an approval', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('of the collection that tripped lets the others’ go the ordinary way', async () => {
+  it('of the collection that tripped the guard lets the next full sync remove rows of others', async () => {
     await using mirror = await loaded(10);
     takeAway(mirror, 'categories', rowsOf(8));
     await mirror.full('categories');
@@ -138,8 +138,8 @@ describe('an approval', () => {
   });
 });
 
-describe('an approval of what is more than rows', () => {
-  it('of emptied classes publishes them empty', async () => {
+describe('an approval of class lists and absences', () => {
+  it('of classes that became empty publishes them as empty', async () => {
     await using mirror = await openMirror({
       collections: only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} }),
       hubOptions: { students: 40 },
@@ -164,7 +164,7 @@ describe('an approval of what is more than rows', () => {
     expect(await mirror.differences('class-students')).toEqual({});
   });
 
-  it('of versions of absences tells their absences deleted, once', async () => {
+  it('of versions of absences releases them, and the next full sync publishes nothing more', async () => {
     await using mirror = await openMirror({
       collections: ['absence-versions', 'absences', 'absence-changes'],
     });
@@ -185,7 +185,7 @@ describe('an approval of what is more than rows', () => {
 });
 
 describe('a discarded list', () => {
-  it('publishes nothing, waits no more, also by the log, and is judged anew by the next full pass', async () => {
+  it('publishes nothing, no longer waits even after a restart, and is decided again by the next full sync', async () => {
     await using mirror = await loaded(10);
     takeAway(mirror, 'categories', rowsOf(8));
     await mirror.full('categories');
@@ -202,7 +202,7 @@ describe('a discarded list', () => {
     expect(await waitingKeys(mirror, 'categories')).toEqual(idsOf(rowsOf(8)));
   });
 
-  it('of which most came back lets the rest go by the numbers alone', async () => {
+  it('of which most rows came back does not withhold the rest', async () => {
     await using mirror = await loaded(20);
     takeAway(mirror, 'categories', rowsOf(15));
     await mirror.full('categories');

@@ -30,7 +30,7 @@ function restartWith(mirror: Mirror, options: Partial<MirrorOptions>): Promise<M
   return openMirror({ ...OPTIONS, hub: mirror.hub, topicPrefix: mirror.topicPrefix, ...options });
 }
 
-/** Two chains of two versions that leave the hub, one of them but for its first version. */
+/** Two chains of two versions: of one both versions are to leave the hub, of the other only the tail. */
 function chainsToLeave({ hub: { district } }: Mirror): { whole: string; tail: string } {
   const [one = '', other = ''] = district.ids('students');
   const register = (student: string): string =>
@@ -46,7 +46,7 @@ function chainsToLeave({ hub: { district } }: Mirror): { whole: string; tail: st
   return { whole, tail };
 }
 
-/** Every id of a student that the hub has, in whatever place of these records. */
+/** Every id of a student of the hub that occurs anywhere in these records. */
 function rawStudentsIn(mirror: Mirror, records: readonly TopicRecord[]): string[] {
   const students = new Set(mirror.hub.district.ids('students'));
   return records.flatMap(({ topic, key, value }) => {
@@ -63,8 +63,8 @@ function fieldsOf(records: readonly TopicRecord[], field: string): unknown[] {
   });
 }
 
-describe('a mapping that was changed', () => {
-  it('holds for what is read back from the log: no field that it drops or pseudonymises is published', async () => {
+describe('a changed mapping', () => {
+  it('applies to values read back from the log: no field that it drops or pseudonymises is published', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { whole, tail } = chainsToLeave(mirror);
     await mirror.full();
@@ -85,11 +85,11 @@ describe('a mapping that was changed', () => {
     );
     expect(rawStudentsIn(mirror, published)).toEqual([]);
     expect(fieldsOf(published, 'school')).toEqual([]);
-    // Not their ids alone.
+    // The events have more than the ids of the versions.
     expect(fieldsOf(events, 'student').length).toBe(3);
   });
 
-  it('tells no step and changes no absence id, in whatever order the rows of a chain come', async () => {
+  it('publishes no step and changes no absence id, in whatever order the rows of a chain come', async () => {
     await using mirror = await openMirror({ ...OPTIONS, hubSettings: { pageSize: 3 } });
     const { tail } = chainsToLeave(mirror);
     await mirror.full();
@@ -116,7 +116,7 @@ describe('a mapping that was changed', () => {
     ]);
   });
 
-  it('takes effect with a full pass at the start, which is made once', async () => {
+  it('takes effect by one full sync at the start', async () => {
     const options = { ...OPTIONS, hubOptions: { students: 12, startMs: Date.now() } };
     await using mirror = await openMirror(options);
     await mirror.full();
@@ -149,7 +149,7 @@ describe('a mapping that was changed', () => {
     expect(firstPasses).toEqual(['DELTA', 'FULL', 'DELTA', 'FULL', 'DELTA']);
   });
 
-  it('leaves the events that were told before, until they are redacted: the same step again, as a snapshot', async () => {
+  it('keeps earlier events until they are redacted, which publishes the same step again as a snapshot', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { tail } = chainsToLeave(mirror);
     await mirror.full();
@@ -181,7 +181,7 @@ describe('a mapping that was changed', () => {
       expect(headers['ce_id']).not.toBe(its['ce_id']);
       expect(headers['ce_firstsequence']).toBe(its['ce_firstsequence']);
     }
-    // The index needs nothing of it, and neither does one that is made again.
+    // Neither the index nor a rebuilt one needs anything of the redaction.
     const redacted = await masked.ends();
     await (await copyRedis(masked)).flush();
     await masked.restart();

@@ -11,7 +11,7 @@ const brief = ({ topic, key, headers }: TopicRecord): string =>
   `${topic.split('.').at(-1)} ${key} ${headers['ce_type']?.split('.').at(-1)}`;
 
 describe('changes', () => {
-  it('a re-stamp publishes no record', async () => {
+  it('a re-stamp causes no record', async () => {
     await using mirror = await openMirror({ hubOptions: { students: 40 }, hubSettings: { pageSize: 20 } });
     await mirror.full();
     const before = await mirror.ends();
@@ -27,7 +27,7 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('a hub of another address publishes no record: href is no change', async () => {
+  it('another address of the hub causes no record, because href is no content', async () => {
     await using mirror = await openMirror({ collections: ['enrollments', 'results'] });
     await mirror.full();
     const before = await mirror.ends();
@@ -36,7 +36,7 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('a delta brings exactly the changed rows', async () => {
+  it('a delta publishes exactly the changed rows', async () => {
     await using mirror = await openMirror({
       collections: ['users', 'students', 'enrollments', 'results', 'absence-versions'],
     });
@@ -71,13 +71,13 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(afterwards);
   });
 
-  it('a delta tells the change in content also when the hub publishes it late', async () => {
+  it('a delta finds a change that the hub shows late but within the overlap', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, clock, faults } = mirror.hub;
     await mirror.full();
     clock.advance(TEN_MINUTES_MS);
     await mirror.delta();
-    // Stamped two minutes ago: before the last pass began, within the overlap.
+    // The row is stamped two minutes ago: before the last sync began, but within the overlap.
     faults.set('late-stamps=120000');
     const [id = ''] = district.ids('users');
     district.patch('users', id, { givenName: 'Late' });
@@ -85,7 +85,7 @@ describe('changes', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a row that vanishes becomes one tombstone after the next full pass, never after a delta', async () => {
+  it('a row that vanishes becomes one tombstone after the next full sync, never after a delta', async () => {
     await using mirror = await openMirror({ collections: ['users', 'students', 'results'] });
     const { district, clock } = mirror.hub;
     await mirror.full();
@@ -111,7 +111,7 @@ describe('changes', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a row that a full pass missed but the hub has is not deleted: it is asked for once more', async () => {
+  it('a row that a full sync missed is not removed when the hub still finds it by its id', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, faults, requests } = mirror.hub;
     await mirror.full();
@@ -126,14 +126,14 @@ describe('changes', () => {
       timeout: 10_000,
       interval: 5,
     });
-    // The walk is over, and the question whether the row is really gone on its way.
+    // The scan is over, and the request for the missing row is on its way.
     district.put('users', { ...row, sourcedId: id });
     const result = (await pass).get('users');
     expect(result).toMatchObject({ kind: 'complete', stats: { rowsSeen: district.ids('users').length - 1 } });
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('rows that every walk leaves out are not deleted', async () => {
+  it('rows that every scan leaves out are not removed', async () => {
     await using mirror = await openMirror({ collections: ['users'], hubSettings: { pageSize: 10 } });
     await mirror.full();
     const before = await mirror.ends();
@@ -143,7 +143,7 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('a row marked tobedeleted is a change like any other, not a removal', async () => {
+  it('a row marked tobedeleted is published as an update, not as a removal', async () => {
     await using mirror = await openMirror({ collections: ['courses'] });
     const { district, clock } = mirror.hub;
     await mirror.full();
@@ -157,7 +157,7 @@ describe('changes', () => {
     expect((await mirror.view('courses')).get(id)?.value).toMatchObject({ status: 'tobedeleted' });
   });
 
-  it('an absence whose whole chain leaves the hub takes all its versions along', async () => {
+  it('all versions of a chain that leaves the hub are removed', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district } = mirror.hub;
     const tail = district
@@ -173,7 +173,7 @@ describe('changes', () => {
     );
   });
 
-  it('a delta carries the last complete full pass forward', async () => {
+  it('the progress of a delta repeats the last complete full sync', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, clock } = mirror.hub;
     await mirror.full();
@@ -182,7 +182,7 @@ describe('changes', () => {
     const afterFull = await progress();
     clock.advance(TEN_MINUTES_MS);
     const [id = ''] = district.ids('users');
-    // A clock that jumps is not trusted at once, but from the next pass on.
+    // A clock that jumped is trusted only from the next sync on.
     await mirror.delta();
     district.patch('users', id, { givenName: 'Changed' });
     await mirror.delta();
@@ -230,7 +230,7 @@ describe('changes', () => {
     expect((await mirror.since(before)).map(brief)).toEqual(['courses c-1 deleted', 'courses c-1 created']);
   });
 
-  it('what is dropped, pseudonymised or ignored neither shows nor counts as a change', async () => {
+  it('dropped and pseudonymised values are never published, and ignored fields cause no record', async () => {
     const key = 'a key of at least thirty-two characters, surely';
     await using mirror = await openMirror({
       collections: only({

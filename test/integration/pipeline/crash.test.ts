@@ -8,13 +8,13 @@ import { startScript } from './rollcall-process.ts';
 const OPTIONS = { collections: ['users'], hubSettings: { pageSize: 20 } };
 const DYING_MIRROR = new URL('dying-mirror.ts', import.meta.url);
 
-/** The life after `kill -9` at a point of the first load: what the next start makes of it. */
+/** Kills a process at a point of its first load, and starts another one. */
 async function afterKillAt(
   point: 'commit' | 'index',
   nth: number,
   look: (mirror: Mirror, hub: ReferenceHub) => Promise<void>,
 ): Promise<void> {
-  // Slow enough that each page is a transaction of its own.
+  // The hub is so slow that each page is a transaction of its own.
   const hub = await startTestHub({ faults: ['latency=200@users'] });
   const topicPrefix = newTopicPrefix();
   try {
@@ -35,7 +35,7 @@ function caughtUp(mirror: Mirror): unknown {
 }
 
 describe('kill -9', () => {
-  it('between commit and index write leaves no index behind the log, and nothing is told twice', async () => {
+  it('between commit and index write leaves no index behind the log, and nothing is published twice', async () => {
     await afterKillAt('index', 2, async (mirror) => {
       expect(caughtUp(mirror)).toMatchObject({ collection: 'users', how: 'resumed', why: '' });
       const before = await mirror.records('users');
@@ -49,7 +49,7 @@ describe('kill -9', () => {
     });
   });
 
-  it('before the very first index write is no reason to tell anything twice', async () => {
+  it('before the very first index write causes nothing to be published twice', async () => {
     await afterKillAt('index', 1, async (mirror) => {
       expect(await mirror.records('users')).not.toEqual([]);
       expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
@@ -59,7 +59,7 @@ describe('kill -9', () => {
     });
   });
 
-  it('between send and commit lets no consumer see what was sent, and nothing of it is lost', async () => {
+  it('between send and commit shows no consumer the sent records, and none of them is lost', async () => {
     await afterKillAt('commit', 3, async (mirror) => {
       expect(caughtUp(mirror)).toMatchObject({ collection: 'users', how: 'current', why: '' });
       const before = await mirror.records('users');
@@ -72,7 +72,7 @@ describe('kill -9', () => {
     });
   });
 
-  it('amid the taking over does not keep the next one out', async () => {
+  it('during take-over does not keep the next process from taking over', async () => {
     await afterKillAt('commit', 1, async (mirror) => {
       expect(await mirror.records('users')).toEqual([]);
       await mirror.full();

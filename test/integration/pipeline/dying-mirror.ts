@@ -7,8 +7,8 @@ import { openSession, passOnce } from '../../../src/pipeline/tenant.ts';
 import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
 
 /**
- * Runs a full pass of `users` and kills itself at one point of it:
- * `dying-mirror.ts <config> commit|index <n>`: before the nth commit (the taking over is the first), or after a
+ * Runs a full sync of `users` and kills itself at one point of it:
+ * `dying-mirror.ts <config> commit|index <n>`: before the nth commit (the take-over is the first), or after a
  * commit and before the nth write to the index.
  */
 

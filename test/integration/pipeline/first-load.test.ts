@@ -7,7 +7,7 @@ import { readTopics, type TopicRecord } from '../support/topic-reader.ts';
 
 const DAY_MS = 86_400_000;
 
-/** One load of everything, looked at from all sides. */
+/** All tests check the same load of everything. */
 describe('the first load', () => {
   let hub: ReferenceHub;
   let mirror: Mirror;
@@ -18,7 +18,7 @@ describe('the first load', () => {
     hub = await startReferenceHub({ students: 120, seed: 3, startMs: TERM_MORNING_MS });
     mirror = await openMirror({
       hub,
-      // Schedules are of the Core API, and compared in a test of their own.
+      // Schedules come from the Core API and have tests of their own.
       collections: { 'class-students': { enabled: true }, schedules: { enabled: false } },
       afterschools: hub.district.afterschoolIds(),
       settings: { kafka: { partitions: { default: 3, users: 5 } } },
@@ -46,7 +46,7 @@ describe('the first load', () => {
     expect(records.filter(({ topic }) => topic === mirror.topic('rejects'))).toEqual([]);
   });
 
-  it('is noticed as different when the hub has moved on: the comparison is not blind', async () => {
+  it('differs from a hub that has changed: the comparison finds differences', async () => {
     const [id = ''] = hub.district.ids('users');
     const before = hub.district.get('users', id);
     hub.district.patch('users', id, { givenName: 'Somebody Else' });
@@ -82,7 +82,7 @@ describe('the first load', () => {
     expect(stamped.length).toBeGreaterThan(1_000);
   });
 
-  it('puts every key where a Java producer would', () => {
+  it('puts every key into the partition that a Java producer would choose', () => {
     for (const { topic, key, partition } of data()) {
       expect(partition).toBe(partitionOfKey(key, topic === mirror.topic('users') ? 5 : 3));
     }
@@ -127,7 +127,7 @@ describe('the first load', () => {
     }
   });
 
-  it('registers a schema for every topic, evolving both ways', async () => {
+  it('registers a schema for every topic, with compatibility FULL_TRANSITIVE', async () => {
     const { registryUrl } = inject('stack');
     for (const collection of [...collections, 'rejects', 'progress']) {
       const subject = encodeURIComponent(`${mirror.topic(collection)}-value`);
@@ -140,7 +140,7 @@ describe('the first load', () => {
     }
   });
 
-  it('says in progress up to where a reader must go to hold everything', () => {
+  it('records in progress the offsets up to which a reader must read to have every row', () => {
     for (const collection of collections) {
       const own = records.filter(
         ({ topic, key }) => topic === mirror.topic('progress') && key === collection,

@@ -18,7 +18,7 @@ function fill(mirror: Mirror, collection: string, rows: readonly Row[]): void {
   for (const row of rows) district.put(collection, row);
 }
 
-/** The rows of a hub are suddenly another one's; returns how they were. */
+/** Replaces the rows of a hub by another tenant's; returns a function that puts them back. */
 function become(mirror: Mirror, collections: readonly string[], prefix: string): () => void {
   const { district } = mirror.hub;
   const before = new Map(collections.map((each) => [each, [...district.snapshot(each)]]));
@@ -34,7 +34,7 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
   };
 }
 
-/** Deltas are answered with another tenant's rows, everything else as it should be. */
+/** Answers deltas with another tenant's rows, and everything else correctly. */
 async function* ofTheOther(
   pages: AsyncGenerator<HubPage, WalkEnd>,
   { modifiedAfterMs }: ReadOptions,
@@ -58,7 +58,7 @@ async function codes(
   );
 }
 
-/** Two collections of so many rows. */
+/** Loads two collections of that many rows. */
 async function loaded(sizes: { categories: number; courses: number }): Promise<Mirror> {
   const mirror = await openMirror({ collections: ['categories', 'courses'] });
   fill(mirror, 'categories', rowsOf(sizes.categories, 'category'));
@@ -70,7 +70,7 @@ async function loaded(sizes: { categories: number; courses: number }): Promise<M
 
 describe('another tenant’s data by mistake', () => {
   it.each([5, 40, 3_000])(
-    'of %d rows neither empties nor pollutes a topic, by full pass or by delta',
+    'in collections of %d rows changes no topic, by full sync or by delta',
     async (rows) => {
       await using mirror = await loaded({ categories: rows, courses: 8 });
       const before = await mirror.ends();
@@ -86,7 +86,7 @@ describe('another tenant’s data by mistake', () => {
     },
   );
 
-  it.each([0, 1, 4])('of a collection of %d rows is told by the others', async (rows) => {
+  it.each([0, 1, 4])('in a collection of %d rows is recognised by the rows of the others', async (rows) => {
     await using mirror = await loaded({ categories: rows, courses: 8 });
     const before = await mirror.ends();
     const back = become(mirror, ['categories', 'courses'], 'other');
@@ -100,7 +100,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('brought as a few changed rows by a delta is not published', async () => {
+  it('in a delta of a few rows is not published', async () => {
     await using mirror = await loaded({ categories: 200, courses: 8 });
     const before = await mirror.ends();
     become(mirror, ['categories', 'courses'], 'other');
@@ -110,7 +110,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('brought by a delta is not published because the right hub is back by the time it is asked', async () => {
+  it('in a delta is not published even if the right hub answers the next request', async () => {
     await using mirror = await openMirror({
       collections: ['categories'],
       parts: ({ hub }) => ({
@@ -126,7 +126,7 @@ describe('another tenant’s data by mistake', () => {
     expect([told, published]).toEqual([['complete'], ['category-0001']]);
   });
 
-  it('that begins amid a full pass is stopped there', async () => {
+  it('that begins during a full sync stops that sync', async () => {
     let onPage: () => void = () => undefined;
     await using mirror = await openMirror({
       collections: ['categories'],
@@ -151,7 +151,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('stops every collection for which the hub shows no known rows, over restarts, until the old rows are back', async () => {
+  it('stops every collection of which the hub shows no known row, across restarts, until known rows are back', async () => {
     await using mirror = await loaded({ categories: 40, courses: 40 });
     const back = become(mirror, ['categories', 'courses'], 'other');
     expect(await codes(mirror, 'FULL', 'categories')).toEqual(['HUB_FOREIGN_DATA']);
@@ -161,13 +161,13 @@ describe('another tenant’s data by mistake', () => {
     expect(await codes(mirror, 'DELTA', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
     back();
-    // A delta alone would not tell.
+    // A delta alone would not show it.
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('or one collection with quite new rows stops no changes of others, but all removals', async () => {
+  it('in one collection stops no changes of the others, but all removals', async () => {
     await using mirror = await loaded({ categories: 40, courses: 40 });
     const { district } = mirror.hub;
     const back = become(mirror, ['categories'], 'other');
@@ -188,7 +188,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('is taken over when a person says that it is right', async () => {
+  it('is published when a person accepts it, and the removal of the old rows is withheld', async () => {
     await using mirror = await loaded({ categories: 40, courses: 40 });
     become(mirror, ['categories', 'courses'], 'other');
     await mirror.attempt('FULL');
@@ -203,18 +203,18 @@ describe('another tenant’s data by mistake', () => {
   });
 });
 
-describe('rows of this tenant alone', () => {
+describe('new rows of this tenant', () => {
   it.each([
     ['one new row', 1],
-    ['as many as are known', 60],
-  ])('%s in a delta, and nothing else, is published', async (_name, count) => {
+    ['as many new rows as are known', 60],
+  ])('%s: a delta without any known row is published', async (_name, count) => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     for (const row of rowsOf(count, 'new')) mirror.hub.district.put('categories', row);
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('in a delta need no full pass while most of the collection waits for a person', async () => {
+  it('need no full sync for a delta while most of the collection is withheld', async () => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     for (const row of rowsOf(57, 'category')) mirror.hub.district.remove('categories', idOf(row));
     await mirror.full('categories');
@@ -226,7 +226,7 @@ describe('rows of this tenant alone', () => {
     expect((await mirror.view('categories')).has('zz-new')).toBe(true);
   });
 
-  it('are published by a hub that cannot be asked for single rows, too', async () => {
+  it('are published although the hub cannot be asked for single rows', async () => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     mirror.hub.faults.set('one-clause');
     mirror.hub.district.put('categories', { sourcedId: 'zz-new', title: 'New' });
@@ -236,7 +236,7 @@ describe('rows of this tenant alone', () => {
 });
 
 describe('a nested collection', () => {
-  it.each(['FULL', 'DELTA'] as const)('of another tenant’s rows is stopped (%s)', async (mode) => {
+  it.each(['FULL', 'DELTA'] as const)('with another tenant’s rows is stopped (%s)', async (mode) => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();

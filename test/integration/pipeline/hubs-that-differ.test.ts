@@ -5,7 +5,7 @@ const TEN_MINUTES_MS = 600_000;
 const SMALL = { students: 40, size: { resultsPerStudentYear: 6, assessmentsPerStudentYear: 2 } };
 const COLLECTIONS = ['users', 'results', 'enrollments'] as const;
 
-/** First load, a delta with a changed and a new row, and a row that vanishes: after each the topics equal the hub. */
+/** Plays a first load, a delta with a changed and a new row, and a vanished row: after each the topics equal the hub. */
 async function liveThroughADay(mirror: Mirror): Promise<void> {
   const { district, clock } = mirror.hub;
   await mirror.full();
@@ -32,7 +32,7 @@ async function liveThroughADay(mirror: Mirror): Promise<void> {
   expect(await mirror.ends()).toEqual(settled);
 }
 
-describe('hubs that differ are mirrored all the same', () => {
+describe('hubs that differ from the standard are mirrored exactly', () => {
   it.each([
     ['a clamped limit', ['clamp-limit=30']],
     ['a missing Link', ['no-link']],
@@ -40,22 +40,22 @@ describe('hubs that differ are mirrored all the same', () => {
     ['a clamped limit without Link or total', ['clamp-limit=30', 'no-link', 'no-total']],
     ['a total of 0', ['zero-total', 'no-link', 'clamp-limit=30']],
     ['a total of the unfiltered set', ['unfiltered-total', 'no-link']],
-    ['a total of what is left', ['remaining-total', 'no-link']],
-    ['a next past the end', ['next-past-end', 'no-total']],
+    ['a total of the remaining rows', ['remaining-total', 'no-link']],
+    ['a next link past the end', ['next-past-end', 'no-total']],
     ['a hub that ignores afterSourcedId', ['ignore-after', 'no-link']],
     ['a hub that refuses afterSourcedId', ['refuse-unknown', 'refuse-lone-sort']],
-    ['a hub that takes offset alone', ['ignore-after', 'one-clause', 'no-total']],
-    ['relative links, 204 for nothing', ['relative-link', 'empty-204']],
+    ['a hub that supports only offset paging', ['ignore-after', 'one-clause', 'no-total']],
+    ['relative links and 204 for an empty list', ['relative-link', 'empty-204']],
     ['another envelope', ['other-envelope=items']],
     ['a row twice in a page', ['duplicate-rows']],
     ['a timestamp filter compared as text', ['text-timestamps']],
-    ['stamps by hidden microseconds', ['hidden-microseconds']],
+    ['stamps that hide their microseconds', ['hidden-microseconds']],
     ['stamps in microseconds', ['microsecond-stamps']],
     ['stamps with an offset', ['offset-stamps']],
     ['booleans that are booleans', ['real-booleans']],
     ['booleans that are numbers', ['number-booleans']],
     ['explicit nulls', ['explicit-nulls']],
-    ['fields that nobody knows', ['unknown-fields']],
+    ['unknown fields', ['unknown-fields']],
     ['numbers that no double holds', ['big-numbers']],
     ['relative hrefs', ['relative-hrefs']],
   ])('%s', async (_, faults) => {
@@ -67,7 +67,7 @@ describe('hubs that differ are mirrored all the same', () => {
     await liveThroughADay(mirror);
   });
 
-  it('no Date: the local clock serves', async () => {
+  it('no Date header: the local clock is used', async () => {
     await using mirror = await openMirror({
       collections: COLLECTIONS,
       hubOptions: { ...SMALL, faults: ['no-date'], startMs: Date.now() },
@@ -76,7 +76,7 @@ describe('hubs that differ are mirrored all the same', () => {
   });
 });
 
-describe('what a hub changes in its ways', () => {
+describe('a hub that changes its format', () => {
   it.each([
     ['explicit nulls', ['explicit-nulls']],
     ['booleans as booleans', ['real-booleans']],
@@ -84,7 +84,7 @@ describe('what a hub changes in its ways', () => {
     ['relative hrefs', ['relative-hrefs']],
     ['rows twice', ['duplicate-rows']],
     ['offset paging', ['ignore-after', 'ignore-filter', 'no-link']],
-  ])('%s: the same content otherwise told publishes no record', async (_, faults) => {
+  ])('%s: the same content in another format causes no record', async (_, faults) => {
     await using mirror = await openMirror({ collections: COLLECTIONS, hubSettings: { pageSize: 50 } });
     await mirror.full();
     const before = await mirror.ends();

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Mirror } from '../support/mirror.ts';
 
-/** What tells the index from the compacted topic, and keys that the topic has more than once; empty when all is well. */
+/** The differences between the index and the compacted topic; empty when they agree. */
 export async function indexAgainstLog(mirror: Mirror, collection: CollectionName): Promise<string[]> {
   const index = mirror.assembly.store.tenant(mirror.tenantId).collection(collection);
   const view = await mirror.view(collection);

@@ -32,7 +32,7 @@ export async function createTopic(wanted: TopicToCreate): Promise<void> {
   });
 }
 
-/** Leaves nothing of a test behind. */
+/** Deletes all topics of a test. */
 export async function deleteTopicsOf(topicPrefix: string): Promise<void> {
   await withAdmin(async (admin) => {
     const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${topicPrefix}.`));

@@ -18,7 +18,7 @@ const OPTIONS = {
 const LIVES = 6;
 const LONGEST_LIFE_MS = 2_500;
 
-/** Records that say what the record of their key before them said already. */
+/** Keys of records with the same content as the record of their key before them. */
 function saidAgain(records: readonly TopicRecord[]): string[] {
   const last = new Map<string, string>();
   return records.flatMap(({ key, value, headers }) => {
@@ -47,7 +47,7 @@ async function expectTruth(mirror: Mirror): Promise<void> {
   expect(snapshot).toEqual(new Set([true, false]));
 }
 
-it('kill -9 at any moment, again and again on a living hub: nothing is lost, nothing is told twice', async () => {
+it('kill -9 at any moment, again and again while the hub changes: nothing is lost or published twice', async () => {
   const hub = await startTestHub();
   const topicPrefix = newTopicPrefix();
   try {
@@ -56,7 +56,7 @@ it('kill -9 at any moment, again and again on a living hub: nothing is lost, not
       await using child = await startRollcall(['run'], configText);
       await child.says(life % 2 === 0 ? '"mirroring"' : 'the tenant is owned');
       hub.living.step(30);
-      // Any moment will do: what is checked must hold whatever was under way.
+      // Any moment will do: the guarantees must hold whatever the process was doing.
       await delay(Math.random() * LONGEST_LIFE_MS);
       hub.living.step(30);
       child.kill('SIGKILL');
@@ -65,7 +65,7 @@ it('kill -9 at any moment, again and again on a living hub: nothing is lost, not
     }
     await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
     await mirror.full();
-    // On a slow machine no life may have got beyond the first load, whose events are snapshots.
+    // On a slow machine no process may have got beyond the first load, whose events are snapshots.
     const [student = ''] = hub.district.ids('students');
     hub.district.registerAbsence({
       student,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { readTopics } from '../support/topic-reader.ts';
 
-/** No record that says what the one before it said, and no id twice: each change once. */
+/** Expects each change once: no record repeats the content of the one before it, and no id occurs twice. */
 async function expectEachChangeOnce(mirror: Mirror): Promise<number> {
   const { collections } = mirror.assembly.tenant('north').parts;
   const records = await readTopics(collections.map(({ name }) => mirror.topic(name)));
@@ -29,7 +29,7 @@ describe('a hub that changes while it is read', () => {
     { how: 'by filter', faults: ['ignore-after', 'no-link'] },
     { how: 'by offset', faults: ['ignore-after', 'one-clause', 'refuse-lone-sort'] },
     { how: 'while requests fail', faults: ['error-rate=0.03', 'reset=0.02'] },
-  ])('is equalled when it rests, each change told once ($how)', async ({ faults }) => {
+  ])('equals the topics when it rests, and each change is published once ($how)', async ({ faults }) => {
     await using mirror = await openMirror({
       collections: ['users', 'students', 'enrollments', 'results', 'line-items', 'absence-versions'],
       hubOptions: { students: 80, seed: 5, faults, size: { resultsPerStudentYear: 8 } },
@@ -56,11 +56,11 @@ describe('a hub that changes while it is read', () => {
     await amid(mirror.attempt('DELTA'));
     await amid(mirror.attempt('FULL'));
     const happened = Object.values(living.happened()).reduce((sum, count) => sum + count, 0);
-    // How many depends on how fast the passes are; none would prove nothing.
+    // The number depends on the speed of the syncs; without changes the test would prove nothing.
     expect(happened).toBeGreaterThan(20);
     mirror.hub.faults.clear('error-rate');
     mirror.hub.faults.clear('reset');
-    // By offset a row that moved may have been missed once: two passes at rest settle it.
+    // With offset paging a row that moved may have been missed once: two syncs at rest find it.
     await mirror.full();
     await mirror.full();
     expect(

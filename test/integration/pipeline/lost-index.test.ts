@@ -5,8 +5,8 @@ import { caughtUp, copyRedis } from './redis-copy.ts';
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
 
-describe('an index that was lost', () => {
-  it('Redis flushed, then start: nothing is published twice', async () => {
+describe('a lost index', () => {
+  it('Redis flushed before a start: nothing is published twice', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const redis = await copyRedis(mirror);
@@ -25,7 +25,7 @@ describe('an index that was lost', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a flush under a living process is noticed, not taken for an empty collection', async () => {
+  it('a flush under a running process is noticed, and not mistaken for an empty collection', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const redis = await copyRedis(mirror);
@@ -42,7 +42,7 @@ describe('an index that was lost', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('A→B→A while Redis was restored from an older snapshot: all three are told, and the last one stays', async () => {
+  it('A→B→A while Redis was restored from an older snapshot: all three are published, and the last one stays', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { district } = mirror.hub;
     const [id = ''] = district.ids('users');
@@ -64,7 +64,7 @@ describe('an index that was lost', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a silent failover to an older Redis amid the work is noticed before anything is decided on it', async () => {
+  it('a silent failover to an older Redis during a session is noticed before any decision uses it', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { district } = mirror.hub;
     const [id = ''] = district.ids('users');
@@ -85,7 +85,7 @@ describe('an index that was lost', () => {
     expect(names).toEqual([nameA, 'B', nameA]);
   });
 
-  it('a removal told while Redis was older is not forgotten, and a row that came back is told', async () => {
+  it('an older Redis was restored: a published removal is not repeated, and a row that came back is published', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { district } = mirror.hub;
     const id = 'just-for-a-while';
@@ -125,7 +125,7 @@ describe('an index that was lost', () => {
     expect(await keysToldTwice(mirror, 'users')).toEqual([]);
   });
 
-  it('Redis restored from earlier in the day: what the guard let out since still counts to the day', async () => {
+  it('an older Redis was restored: removals published since then still count towards the limit of the day', async () => {
     await using mirror = await openMirror({ collections: ['categories'] });
     const { district } = mirror.hub;
     for (const id of district.ids('categories')) district.remove('categories', id);

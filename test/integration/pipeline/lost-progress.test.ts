@@ -25,7 +25,7 @@ async function changesOf(mirror: Mirror, absenceId: string): Promise<ToldChange[
   return all.filter((change) => change.absenceId === absenceId);
 }
 
-/** `headers`: those that the records had, or none, as of records that somebody else wrote. */
+/** `headers`: those that the records had, or none, as in records of another program. */
 async function makeUnreadable(
   mirror: Mirror,
   keys: readonly string[],
@@ -47,7 +47,7 @@ async function makeUnreadable(
 
 describe('when the progress of the absences is lost after their first load', () => {
   it.each(['kept', 'none'] as const)(
-    'what the next full pass finds is news, though no record tells how far it was (headers: %s)',
+    'the next full sync publishes changes as news, although no record of progress can be read (headers: %s)',
     async (headers) => {
       await using mirror = await openMirror(OPTIONS);
       await mirror.full();
@@ -61,7 +61,7 @@ describe('when the progress of the absences is lost after their first load', () 
     },
   );
 
-  it('what is found is news also if the process ends before the first full pass is over', async () => {
+  it('changes are published as news even if the process ends before its first full sync is over', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     await makeUnreadable(mirror, ['absence-changes'], 'kept');
@@ -77,7 +77,7 @@ describe('when the progress of the absences is lost after their first load', () 
     expect(await changesOf(mirror, second)).toMatchObject([{ operation: 'CREATED', snapshot: false }]);
   });
 
-  it('one event that was news tells it, where the whole topic of progress is gone', async () => {
+  it('changes are published as news even without the topic of progress, if an earlier event was news', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const before = register(mirror);

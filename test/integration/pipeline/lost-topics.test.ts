@@ -13,7 +13,7 @@ const { ConfigResourceTypes } = kafkajs;
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
 
-/** Deletes records before an offset; Kafka does so only while the topic is not merely compacted. `-1`: all. */
+/** Deletes records before an offset (`-1`: all); Kafka does so only while the topic is not merely compacted. */
 async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
   await withAdmin(async (admin) => {
     const settings = await settingsOf(admin, topic);
@@ -43,30 +43,33 @@ async function expectFilledAgain(mirror: Mirror, rows: number): Promise<void> {
   expect(await mirror.since(ends)).toEqual([]);
 }
 
-describe('a topic that lost its records under a living index', () => {
+describe('a topic that lost its records while the index has them', () => {
   it.each([
     ['deleted', (mirror: Mirror) => deleteTopic(mirror.topic('users'))],
     ['deleted and recreated', (mirror: Mirror) => recreateTopic(mirror.topic('users'))],
     ['emptied', (mirror: Mirror) => truncateTopic(mirror.topic('users'))],
     ['cut off at its beginning', (mirror: Mirror) => truncateTopic(mirror.topic('users'), '5')],
-  ])('%s: noticed at the next start and filled again, the others untouched', async (_, lose) => {
-    await using mirror = await openMirror(OPTIONS);
-    await mirror.full();
-    const rows = (await mirror.view('users')).size;
-    const orgsBefore = await mirror.records('orgs');
-    await lose(mirror);
-    const before = mirror.events.length;
-    await mirror.restart();
-    expect(mirror.events.slice(before)).toContainEqual(
-      expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt' }),
-    );
-    // What is due is a full pass, whatever is asked for: the watermark went with the records.
-    await mirror.delta();
-    expect(await mirror.records('orgs')).toEqual(orgsBefore);
-    await expectFilledAgain(mirror, rows);
-  });
+  ])(
+    '%s: the next start notices the loss and fills the topic again, and leaves the others as they are',
+    async (_, lose) => {
+      await using mirror = await openMirror(OPTIONS);
+      await mirror.full();
+      const rows = (await mirror.view('users')).size;
+      const orgsBefore = await mirror.records('orgs');
+      await lose(mirror);
+      const before = mirror.events.length;
+      await mirror.restart();
+      expect(mirror.events.slice(before)).toContainEqual(
+        expect.objectContaining({ type: 'caught-up', collection: 'users', how: 'rebuilt' }),
+      );
+      // A full sync is due whatever is asked for, because the watermark was lost with the records.
+      await mirror.delta();
+      expect(await mirror.records('orgs')).toEqual(orgsBefore);
+      await expectFilledAgain(mirror, rows);
+    },
+  );
 
-  it('recreated under a living process: the next record is not taken for a continuation', async () => {
+  it('recreated under a running process: the next commit fails, and a restart fills the topic again', async () => {
     await using mirror = await openMirror({ ...OPTIONS, settings: { kafka: { partitions: 1 } } });
     const { district } = mirror.hub;
     await mirror.full();
@@ -86,7 +89,7 @@ describe('a topic that lost its records under a living index', () => {
     ['recreated', (mirror: Mirror) => recreateTopic(mirror.topic('users')), 'KAFKA_RECORDS_LOST'],
     ['cut off', (mirror: Mirror) => truncateTopic(mirror.topic('users'), '5'), 'KAFKA_RECORDS_LOST'],
   ])(
-    '%s under a living process on an unchanged hub: the next full pass does not pass for one',
+    '%s under a running process on an unchanged hub: the next full sync fails, and a restart fills the topic again',
     async (_, lose, code) => {
       await using mirror = await openMirror(OPTIONS);
       await mirror.full();
@@ -100,7 +103,7 @@ describe('a topic that lost its records under a living index', () => {
     },
   );
 
-  it('recreated just before the hub changes every row: the wave does not pass for a continuation, after a kill neither', async () => {
+  it('recreated just before the hub changes every row: a restart notices the loss and fills the topic again', async () => {
     await using mirror = await openMirror({ ...OPTIONS, settings: { kafka: { partitions: 1 } } });
     const { district } = mirror.hub;
     await mirror.full();
@@ -108,7 +111,7 @@ describe('a topic that lost its records under a living index', () => {
     await recreateTopic(mirror.topic('users'));
     for (const id of ids) district.patch('users', id, { givenName: 'Somebody Else' });
     await mirror.attempt('DELTA', 'users');
-    // Whatever the process had noticed is gone with it.
+    // A restart forgets whatever the process had noticed.
     const before = mirror.events.length;
     await mirror.restart();
     expect(mirror.events.slice(before)).toContainEqual(
@@ -119,7 +122,7 @@ describe('a topic that lost its records under a living index', () => {
     expect((await mirror.view('users')).size).toBe(ids.length);
   });
 
-  it('the rejects recreated: what cannot be read is told again', async () => {
+  it('rejects recreated: each reject is published again', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { district } = mirror.hub;
     district.put('orgs', { sourcedId: 42 }, { id: 'odd' });
@@ -131,7 +134,7 @@ describe('a topic that lost its records under a living index', () => {
     expect((await mirror.view('rejects')).size).toBe(1);
   });
 
-  it('progress recreated under a living process: it does not go on as if all were told', async () => {
+  it('progress recreated under a running process: the next sync fails, and a restart publishes nothing twice', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     await recreateTopic(mirror.topic('progress'));
@@ -144,7 +147,7 @@ describe('a topic that lost its records under a living index', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('progress deleted: the index is rebuilt from the topics and nothing is told twice', async () => {
+  it('progress deleted: the index is rebuilt from the topics and nothing is published twice', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const ends = await mirror.ends();
@@ -157,8 +160,8 @@ describe('a topic that lost its records under a living index', () => {
   });
 
   it.each([
-    ['under an id of another schema: nothing is lost', true, 'current'],
-    ['and of which nothing can be read: the index is rebuilt from the topics', false, 'rebuilt'],
+    ['under the id of another schema: no record of it is lost', true, 'current'],
+    ['that cannot be read: the index is rebuilt from the topics', false, 'rebuilt'],
   ] as const)('progress %s, and nothing is published twice', async (_, isWhole, how) => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();

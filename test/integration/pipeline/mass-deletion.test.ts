@@ -4,7 +4,7 @@ import { idOf } from '../support/rows.ts';
 
 type Row = ReturnType<Mirror['hub']['district']['snapshot']>[number];
 
-/** Takes rows away and returns them. */
+/** Removes rows from the hub and returns them. */
 function takeAway(mirror: Mirror, collection: string, ids: readonly string[]): Row[] {
   const { district } = mirror.hub;
   const rows = district.snapshot(collection).filter((row) => ids.includes(idOf(row)));
@@ -16,7 +16,7 @@ function putBack(mirror: Mirror, collection: string, rows: readonly Row[]): void
   for (const row of rows) mirror.hub.district.put(collection, row);
 }
 
-/** How many removals a full pass of one collection held back. */
+/** How many removals a full sync of one collection withheld. */
 async function withheld(mirror: Mirror, collection: 'categories' | 'orgs'): Promise<number> {
   const result = (await mirror.full(collection)).get(collection);
   if (result?.kind !== 'complete') throw new Error(`the pass was ${result?.kind}`);
@@ -30,7 +30,7 @@ async function tombstones(mirror: Mirror, suffix: string): Promise<string[]> {
 const rowsOf = (count: number): Row[] =>
   Array.from({ length: count }, (_, index) => ({ sourcedId: `row-${index}`, title: `Row ${index}` }));
 
-/** A mirror with one collection of exactly so many rows, loaded. */
+/** A loaded mirror with one collection of exactly that many rows. */
 async function loaded(count: number, settings: Record<string, unknown> = {}): Promise<Mirror> {
   const mirror = await openMirror({ collections: ['categories', 'orgs'], settings });
   const { district } = mirror.hub;
@@ -74,7 +74,7 @@ describe('a mass deletion is withheld', () => {
     expect((await tombstones(mirror, 'categories')).length).toBe(deleted);
   });
 
-  it('when all that was known is gone, however few, and others are there instead', async () => {
+  it('when all known rows are gone, however few, and others have come instead', async () => {
     await using mirror = await loaded(2);
     takeAway(mirror, 'categories', ['row-0', 'row-1']);
     putBack(mirror, 'categories', [{ sourcedId: 'other', title: 'Other' }]);
@@ -83,7 +83,7 @@ describe('a mass deletion is withheld', () => {
     expect((await mirror.view('categories')).has('other')).toBe(true);
   });
 
-  it('also in slices: what was deleted that day counts', async () => {
+  it('also in several parts, because earlier removals of the day count', async () => {
     await using mirror = await loaded(100);
     const ids = rowsOf(60).map(idOf);
     takeAway(mirror, 'categories', ids.slice(0, 30));
@@ -97,7 +97,7 @@ describe('a mass deletion is withheld', () => {
     expect((await tombstones(mirror, 'categories')).length).toBe(30);
   });
 
-  it('and with it every deletion of the tenant, but no other change', async () => {
+  it('together with every other removal of the tenant, but no other change', async () => {
     await using mirror = await loaded(10);
     const { district } = mirror.hub;
     district.put('orgs', { sourcedId: 'org-1', name: 'One' });
@@ -119,7 +119,7 @@ describe('a mass deletion is withheld', () => {
     ]);
   });
 
-  it('over a restart, and is released when the rows come back', async () => {
+  it('across a restart, until the rows come back', async () => {
     await using mirror = await loaded(10);
     const { district } = mirror.hub;
     for (const index of [1, 2, 3, 4, 5, 6])
@@ -141,7 +141,7 @@ describe('a mass deletion is withheld', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('until all are back: a hub that recovers bit by bit does not delete the rest', async () => {
+  it('until all rows are back: a hub that recovers step by step causes no removal of the rest', async () => {
     await using mirror = await loaded(10);
     const { district } = mirror.hub;
     for (const index of [1, 2, 3, 4, 5, 6])
@@ -161,12 +161,12 @@ describe('a mass deletion is withheld', () => {
     putBack(mirror, 'categories', first === undefined ? [] : [first]);
     await mirror.full('categories');
     await mirror.full('orgs');
-    // What waited only because of the others goes out with them.
+    // The removal that waited only because of the others is published now.
     expect(await tombstones(mirror, 'orgs')).toEqual(['org-1']);
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('also where the hub gives no total and two passes are needed', async () => {
+  it('also where the hub gives no total and two full syncs are needed', async () => {
     await using mirror = await loaded(10);
     mirror.hub.faults.set('no-total');
     takeAway(mirror, 'categories', rowsOf(6).map(idOf));
@@ -176,8 +176,8 @@ describe('a mass deletion is withheld', () => {
   });
 });
 
-describe('a full pass that was interrupted', () => {
-  it('is no basis for deletions, nor are the deltas after it', async () => {
+describe('an interrupted full sync', () => {
+  it('removes no row, and neither do the deltas after it', async () => {
     let onPage: () => void = () => undefined;
     await using mirror = await openMirror({
       collections: ['categories'],
@@ -191,7 +191,7 @@ describe('a full pass that was interrupted', () => {
     });
     putBack(mirror, 'categories', rowsOf(200));
     await mirror.full();
-    // Else a delta would bring all of them as new, and become a full pass.
+    // Otherwise a delta would return all of them as new, and become a full sync.
     mirror.hub.clock.advance(3 * 3_600_000);
     await mirror.full();
     const before = await mirror.ends();
@@ -215,7 +215,7 @@ describe('a token that lost its rights for one school of thirty', () => {
   const many = (of: string): Row[] =>
     Array.from({ length: 1_800 }, (_, at) => ({ sourcedId: `${of}-${at}`, title: of, name: of }));
 
-  it('deletes nothing, though each collection is below its limits', async () => {
+  it('causes no removal, although each collection is below its limits', async () => {
     await using mirror = await openMirror({ collections: COLLECTIONS });
     for (const each of COLLECTIONS) putBack(mirror, each, many(each));
     await mirror.full();
@@ -241,7 +241,7 @@ describe('a token that lost its rights for one school of thirty', () => {
 });
 
 describe('another tenant’s data by mistake', () => {
-  it('deletes nothing', async () => {
+  it('causes no removal', async () => {
     const other = await startTestHub({ seed: 99 });
     try {
       await using mirror = await openMirror({ collections: ['users', 'results'] });

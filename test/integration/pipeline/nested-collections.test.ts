@@ -24,7 +24,7 @@ const keys = async (mirror: Mirror, suffix: string): Promise<string[]> =>
   [...(await mirror.view(suffix)).keys()].toSorted();
 
 describe('class-students', () => {
-  it('are the sorted ids of each class, whatever its id looks like', async () => {
+  it('hold the sorted ids of the students of each class, whatever characters its id has', async () => {
     await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
     const { district } = mirror.hub;
     const [first = '', second = ''] = district.ids('students');
@@ -43,7 +43,7 @@ describe('class-students', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('a student who joins, one who leaves and a class that goes are one record each', async () => {
+  it('have one record each for a student who joins, one who leaves and a class that is removed', async () => {
     await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
     const { district } = mirror.hub;
     await mirror.full();
@@ -76,7 +76,7 @@ describe('class-students', () => {
     expect(await mirror.differences('class-students')).toEqual({});
   });
 
-  it('are not offered where the hub does not offer classes, and come once it does', async () => {
+  it('are not offered while the hub does not offer classes, and are mirrored once it does', async () => {
     await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
     mirror.hub.faults.set('not-offered@classes');
     for (let again = 0; again < 2; again += 1) {
@@ -95,7 +95,7 @@ describe('class-students', () => {
     expect(await deletions.notOffered()).toEqual(new Set());
   });
 
-  it('come whole over several pages', async () => {
+  it('are complete over several pages', async () => {
     await using mirror = await openMirror({
       collections: ENABLED,
       hubOptions: { students: 40, faults: ['clamp-limit=7@class-students', 'no-link@class-students'] },
@@ -106,7 +106,7 @@ describe('class-students', () => {
 });
 
 describe('class-students that cannot be read', () => {
-  it('keep what was known, with a reject that is cleared when they read again', async () => {
+  it('keep the known list, with a reject that is cleared once they can be read', async () => {
     await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
     await mirror.full();
     const before = await mirror.ends();
@@ -130,7 +130,7 @@ describe('class-students that cannot be read', () => {
 });
 
 describe('afterschool-users', () => {
-  it('have keys of two parts, percent-encoded, and go one by one', async () => {
+  it('have percent-encoded keys of two parts, and are removed one by one', async () => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();
@@ -164,7 +164,7 @@ describe('afterschool-users', () => {
     }
   });
 
-  it('of a programme that answers with an empty list lose nothing', async () => {
+  it('stay when their programme answers with an empty list', async () => {
     const hub = await startTestHub();
     try {
       const [one = ''] = hub.district.afterschoolIds();
@@ -181,7 +181,7 @@ describe('afterschool-users', () => {
     }
   });
 
-  it('of a programme that is not there are told, and the others go on', async () => {
+  it('of one programme are mirrored although another is not found', async () => {
     const hub = await startTestHub();
     try {
       const [one = ''] = hub.district.afterschoolIds();
@@ -200,7 +200,7 @@ describe('afterschool-users', () => {
     }
   });
 
-  it('of an afterschool that the configuration no longer names stay, and those of another one come', async () => {
+  it('of an afterschool that the configuration no longer names stay, and those of a new one are published', async () => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();
@@ -230,7 +230,7 @@ describe('afterschool-users', () => {
     }
   });
 
-  it('of an afterschool that came into the configuration are loaded at the start, and only then by a full pass', async () => {
+  it('cause a full sync at the start only when the configuration names a new afterschool', async () => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 }, startMs: Date.now() });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();
@@ -259,7 +259,7 @@ describe('afterschool-users', () => {
     }
   });
 
-  it('of afterschools that came into the configuration before a known one are no other tenant’s, however many pages they fill', async () => {
+  it('of an afterschool named before a known one are not mistaken for another tenant’s, however many pages they fill', async () => {
     const hub = await startTestHub({ size: { studentsPerSchool: 15 } });
     try {
       const [one = '', two = ''] = hub.district.afterschoolIds();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openMirror } from '../support/mirror.ts';
 
 describe('odd data', () => {
-  it('keys named __proto__ and constructor arrive as they are and pollute nothing', async () => {
+  it('keys named __proto__ and constructor are published as they are and pollute no prototype', async () => {
     await using mirror = await openMirror({ collections: ['users'], hubOptions: { faults: ['proto-keys'] } });
     await mirror.full();
     const [record] = (await mirror.view('users')).values();
@@ -29,7 +29,7 @@ describe('odd data', () => {
     }
   });
 
-  it('values nested twenty thousand deep neither crash nor get lost', async () => {
+  it('values nested twenty thousand deep are published as they are', async () => {
     await using mirror = await openMirror({
       collections: ['courses'],
       hubOptions: { faults: ['deep-nesting=20000'] },
@@ -45,7 +45,7 @@ describe('odd data', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('ids with bars, per cents, quotes and letters of any script are keys of their own', async () => {
+  it('ids with bars, percent signs, quotes and letters of any script are distinct keys', async () => {
     const ids = [
       'a|b',
       'a%7Cb',
@@ -67,7 +67,7 @@ describe('odd data', () => {
     expect(await mirror.differences()).toEqual({});
     const view = await mirror.view('courses');
     expect(ids.filter((id) => view.get(id)?.value?.['title'] === `Course ${id}`)).toEqual(ids);
-    // Fewer than half, so that the guard has nothing to say.
+    // These are fewer than half, so the guard withholds none.
     const before = await mirror.ends();
     const gone = ["o'hara", 'a|b', '日本', '__proto__'];
     for (const id of gone) district.remove('courses', id);
@@ -90,7 +90,7 @@ describe('odd data', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a first load of large rows is split into transactions that Kafka takes', async () => {
+  it('a first load of large rows is split into transactions that Kafka accepts', async () => {
     await using mirror = await openMirror({ collections: ['courses'] });
     for (let index = 0; index < 30; index += 1) {
       mirror.hub.district.put('courses', {

@@ -16,10 +16,10 @@ const OPTIONS = {
   tenant: { deltaEvery: '1s' },
 } as const;
 
-/** A load of two collections has at least so many transactions, however many pages one of them takes. */
+/** A load of two collections has at least this many transactions, whatever number of pages one of them takes. */
 const SECOND = 2;
 
-/** Initialises the tenant's transactional producer as a stranger would, which fences whoever has it. */
+/** Initialises the transactional producer of the tenant from outside, which fences its present owner. */
 async function fence(topicPrefix: string): Promise<void> {
   const producer = plainKafka().producer({
     transactionalId: `${topicPrefix}.north`,
@@ -71,7 +71,7 @@ function beforeTransaction(kafka: Kafka, nth: number, act: () => Promise<void>):
   };
 }
 
-/** Runs a tenant in this process until its first full passes are complete; what happened, and what is there then. */
+/** Runs a tenant in this process until its first full syncs are complete, and hands over the events and a mirror. */
 async function loadThrough(
   act: (options: { nth: number; commit: () => Promise<void>; topicPrefix: string }) => Promise<void>,
   look: (mirror: Mirror, events: readonly PipelineEvent[]) => Promise<void>,
@@ -131,7 +131,7 @@ async function expectNothingLostOrDoubled(mirror: Mirror): Promise<void> {
   expect(await mirror.since(ends)).toEqual([]);
 }
 
-/** A process of its own that has not taken the tenant over yet. */
+/** A second assembly of the tenant, which has not taken it over yet. */
 function startedBeside({ configText }: Mirror): Assembly {
   return assemble(loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => configText }), {
     logger: createLogger({ level: 'debug', destination: { write: () => undefined } }),
@@ -143,7 +143,7 @@ const sessionFailures = (events: readonly PipelineEvent[]) =>
   events.filter(({ type }) => type === 'session-failed');
 
 describe('one writer per tenant', () => {
-  it('a commit whose answer is lost, though it took effect, leads to nothing twice', async () => {
+  it('a commit that takes effect but whose answer is lost causes nothing to be published twice', async () => {
     await loadThrough(
       async ({ nth, commit }) => {
         await commit();
@@ -169,7 +169,7 @@ describe('one writer per tenant', () => {
     );
   });
 
-  it('a producer fenced amid a transaction commits nothing of it; with no newer owner the process goes on', async () => {
+  it('a producer fenced during a transaction commits nothing of it, and without a newer owner the process goes on', async () => {
     await loadThrough(
       async ({ nth, commit, topicPrefix }) => {
         if (nth === SECOND) await fence(topicPrefix);
@@ -183,7 +183,7 @@ describe('one writer per tenant', () => {
     );
   });
 
-  it('a newer process is not fenced back: the older session ends for good', async () => {
+  it('an older process does not fence a newer one: it loses the ownership', async () => {
     await using older = await openMirror(OPTIONS);
     await older.full();
     await using newer = await openMirror({ ...OPTIONS, hub: older.hub, topicPrefix: older.topicPrefix });
@@ -201,7 +201,7 @@ describe('one writer per tenant', () => {
     expect(await newer.differences()).toEqual({});
   });
 
-  it('a newer process that comes just when the older one has looked who owns is not ousted by it', async () => {
+  it('a newer process that takes over just after the older one has read the owner stays the owner', async () => {
     await using older = await openMirror(OPTIONS);
     await older.full();
     await using both = new AsyncDisposableStack();
@@ -214,13 +214,13 @@ describe('one writer per tenant', () => {
     const { log: olderLog } = older.assembly.tenant('north').parts;
     await fence(older.topicPrefix);
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
-    if (newer === null) throw new Error('nobody came');
+    if (newer === null) throw new Error('no newer process took over');
     const { owner } = newer.assembly;
     expect(await newer.assembly.tenant('north').parts.log.own(signal)).toMatchObject({ owner });
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
-  it('a process that is slow to take over does not oust one that has done so meanwhile', async () => {
+  it('a process that is slow to take over does not displace one that took over meanwhile', async () => {
     await using first = await openMirror(OPTIONS);
     await using slow = startedBeside(first);
     await using later = new AsyncDisposableStack();
@@ -233,7 +233,7 @@ describe('one writer per tenant', () => {
     await expect(parts.log.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
-  it('a newer process whose claim the older one broke off comes again, and the older one ends', async () => {
+  it('a newer process whose take-over the older one interrupted succeeds at the second attempt', async () => {
     await using older = await openMirror(OPTIONS);
     await older.full();
     const { signal } = new AbortController();
@@ -249,7 +249,7 @@ describe('one writer per tenant', () => {
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
-  it('a second process takes the tenant over: the first ends with 1 and says why, the second goes on', async () => {
+  it('a second process takes the tenant over: the first exits with 1 and says why, and the second goes on', async () => {
     const hub = await startTestHub();
     const topicPrefix = newTopicPrefix();
     try {
@@ -277,7 +277,7 @@ describe('one writer per tenant', () => {
     }
   });
 
-  it('SIGTERM amid a first load: 0 within 30 s, and the next start completes it', async () => {
+  it('SIGTERM during a first load: the process exits with 0 within 30 s, and the next start completes the load', async () => {
     const hub = await startTestHub({ faults: ['latency=300@users'] });
     const topicPrefix = newTopicPrefix();
     const options = { ...OPTIONS, hubSettings: { pageSize: 5 } };

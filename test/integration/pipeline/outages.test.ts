@@ -52,7 +52,7 @@ async function saysWhyNotReady(child: RollcallProcess, part: string, withinMs = 
   );
 }
 
-/** Waits for the first complete pass of `users`. */
+/** Waits for the first complete sync of `users`. */
 async function loadsUsers(child: RollcallProcess): Promise<void> {
   await vi.waitFor(
     () => expect(child.output()).toMatch(/"collection":"users".*"outcome":"complete"/),
@@ -66,7 +66,7 @@ async function stops(child: RollcallProcess): Promise<void> {
   expect(child.output()).not.toMatch(/^\s+at /m);
 }
 
-describe('what is away when the process starts', () => {
+describe('a part that is away when the process starts', () => {
   const via = (address: string, proxied: string): string => {
     const url = new URL(address);
     url.host = new URL(proxied).host;
@@ -96,28 +96,31 @@ describe('what is away when the process starts', () => {
     },
   };
 
-  it.each(Object.keys(PARTS))('%s: the process stays, says so, and begins when it comes', async (name) => {
-    const part = PARTS[name];
-    if (part === undefined) throw new Error(name);
-    const proxy = await startFrailProxy(part.target());
-    try {
-      proxy.cut();
-      const configText = configTextOf(hub, topicPrefix, { ...OPTIONS, ...part.options(proxy.url) });
-      await using child = await startRollcall(['run'], configText);
-      await saysWhyNotReady(child, name);
-      proxy.mend();
-      await becomesReady(child);
-      await loadsUsers(child);
-      await stops(child);
-    } finally {
-      await proxy.close();
-    }
-    await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
-    expect(await mirror.differences('users')).toEqual({});
-    expect(await keysToldTwice(mirror, 'users')).toEqual([]);
-  });
+  it.each(Object.keys(PARTS))(
+    '%s: the process stays unready, says why, and begins once the part is back',
+    async (name) => {
+      const part = PARTS[name];
+      if (part === undefined) throw new Error(name);
+      const proxy = await startFrailProxy(part.target());
+      try {
+        proxy.cut();
+        const configText = configTextOf(hub, topicPrefix, { ...OPTIONS, ...part.options(proxy.url) });
+        await using child = await startRollcall(['run'], configText);
+        await saysWhyNotReady(child, name);
+        proxy.mend();
+        await becomesReady(child);
+        await loadsUsers(child);
+        await stops(child);
+      } finally {
+        await proxy.close();
+      }
+      await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
+      expect(await mirror.differences('users')).toEqual({});
+      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+    },
+  );
 
-  it('Redis away amid the work: the process goes on when it is back, and tells nothing twice', async () => {
+  it('Redis away later: the process goes on once it is back, and publishes nothing twice', async () => {
     const proxy = await startFrailProxy(inject('stack').redisUrl);
     const redis = { url: via(inject('stack').redisUrl, proxy.url), keyPrefix: topicPrefix };
     try {
@@ -144,7 +147,7 @@ describe('what is away when the process starts', () => {
   });
 });
 
-it('Kafka killed amid the work: the process goes on when it is back, nothing is lost or told twice', async (context) => {
+it('Kafka killed under a running process: the process goes on once it is back, and nothing is lost or published twice', async (context) => {
   const shared = inject('stack');
   vi.stubEnv('ROLLCALL_KAFKA_BROKERS', undefined);
   vi.stubEnv('ROLLCALL_REGISTRY_URL', shared.registryUrl);

@@ -12,7 +12,7 @@ export async function deleteTopic(topic: string): Promise<void> {
   });
 }
 
-/** Deletes a topic and makes it again, empty, with the same settings. */
+/** Deletes a topic and creates it again, empty, with the same settings. */
 export async function recreateTopic(topic: string): Promise<void> {
   const before = await withAdmin(async (admin) => ({
     partitions: (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions.length ?? 1,

@@ -7,7 +7,7 @@ export interface RedisCopy {
   flush(): Promise<void>;
 }
 
-/** The tenant's keys as they are now, to be put back later as a restore from a backup would. */
+/** Copies the tenant's keys, so that they can be put back later as a restore from a backup does. */
 export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
   await using redis = connect();
   const values = new Map<string, Buffer>();
@@ -32,7 +32,7 @@ export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
   };
 }
 
-/** All keys of an installation, as when Redis was lost. */
+/** Deletes all keys of an installation, as if Redis was lost. */
 export async function flushRedis(topicPrefix: string): Promise<void> {
   await using redis = connect();
   const keys = await redis.client.keys(`*${topicPrefix}*`);
@@ -54,7 +54,7 @@ async function keysOf(redis: Redis, mirror: Mirror): Promise<string[]> {
   return found.filter((key) => key.includes(':north:'));
 }
 
-/** How the collections were caught up at the last start. */
+/** How each collection was caught up at the last start. */
 export function caughtUp(mirror: Mirror): Map<string, string> {
   return new Map(
     mirror.events.flatMap((event) =>

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterAll(() => hub.stop());
 
-/** Runs a verb to its end, which must be with this exit code; what it said. */
+/** Runs a verb to its end, expects this exit code, and returns the output. */
 async function run(verb: 'run' | 'pull', code: number): Promise<string> {
   await using child = await startRollcall([verb], configTextOf(hub, topicPrefix, OPTIONS));
   await child.endsWith(code);
@@ -50,7 +50,7 @@ describe('topics that differ from the contract', () => {
     });
   }
 
-  /** Everything of the tenant that is in Kafka: names, partitions, the settings of the contract. */
+  /** Everything of the tenant in Kafka: names, partitions, the settings of the contract. */
   async function standing(): Promise<unknown> {
     return withAdmin(async (admin) => {
       const names = (await admin.listTopics()).filter((name) => name.startsWith(`${topicPrefix}.`));
@@ -97,7 +97,7 @@ describe('topics that differ from the contract', () => {
     expect(await standing()).toEqual(before);
   });
 
-  it('stricter settings than asked for are not refused', async () => {
+  it('stricter settings than the contract asks for are accepted', async () => {
     await createUsersTopic({ 'segment.ms': '3600000', 'delete.retention.ms': String(30 * DAY_MS) });
     await run('pull', 0);
   });
@@ -120,7 +120,7 @@ describe('schemas that differ from the contract', () => {
     expect(await call('POST', `/subjects/${subject()}/versions`, { schema })).toHaveProperty('id');
   }
 
-  it('an incompatible one under the subject is refused, and stays the only one', async () => {
+  it('an incompatible schema under the subject is refused, and stays the only version', async () => {
     await register([{ name: 'sourcedId', type: 'int' }]);
     await call('PUT', `/config/${subject()}`, { compatibility: 'FULL_TRANSITIVE' });
     const output = await run('run', 1);
@@ -130,7 +130,7 @@ describe('schemas that differ from the contract', () => {
     expect(await withAdmin((admin) => admin.listTopics())).not.toContain(`${topicPrefix}.north.users`);
   });
 
-  it('a weaker level of compatibility is refused with both levels, and stays', async () => {
+  it('a weaker level of compatibility is refused with both levels, and is not altered', async () => {
     await register([{ name: 'sourcedId', type: 'string' }]);
     await call('PUT', `/config/${subject()}`, { compatibility: 'BACKWARD' });
     const output = await run('run', 1);
@@ -139,7 +139,7 @@ describe('schemas that differ from the contract', () => {
     expect(await call('GET', `/subjects/${subject()}/versions`)).toEqual([1]);
   });
 
-  it('a subject without a level gets the strict one', async () => {
+  it('a subject without a level gets FULL_TRANSITIVE', async () => {
     await run('pull', 0);
     expect(await call('GET', `/config/${subject()}`)).toMatchObject({
       compatibilityLevel: 'FULL_TRANSITIVE',
@@ -147,8 +147,8 @@ describe('schemas that differ from the contract', () => {
   });
 });
 
-describe('a Redis that may throw the index away', () => {
-  it('keeps the process from being ready, which says why, until it is set right', async () => {
+describe('a Redis that may evict the index', () => {
+  it('keeps the process unready, with the reason, until the policy is corrected', async () => {
     const server = await startOwnRedis();
     const admin = new Redis(server.url);
     try {

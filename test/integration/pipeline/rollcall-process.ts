@@ -7,11 +7,11 @@ import { vi } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/rollcall.mjs', import.meta.url));
 
-/** A process of its own, with a configuration of its own; killed when it is disposed of. */
+/** A process with a configuration of its own. Disposing of it kills it. */
 export interface RollcallProcess extends AsyncDisposable {
-  /** Waits for its end; throws, with what it said, when it ends otherwise than with this code or by this signal. */
+  /** Waits for its end; throws, with its output, when it ends with another code or by another signal. */
   endsWith(expected: number | NodeJS.Signals): Promise<void>;
-  /** What it has written to both streams so far. */
+  /** The output of both streams so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
   /** Waits until the output holds the text; fails early when the process ends without it. */
@@ -45,7 +45,7 @@ async function startNode(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_OPTIONS: undefined },
   });
-  // A test run that is broken off leaves nothing running.
+  // An interrupted test run leaves no process behind.
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   let written = '';
@@ -88,7 +88,7 @@ async function startNode(
   };
 }
 
-/** Resolves when all its output has been read, too. */
+/** Resolves only after all its output has been read. */
 function endOf(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
   return new Promise((resolve) => {
     child.on('close', (code, signal) => resolve(code ?? signal));

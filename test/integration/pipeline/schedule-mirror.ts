@@ -12,16 +12,16 @@ export interface ScheduleOptions extends MirrorOptions {
 }
 
 export interface ScheduleMirror extends Mirror {
-  /** The program's clock goes on as the hub's does, but for this. */
+  /** Moves the clock of the program ahead of the hub's. */
   advanceDays(days: number): void;
   window(): Days;
-  /** What tells `schedules` from the hub. */
+  /** The differences between `schedules` and the hub. */
   scheduleDifferences(students: Iterable<string>, emptied?: readonly string[]): Promise<string[]>;
   /** How often the hub was asked for each student since the last call. */
   asked(): Map<string, number>;
 }
 
-/** A mirror of schedules, and of who is wanted, on a Tuesday in term. */
+/** A mirror of schedules and of the collections that select their students, on a Tuesday in term. */
 export async function openScheduleMirror(options: ScheduleOptions): Promise<ScheduleMirror> {
   const { students, daysBack = 1, daysAhead = 3, fields, ...rest } = options;
   const originMs = Date.now();
@@ -74,12 +74,12 @@ function collectionsFor(students: ScheduleOptions['students']): ReturnType<typeo
   return only(students === 'all' ? { schedules: {}, students: {} } : { schedules: {} });
 }
 
-/** The chain index forgets by the machine's clock who was absent long ago. */
+/** The chain index forgets old absences by the clock of the machine. */
 function chainsAt({ chains }: TenantParts, now: () => number): Partial<TenantParts> {
   return chains === undefined ? {} : { chains: { ...chains, absentSinceMs: () => now() - 40 * DAY_MS } };
 }
 
-/** Runs the tenant's collections as `run` does, beside the work. Fails when one of them does. */
+/** Runs the collections of the tenant as `run` does during the work. Fails when one of them fails. */
 export async function living<T>(mirror: Mirror, work: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const loops = [...mirror.session.runners.values()].map(async (runner) => runner.loop(stop.signal));

@@ -7,7 +7,7 @@ const DAYS = { daysBack: 1, daysAhead: 3, hubOptions: { students: 60 } } as cons
 const present = (mirror: ScheduleMirror): string[] => {
   const absent = absentStudents(mirror.hub, { from: '2026-01-01', to: '2026-12-31' });
   const left = mirror.hub.district.ids('students').filter((student) => !absent.has(student));
-  // Somebody absent in that year, but not in the window, will do as well.
+  // A student who is absent in that year but not in the window will do as well.
   const inWindow = absentStudents(mirror.hub, mirror.window());
   return left.length > 3 ? left : mirror.hub.district.ids('students').filter((each) => !inWindow.has(each));
 };
@@ -22,7 +22,7 @@ function register(mirror: ScheduleMirror, student: string, fromTime: string, toT
 }
 
 describe('schedules of absent students', () => {
-  it('are those of others, or miss one of them', async () => {
+  it('are those of exactly the students who are absent in the window', async () => {
     await using mirror = await openScheduleMirror({ students: 'absent', ...DAYS });
     await mirror.full();
     const absent = absentStudents(mirror.hub, mirror.window());
@@ -33,7 +33,7 @@ describe('schedules of absent students', () => {
     expect([...mirror.asked().keys()].toSorted()).toEqual([...absent].toSorted());
   });
 
-  it('overlook an absence at the edge of the window, or take one beyond it', async () => {
+  it('include absences that overlap the edge of the window, and none beyond it', async () => {
     await using mirror = await openScheduleMirror({ students: 'absent', ...DAYS });
     const [a = '', b = '', c = '', d = ''] = present(mirror);
     // The window is from Monday the 9th to Friday the 13th; Oslo is an hour ahead.
@@ -46,7 +46,7 @@ describe('schedules of absent students', () => {
     expect([a, b, c, d].map((student) => told.includes(student))).toEqual([false, true, true, false]);
   });
 
-  it('are not those of who becomes absent, or stay when the absence is gone', async () => {
+  it('include a student who becomes absent, until the full sync after the absence is deleted', async () => {
     await using mirror = await openScheduleMirror({ students: 'absent', ...DAYS });
     await mirror.full();
     const absent = absentStudents(mirror.hub, mirror.window());
@@ -65,7 +65,7 @@ describe('schedules of absent students', () => {
     expect(await mirror.scheduleDifferences(absent)).toEqual([]);
   });
 
-  it('are forgotten by a restart, or by a lost index', async () => {
+  it('are not published again after a restart or a lost index', async () => {
     await using mirror = await openScheduleMirror({ students: 'absent', ...DAYS });
     await mirror.full();
     const before = await mirror.ends();
@@ -88,7 +88,7 @@ describe('while the tenant is mirrored', () => {
     return requests.filter(({ url }) => url.includes(`student=${student}&`)).length;
   };
 
-  it('a change of an absence waits for the round before its student is asked for', async () => {
+  it('each change of an absence makes Rollcall ask for its student, and for no other', async () => {
     await using mirror = await openScheduleMirror({
       students: 'absent',
       ...DAYS,
@@ -122,7 +122,7 @@ describe('while the tenant is mirrored', () => {
       await askedFor(student, 2);
       mirror.hub.district.deleteAbsence(second);
       await askedFor(student, 3);
-      // Nobody else had reason to be asked once more.
+      // No other student was asked for again.
       expect([asked(mirror, known), asked(mirror, other)]).toEqual([1, 0]);
     });
   });

@@ -6,7 +6,7 @@ import { openScheduleMirror, type ScheduleMirror } from './schedule-mirror.ts';
 
 const NO_GUARD = { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } };
 
-/** Keys and what became of them, in the order of the keys. */
+/** Keys and the kind of their records, in the order of the keys. */
 function brief(records: readonly TopicRecord[]): string[] {
   return records
     .map(({ key, value, headers }) => {
@@ -20,7 +20,7 @@ function brief(records: readonly TopicRecord[]): string[] {
 const lessonsOf = (mirror: ScheduleMirror, student: string, date: string) =>
   mirror.hub.district.lessons({ student, from: date, to: date });
 
-/** Takes all lessons of a student's day away, and with them those of the whole class; returns how to give them back. */
+/** Removes all lessons of a student's day, and so those of the whole class; returns a function that puts them back. */
 function hideDay(mirror: ScheduleMirror, student: string, date: string): () => void {
   const lessons = lessonsOf(mirror, student, date);
   const change = (to: null | undefined): void => {
@@ -30,7 +30,7 @@ function hideDay(mirror: ScheduleMirror, student: string, date: string): () => v
   return () => change(undefined);
 }
 
-/** One student each of the classes that the hub has: their lessons have nothing in common. */
+/** One student of each class: these students share no lesson. */
 function oneOfEachClass(mirror: ScheduleMirror): string[] {
   const { district } = mirror.hub;
   const found = new Map<string, string>();
@@ -43,11 +43,11 @@ function oneOfEachClass(mirror: ScheduleMirror): string[] {
 }
 
 describe('the first load', () => {
-  it('misses a day of a wanted student, or publishes one without lessons', async () => {
+  it('publishes each day with lessons of each wanted student, and no other', async () => {
     await using mirror = await openScheduleMirror({ students: 'all', daysBack: 7, daysAhead: 14 });
     const results = await mirror.full();
     const students = mirror.hub.district.ids('students');
-    // Three weeks and a day, of which sixteen are school days.
+    // The window is three weeks and a day, of which sixteen are school days.
     expect((await mirror.view('schedules')).size).toBe(students.length * 16);
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
     expect(results.get('schedules')).toMatchObject({ kind: 'complete', withheld: 0 });
@@ -57,7 +57,7 @@ describe('the first load', () => {
     );
   });
 
-  it('tells in progress another time than the hub’s, or an end that is not there', async () => {
+  it('records in progress the time of the hub and the offsets of the last records', async () => {
     const hourAhead = Date.parse('2026-03-10T10:30:00Z');
     await using mirror = await openScheduleMirror({
       students: 'all',
@@ -71,7 +71,7 @@ describe('the first load', () => {
     };
     expect(progress).toMatchObject({ mode: 'FULL', complete: true, rowsWithheld: 0 });
     expect(full).toMatchObject({ rows: 50, rowsRejected: 0, rowsWithheld: 0, startedAt });
-    // To the second, as the header has it, less what has passed since the pass began.
+    // The header has whole seconds, and time has passed since the sync began.
     expect(startedAt).toBeGreaterThanOrEqual(hourAhead - 1_000);
     expect(startedAt).toBeLessThanOrEqual(mirror.hub.clock.now());
     const records = await mirror.records('schedules');
@@ -82,7 +82,7 @@ describe('the first load', () => {
     }
   });
 
-  it('is told again after a restart, or with a lost index, or by a re-stamp', async () => {
+  it('is not published again after a restart, a re-stamp or a lost index', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const before = await mirror.ends();
@@ -97,7 +97,7 @@ describe('the first load', () => {
     expect(await mirror.scheduleDifferences(mirror.hub.district.ids('students'))).toEqual([]);
   });
 
-  it('confuses students whose ids have a bar or a percent sign', async () => {
+  it('distinguishes students whose ids have a bar or a percent sign', async () => {
     const odd = ['a|2026-03-10', 'a%7C2026-03-10', '%', 'ø &?#/', '*'];
     await using mirror = await openScheduleMirror({ students: odd, hubOptions: { students: 60 } });
     const { district } = mirror.hub;
@@ -117,7 +117,7 @@ describe('the first load', () => {
     await mirror.full();
     expect((await mirror.view('schedules')).size).toBe(odd.length * 5);
     expect(await mirror.scheduleDifferences(odd)).toEqual([]);
-    // Who is looked for in the index, and not found there, would be removed.
+    // A student who is looked up under a wrong key would be removed.
     const before = await mirror.ends();
     await mirror.full();
     expect(await mirror.ends()).toEqual(before);
@@ -130,12 +130,12 @@ describe('each shape of a body', () => {
     { shape: 'schedules', requests: 1 },
     { shape: 'odata', requests: 4 },
     { shape: 'hal', requests: 4 },
-  ])('$shape: a lesson is lost, also of the last page', async ({ shape, requests }) => {
+  ])('$shape: no lesson is lost, not even on the last page', async ({ shape, requests }) => {
     await using mirror = await openScheduleMirror({ students: 'all', daysBack: 10, daysAhead: 34 });
     mirror.hub.faults.set(`schedules-shape=${shape}@schedules`);
     await mirror.full();
     const students = mirror.hub.district.ids('students');
-    // Over the change to summer time.
+    // The window includes the change to summer time.
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
     expect([...mirror.asked().values()]).toEqual(students.map(() => requests));
     const before = await mirror.ends();
@@ -144,14 +144,14 @@ describe('each shape of a body', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('the day of `to` is taken for empty where the hub leaves it out', async () => {
+  it('the last day is complete even where the hub excludes the day of `to`', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     mirror.hub.faults.set('schedules-to-exclusive@schedules');
     await mirror.full();
     expect(await mirror.scheduleDifferences(mirror.hub.district.ids('students'))).toEqual([]);
   });
 
-  it('an empty body, or one without a list, empties days', async () => {
+  it('a body without a list is an error and empties no day', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const before = await mirror.ends();
@@ -161,7 +161,7 @@ describe('each shape of a body', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('another name of a field is not found', async () => {
+  it('a field is found under each of its configured names', async () => {
     await using mirror = await openScheduleMirror({
       students: 'all',
       fields: { title: ['emne', 'title'], rooms: ['sted.rom'] },
@@ -179,7 +179,7 @@ describe('each shape of a body', () => {
 });
 
 describe('a day that changes', () => {
-  it('is not told, or its neighbours with it', async () => {
+  it('is published, and its neighbours are not', async () => {
     await using mirror = await openScheduleMirror({ students: 'all', hubOptions: { students: 60 } });
     await mirror.full();
     const [student = ''] = oneOfEachClass(mirror);
@@ -199,7 +199,7 @@ describe('a day that changes', () => {
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
   });
 
-  it('and gets its first lessons is not told', async () => {
+  it('is published when it gets its first lessons', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     const [student = ''] = mirror.hub.district.ids('students');
     const giveBack = hideDay(mirror, student, '2026-03-12');
@@ -213,7 +213,7 @@ describe('a day that changes', () => {
 });
 
 describe('a day that loses its lessons', () => {
-  it('is removed, stays as it was, or is believed at the first answer', async () => {
+  it('is published as empty after a second answer, and not removed', async () => {
     await using mirror = await openScheduleMirror({ students: [], hubOptions: { students: 60 } });
     const students = oneOfEachClass(mirror);
     await using few = await openScheduleMirror({
@@ -241,7 +241,7 @@ describe('a day that loses its lessons', () => {
     expect(brief(await few.since(emptied))).toEqual([`${key} updated 6`]);
   });
 
-  it('with many others goes out unseen by anybody, or holds up what came with it', async () => {
+  it('is withheld together with many others, while other changes are published', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const students = mirror.hub.district.ids('students');
@@ -270,7 +270,7 @@ describe('a day that loses its lessons', () => {
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
   });
 
-  it('with all others, as where rights were lost, is emptied', async () => {
+  it('is withheld together with all others, as when rights were lost', async () => {
     await using mirror = await openScheduleMirror({ students: 'all', settings: NO_GUARD });
     await mirror.full();
     const before = await mirror.ends();
@@ -285,7 +285,7 @@ describe('a day that loses its lessons', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('with many others holds up what other collections lose', async () => {
+  it('is withheld together with many others, while other collections are not', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     mirror.hub.faults.set('empty-list@schedules');
@@ -298,7 +298,7 @@ describe('a day that loses its lessons', () => {
 });
 
 describe('a window that moves on', () => {
-  it('leaves days behind, asks for them, or has the guard hold them', async () => {
+  it('removes the days that it leaves, and the guard withholds none', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const students = mirror.hub.district.ids('students');
@@ -312,7 +312,7 @@ describe('a window that moves on', () => {
       withheld: 0,
       stats: { rowsRemoved: students.length },
     });
-    // The day that came in is a Saturday.
+    // The day that entered the window is a Saturday.
     expect(brief(await mirror.since(before))).toEqual(
       students.map((each) => `${dayKey(each, gone)} deleted`).toSorted(),
     );
@@ -320,13 +320,13 @@ describe('a window that moves on', () => {
     await mirror.full('schedules');
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
     expect(hubDays(mirror.hub, students, mirror.window()).size).toBe(students.length * 3);
-    // Past everything that was known.
+    // The window moves past all known days.
     mirror.advanceDays(30);
     expect((await mirror.full('schedules')).get('schedules')).toMatchObject({ withheld: 0 });
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
   });
 
-  it('keeps days that were emptied', async () => {
+  it('removes empty days that it leaves', async () => {
     await using mirror = await openScheduleMirror({ students: 'all', settings: NO_GUARD });
     await mirror.full();
     const students = mirror.hub.district.ids('students');
@@ -340,8 +340,8 @@ describe('a window that moves on', () => {
   });
 });
 
-describe('a student who is not wanted any more', () => {
-  it('keeps days, or is asked for', async () => {
+describe('a student who is no longer wanted', () => {
+  it('loses all days and is not asked for', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     mirror.asked();
@@ -355,7 +355,7 @@ describe('a student who is not wanted any more', () => {
     expect([...few.asked().keys()].toSorted()).toEqual(wanted.toSorted());
   });
 
-  it('leaves the hub and keeps days', async () => {
+  it('loses all days when the reason is that the student left the hub', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const [student = '', ...others] = mirror.hub.district.ids('students');
@@ -365,8 +365,8 @@ describe('a student who is not wanted any more', () => {
   });
 });
 
-describe('lessons that cannot be understood', () => {
-  it('shorten a day, or take the others of the student with them', async () => {
+describe('lessons that cannot be read', () => {
+  it('are rejected: their day stays as it was, and other days of the student are published', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const students = mirror.hub.district.ids('students');
@@ -398,7 +398,7 @@ describe('lessons that cannot be understood', () => {
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
   });
 
-  it('without a day empty one, or shorten it', async () => {
+  it('are rejected when they have no day, and no day changes', async () => {
     await using mirror = await openScheduleMirror({ students: 'all' });
     await mirror.full();
     const students = mirror.hub.district.ids('students');
@@ -418,7 +418,7 @@ describe('lessons that cannot be understood', () => {
 
 describe('students whom the hub refuses', () => {
   it.each([404, 400, 403])(
-    'lose what is known of them, or end the pass for the others: %i',
+    'keep their known days, and the sync goes on for the others: HTTP %i',
     async (status) => {
       await using mirror = await openScheduleMirror({ students: 'all' });
       await mirror.full();
@@ -445,7 +445,7 @@ describe('students whom the hub refuses', () => {
 });
 
 describe('a hub without the Core API', () => {
-  it('keeps a pull from its end, or is asked by every student', async () => {
+  it('fails no other collection, and is not asked for every student', async () => {
     await using mirror = await openScheduleMirror({ students: 'all', hubOptions: { students: 60 } });
     mirror.hub.faults.set('not-offered@schedules');
     const outcomes = await mirror.attempt('FULL');

@@ -5,9 +5,9 @@ import { openMirror } from '../support/mirror.ts';
 import { textIn } from '../support/rows.ts';
 
 const TEN_MINUTES_MS = 600_000;
-/** Shorter texts occur in any log. */
+/** Shorter texts occur in any log by chance. */
 const SHORTEST = 5;
-/** What the standard itself calls things, and what Rollcall says as well. */
+/** Words of the standard, which Rollcall uses as well. */
 const VOCABULARY =
   /^(student|teacher|guardian|parent|primary|secondary|active|tobedeleted|users?|class(es)?|course|orgs?|school|district|national|homeroom|scheduled|academicSession|gradingPeriod|schoolYear|semester|term|Minutes|absence|true|false|lineItem|category|result|fully graded|administrator|aide|proctor|relative|counselor|demographics|system|other)$/i;
 
@@ -20,7 +20,7 @@ function textsIn(value: unknown, found: Set<string>): Set<string> {
   return found;
 }
 
-/** Those of the texts that are shown, as words or, where they have blanks or hyphens, anywhere. */
+/** The texts that occur as words, or anywhere if they contain blanks or hyphens. */
 function leaks(shown: string, texts: ReadonlySet<string>): string[] {
   const words = new Set(shown.split(/[^\p{L}\p{N}_@:.|%+-]+/u));
   return [...texts].filter(

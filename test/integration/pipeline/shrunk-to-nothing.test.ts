@@ -29,8 +29,8 @@ async function tombstones(mirror: Mirror): Promise<string[]> {
   return gone.map(({ key }) => key).sort();
 }
 
-describe('a collection that shrinks to nothing', () => {
-  it('is listed once a second full pass says the same, and released by a person alone', async () => {
+describe('a collection that became empty', () => {
+  it('is listed once a second full sync finds it empty too, and removed only by an approval', async () => {
     await using mirror = await loaded();
     empty(mirror);
     expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
@@ -56,7 +56,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await pass(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
   });
 
-  it('is not listed when the two empty answers do not follow each other', async () => {
+  it('is not listed when a full sync between two empty ones finds rows', async () => {
     await using mirror = await loaded();
     empty(mirror);
     await pass(mirror);
@@ -67,7 +67,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
   });
 
-  it('is never listed by answers without a list', async () => {
+  it('is never listed because of answers without a list', async () => {
     await using mirror = await loaded();
     mirror.hub.faults.set('missing-list');
     for (let again = 1; again <= 3; again += 1)
@@ -75,7 +75,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
   });
 
-  it('and comes back clears the list, and keeps every row', async () => {
+  it('keeps every row, and is no longer listed, when its rows come back', async () => {
     await using mirror = await loaded();
     empty(mirror);
     await pass(mirror);
@@ -89,7 +89,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('keeps what came back before the approval', async () => {
+  it('keeps rows that came back before the approval', async () => {
     await using mirror = await loaded();
     empty(mirror);
     await pass(mirror);
@@ -100,7 +100,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('can be discarded: nothing waits until two more passes say so', async () => {
+  it('is listed again only by the second empty full sync after its list was discarded', async () => {
     await using mirror = await loaded();
     empty(mirror);
     await pass(mirror);
@@ -111,7 +111,7 @@ describe('a collection that shrinks to nothing', () => {
     expect(await tombstones(mirror)).toEqual([]);
   });
 
-  it('while deletions of it already wait is not let out by an approval of those', async () => {
+  it('is not removed by an approval of deletions that were listed before', async () => {
     await using mirror = await loaded();
     for (const id of ids.slice(0, 8)) mirror.hub.district.remove('categories', id);
     await pass(mirror);

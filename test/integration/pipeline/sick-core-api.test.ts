@@ -12,14 +12,14 @@ const CHANGES = 4;
 const toldSoFar = (mirror: ScheduleMirror): number =>
   mirror.events.reduce((sum, event) => sum + (event.type === 'chains-told' ? event.tally.created : 0), 0);
 
-/** Pages of schedules that arrived whole. */
+/** The number of complete pages of schedules. */
 const answered = (mirror: ScheduleMirror): number =>
   mirror.events.filter(
     (event) =>
       event.type === 'hub' && event.event.type === 'request-done' && event.event.target === 'schedules',
   ).length;
 
-/** Registers absences one after another; how long each took until it was committed, ms. */
+/** Registers absences one after another; returns how long each took until it was committed, ms. */
 async function timesToTell(mirror: ScheduleMirror): Promise<number[]> {
   const times: number[] = [];
   for (const student of mirror.hub.district.ids('students').slice(0, CHANGES)) {
@@ -46,7 +46,7 @@ async function open(maxConcurrentRequests: number): Promise<ScheduleMirror> {
   });
 }
 
-/** Absences are read whole, and students are being asked for. */
+/** Waits until absences are loaded and students are being asked for. */
 async function isAsking(mirror: ScheduleMirror): Promise<void> {
   const isStarted = (): boolean =>
     mirror.events.some((event) => event.type === 'pass-started' && event.collection === 'schedules');
@@ -59,25 +59,25 @@ describe('a Core API', () => {
     { how: 'that cuts connections', fault: 'refuse-connection@schedules', requests: 4 },
     { how: 'that hangs', fault: 'latency=600000@schedules', requests: 4 },
     { how: 'that hangs, where one request is allowed', fault: 'latency=600000@schedules', requests: 1 },
-    { how: 'that trickles', fault: 'slow-body=20000@schedules', requests: 2 },
-    { how: 'that asks for patience', fault: 'rate-limit=120@schedules', requests: 4 },
+    { how: 'that answers byte by byte', fault: 'slow-body=20000@schedules', requests: 2 },
+    { how: 'that limits the rate', fault: 'rate-limit=120@schedules', requests: 4 },
     { how: 'that refuses the token', fault: 'status=403@schedules', requests: 4 },
     { how: 'that does not know the token', fault: 'status=401@schedules', requests: 4 },
-  ])('$how delays absences', async ({ fault, requests }) => {
+  ])('$how does not delay absences', async ({ fault, requests }) => {
     await using mirror = await open(requests);
     mirror.hub.faults.set(fault);
     const times = await living(mirror, async () => {
       await isAsking(mirror);
       return timesToTell(mirror);
     });
-    // Not one student was answered for: nothing that came through had waited for it.
+    // No student was answered for, so no absence can have waited for an answer.
     expect(answered(mirror)).toBe(0);
     expect(await mirror.records('schedules')).toEqual([]);
     expect(Math.min(...times)).toBeLessThan(UNDELAYED_MS);
     expect(mirror.events.filter(({ type }) => type === 'session-failed')).toEqual([]);
   });
 
-  it('that is slow delays absences, or is not read in the end', async () => {
+  it('that is slow does not delay absences, and is read in full in the end', async () => {
     await using mirror = await open(2);
     mirror.hub.faults.set('latency=1500@schedules');
     await living(mirror, async () => {
@@ -85,7 +85,7 @@ describe('a Core API', () => {
       const answeredBefore = answered(mirror);
       await timesToTell(mirror);
       const wanted = absentStudents(mirror.hub, mirror.window());
-      // One at a time: they cannot all have been answered by now.
+      // The hub answers one at a time, so it cannot have answered for all of them by now.
       expect(answered(mirror) - answeredBefore).toBeLessThan(wanted.size);
       await vi.waitFor(async () => expect(await mirror.scheduleDifferences(wanted)).toEqual([]), {
         timeout: 90_000,
@@ -95,7 +95,7 @@ describe('a Core API', () => {
   });
 
   it.each(['status=503@schedules', 'latency=600000@schedules'])(
-    'that is well again is not asked, or published in part: %s',
+    'that recovers is read in full: %s',
     async (fault) => {
       await using mirror = await open(4);
       mirror.hub.faults.set(fault);

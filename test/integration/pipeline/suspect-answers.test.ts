@@ -10,9 +10,9 @@ const TEN_MINUTES_MS = 600_000;
 const hubEvents = (mirror: Mirror) =>
   mirror.events.flatMap((event) => (event.type === 'hub' ? [event.event] : []));
 
-describe('answers that prove nothing', () => {
+describe('inconclusive answers', () => {
   it.each(['empty-list', 'missing-list', 'empty-204 and no rows'])(
-    '%s where there were rows deletes nothing',
+    '%s where there were rows causes no removal',
     async (fault) => {
       await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
       const { district, faults, clock } = mirror.hub;
@@ -74,7 +74,7 @@ describe('answers that prove nothing', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a collection that is not offered is told once, and the others go on', async () => {
+  it('a collection that is not offered is logged once, and the others go on', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     mirror.hub.faults.set('not-offered@courses');
     for (const pass of [1, 2]) {
@@ -92,7 +92,7 @@ describe('answers that prove nothing', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a collection that the hub begins to offer is no longer called not offered, though its first answers prove nothing', async () => {
+  it('a collection that the hub begins to offer is no longer marked as not offered, even while its answers are inconclusive', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     const { deletions } = mirror.parts.state;
     mirror.hub.faults.set('not-offered@courses');
@@ -118,7 +118,7 @@ describe('answers that prove nothing', () => {
 
 describe('tokens', () => {
   it.each([[[]], [['token-expired-403']]])(
-    'a token that has expired is renewed in the middle of a pass (%s)',
+    'an expired token is renewed during a sync (%s)',
     async (faults: string[]) => {
       await using mirror = await openMirror({ collections: ['users'], hubSettings: { pageSize: 10 } });
       const { hub } = mirror;
@@ -134,7 +134,7 @@ describe('tokens', () => {
     },
   );
 
-  it('a right that the client does not have is told with the remedy, and no token is asked for without end', async () => {
+  it('a missing right is reported with a remedy, and few tokens are requested for it', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     mirror.hub.faults.set('status=403@courses');
     const outcomes = await mirror.attempt('FULL');
@@ -175,7 +175,7 @@ describe('tokens', () => {
 });
 
 describe('a hub that fails now and then', () => {
-  it('is equalled although every tenth request fails', async () => {
+  it('is mirrored exactly although every tenth request fails', async () => {
     await using mirror = await openMirror({
       collections: ['users', 'students', 'enrollments', 'results', 'absence-versions', 'classes'],
       hubSettings: { pageSize: 100 },
@@ -193,7 +193,7 @@ describe('a hub that fails now and then', () => {
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         if ((await mirror.attempt(mode)).every(({ error }) => error === null)) return;
       }
-      throw new Error('five passes in a row failed');
+      throw new Error('five syncs in a row failed');
     };
     await settle('FULL');
     clock.advance(TEN_MINUTES_MS);
@@ -213,7 +213,7 @@ describe('a hub that fails now and then', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('an answer that cannot be used is an error with a remedy, and loses nothing', async () => {
+  it('causes an error with a remedy by an unusable answer, and loses no row', async () => {
     await using mirror = await openMirror({
       collections: ['orgs', 'courses', 'classes', 'academic-sessions'],
       hubSettings: { maxResponseBytes: 1_048_576 },
@@ -247,7 +247,7 @@ describe('a hub that fails now and then', () => {
 });
 
 describe('a page that is too large', () => {
-  it('is asked for in smaller ones, and nothing is lost', async () => {
+  it('is requested again in smaller pages, and no row is lost', async () => {
     await using mirror = await openMirror({
       collections: ['users'],
       hubSettings: { maxResponseBytes: 65_536, pageSize: 1000 },

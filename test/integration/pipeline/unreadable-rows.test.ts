@@ -9,7 +9,7 @@ async function rejects(mirror: Mirror): Promise<[string, Readonly<Record<string,
   return [...(await mirror.view('rejects')).entries()].map(([key, { value }]) => [key, value]);
 }
 
-/** Tells how a topic differs from the hub but for these keys, which only the topic may be without. */
+/** The differences between a topic and the hub, except for these keys, which the topic may lack. */
 async function differencesWithout(
   mirror: Mirror,
   collection: 'courses' | 'absence-versions',
@@ -19,7 +19,7 @@ async function differencesWithout(
 }
 
 describe('an unreadable row', () => {
-  it('goes to rejects and is not deleted; its reject is cleared when it reads again', async () => {
+  it('goes to rejects and is not removed, and its reject is cleared once it can be read', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions', 'courses'] });
     const { district, clock } = mirror.hub;
     await mirror.full();
@@ -51,17 +51,17 @@ describe('an unreadable row', () => {
     expect(await mirror.differences()).toEqual({});
     const [, cleared, ...more] = await mirror.since(before);
     expect(cleared).toMatchObject({ key: `absence-versions|${id}`, value: null });
-    // The row itself says again what the topic has said all along.
+    // The row again has the content that the topic has had all along.
     expect(more).toEqual([]);
   });
 
-  it('is not deleted either where the hub cannot be asked for it', async () => {
+  it('is not removed even where the hub cannot be asked for it', async () => {
     await using mirror = await openMirror({
       collections: ['absence-versions'],
       hubOptions: { faults: ['ignore-filter', 'no-total'] },
     });
     const { district } = mirror.hub;
-    // Not among the first: a hub without filters gives those for an answer.
+    // The row is not among the first, because a hub without filters answers with those.
     const [id = ''] = district.ids('absence-versions').slice(50);
     await mirror.full();
     const before = await mirror.ends();
@@ -71,11 +71,11 @@ describe('an unreadable row', () => {
   });
 
   it.each([
-    ['a reference that is none', { replacedBy: 'not a reference' }],
-    ['an end that is no time', { toTime: '2026-13-45T99:00:00Z' }],
-    ['a deletion at no time', { deletedTime: 'yesterday' }],
-    ['no start at all', { fromTime: null }],
-  ])('an absence with %s is rejected whole', async (_, fields) => {
+    ['a malformed reference', { replacedBy: 'not a reference' }],
+    ['an end that is not a time', { toTime: '2026-13-45T99:00:00Z' }],
+    ['a deletion time that is not a time', { deletedTime: 'yesterday' }],
+    ['no start', { fromTime: null }],
+  ])('an absence with %s is rejected as a whole', async (_, fields) => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district } = mirror.hub;
     const [id = ''] = district.ids('absence-versions');
@@ -85,7 +85,7 @@ describe('an unreadable row', () => {
     expect(await differencesWithout(mirror, 'absence-versions', new Set([id]))).toEqual([]);
   });
 
-  it('an empty deletedTime is no time at all: the absence lives', async () => {
+  it('an absence with an empty deletedTime is not deleted', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district } = mirror.hub;
     const [id = ''] = district.ids('absence-versions');
@@ -95,7 +95,7 @@ describe('an unreadable row', () => {
     expect((await mirror.view('absence-versions')).get(id)?.value).toMatchObject({ deletedTime: null });
   });
 
-  it('without an id is kept as a reject, proves no deletion, and its reject is cleared when it reads again', async () => {
+  it('without an id is kept as a reject, prevents removals, and its reject is cleared once it can be read', async () => {
     await using mirror = await openMirror({ collections: ['courses'] });
     const { district, clock } = mirror.hub;
     const [id = '', gone = ''] = district.ids('courses');
@@ -106,7 +106,7 @@ describe('an unreadable row', () => {
     district.remove('courses', gone);
     await mirror.full();
     await mirror.full();
-    // The row with the number for an id might be either of the two.
+    // The row with a number as its id might be either of the two.
     const published = await mirror.since(before);
     expect(published).toHaveLength(1);
     expect(published[0]?.key).toMatch(/^courses\|sha256:[0-9a-f]{64}$/);
@@ -129,7 +129,7 @@ describe('an unreadable row', () => {
     );
   });
 
-  it('that leaves the hub takes its reject along', async () => {
+  it('that leaves the hub has its reject removed', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district } = mirror.hub;
     const [id = ''] = district.ids('absence-versions');
@@ -143,7 +143,7 @@ describe('an unreadable row', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('that was published before and leaves the hub unreadable takes record and reject along', async () => {
+  it('that leaves the hub has its reject and its earlier record removed', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district, clock } = mirror.hub;
     const [id = ''] = district.ids('absence-versions');
@@ -157,7 +157,7 @@ describe('an unreadable row', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('has an id with | and % percent-encoded in the key of its reject', async () => {
+  it('has | and % of its id percent-encoded in the key of its reject', async () => {
     await using mirror = await openMirror({ collections: ['absence-versions'] });
     const { district } = mirror.hub;
     district.put('absence-versions', { sourcedId: 'a|b%c', fromTime: 'soon' });
@@ -173,7 +173,7 @@ describe('an unreadable row', () => {
     expect(await rejects(mirror)).toEqual([]);
   });
 
-  it('shows nothing that is dropped or pseudonymised', async () => {
+  it('is rejected without dropped or pseudonymised values', async () => {
     await using mirror = await openMirror({
       collections: only({ 'absence-versions': { drop: ['x-note'], pseudonymise: ['student'] } }),
       settings: { pseudonymise: { key: 'a key of at least thirty-two characters, surely' } },
@@ -195,7 +195,7 @@ describe('an unreadable row', () => {
     expect(value?.['row']).not.toContain(student.sourcedId);
   });
 
-  it('is one of many: a hub where each tenth row is malformed is mirrored but for those', async () => {
+  it('is rejected while the other rows stay as they are, where each tenth row is malformed', async () => {
     const hub = await startTestHub({ students: 80 });
     try {
       await using mirror = await openMirror({ hub, collections: ['absence-versions', 'users'] });

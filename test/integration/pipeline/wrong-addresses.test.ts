@@ -15,7 +15,7 @@ interface Mistake {
   readonly what: string;
   readonly hubSettings?: (hub: ReferenceHub) => Json;
   readonly settings?: () => Json;
-  /** What must be said, and what to do about it. */
+  /** The expected message, and the expected advice. */
   readonly message: string;
   readonly remedy: string;
 }
@@ -100,10 +100,10 @@ function expectNothingBetrayed(output: string): void {
 }
 
 describe.each(MISTAKES)('$what', (mistake) => {
-  it('is told with what to do and without a stack trace: pull ends with 1, run stays and is not ready', async () => {
+  it('is reported with a remedy and without a stack trace: pull exits with 1, and run stays unready', async () => {
     const otherPrefix = newTopicPrefix();
     onTestFinished(() => deleteTopicsOf(otherPrefix));
-    // Both to their end, whatever becomes of the other: each has a process to put away.
+    // Each runs to its end whatever happens to the other, because each has a process to clean up.
     const both = await Promise.allSettled([pullInVain(mistake), runInVain(mistake, otherPrefix)]);
     for (const result of both) if (result.status === 'rejected') throw result.reason;
   });
@@ -136,7 +136,7 @@ async function runInVain(mistake: Mistake, prefix: string): Promise<void> {
   expectNothingBetrayed(child.output());
 }
 
-it('a Redis that wants a password is not taken for one that is away', async () => {
+it('a Redis that refuses the password is reported as such', async () => {
   const name = `rollcall-${randomUUID()}`;
   const admin = new Redis(inject('stack').redisUrl);
   try {

@@ -1,16 +1,16 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A way to Redis that can be cut, or can hold back what is sent, as a network does. */
+/** A proxy before Redis that can cut connections or hold back data, as a network does. */
 export interface FrailProxy {
   readonly url: string;
   /** Ends each connection and takes no new one until `mend`. */
   cut(): void;
-  /** Takes what is sent and keeps it, without a sign of it, until `release`. */
+  /** Accepts data and silently keeps it until `release`. */
   hold(): void;
-  /** Delivers what was held, also what came on connections that are gone. */
+  /** Delivers the data that was held, also that of connections that are closed. */
   release(): void;
-  /** Lets nothing through any more on the connections there are; new ones work. */
+  /** Lets nothing through on existing connections; new ones work. */
   freeze(): void;
   mend(): void;
   close(): Promise<void>;

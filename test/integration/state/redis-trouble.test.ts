@@ -53,13 +53,13 @@ describe('trouble with Redis', () => {
     return url.href;
   }
 
-  it('a Redis that is as it should be is not refused', async () => {
+  it('a correctly configured Redis is accepted, and nothing is written to it', async () => {
     const store = newStore();
     await expect(store.ready()).resolves.toBeUndefined();
     expect(await admin.keys('*')).toEqual([]);
   });
 
-  it('a Redis that may evict the index is not taken', async () => {
+  it('a Redis that may evict the index is refused', async () => {
     for (const policy of ['allkeys-lru', 'volatile-ttl']) {
       await admin.config('SET', 'maxmemory-policy', policy);
       await expect(newStore().ready()).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('an evicted hash beside its position is not taken for an empty collection', async () => {
+  it('the loss of a hash or of the position is reported as a diverged index, not as an empty collection', async () => {
     const store = newStore();
     const index = store.tenant('north').collection('users');
     for (const lost of ['rows', 'rejects', 'position']) {
@@ -84,7 +84,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('no area of the chains is lost unnoticed, in whole or in part', async () => {
+  it('the loss of any area of the chains, in whole or in part, is noticed', async () => {
     const index = newStore().tenant('north').collection('absence-versions');
     const areas = areasOf('absence-versions');
     const changes = areas.flatMap((area) => [
@@ -108,7 +108,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('chains without their position are not taken for an empty index', async () => {
+  it('chains without their position are reported as a diverged index, not as an empty one', async () => {
     const index = newStore().tenant('north').collection('absence-versions');
     for (const area of areasOf('absence-versions')) {
       await admin.flushall();
@@ -122,7 +122,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('an index that another version laid out is rebuilt, not read', async () => {
+  it('an index in the layout of another version is rebuilt, not read', async () => {
     for (const collection of ['users', 'absence-versions'] as const) {
       const index = newStore().tenant('north').collection(collection);
       const before = JSON.stringify(positionAt(1));
@@ -142,7 +142,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('a step as large as one command may be is done, and a larger one is refused with nothing written', async () => {
+  it('a step of the largest allowed size is written, and a larger one is refused with nothing written', async () => {
     const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
     const areas = areasOf('absence-versions');
     const value = randomBytes(23);
@@ -183,7 +183,7 @@ describe('trouble with Redis', () => {
     expect(await index.count('rows')).toBe(2);
   });
 
-  it('a wrong password is not taken for an outage, and no error shows it', async () => {
+  it('a wrong password is reported as refused, not as an outage, and no error shows it', async () => {
     await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
     const wrong = await newStore({ username: 'mirror', password: 'wrong-secret' })
       .ready()
@@ -202,7 +202,7 @@ describe('trouble with Redis', () => {
     await storeAt(urlWith('mirror', 'right-secret')).ready();
   });
 
-  it('a missing password is not taken for an outage', async () => {
+  it('a missing password is reported as refused, not as an outage', async () => {
     await admin.config('SET', 'requirepass', 'secret');
     try {
       await expect(newStore().ready()).rejects.toMatchObject({
@@ -248,7 +248,7 @@ describe('trouble with Redis', () => {
     expect(await store.coordination.take('north', 'me')).not.toBeNull();
   });
 
-  it('a full Redis is refused with nothing half written', async () => {
+  it('a full Redis refuses a step, and nothing of the step is written', async () => {
     const store = newStore();
     const index = store.tenant('north').collection('users');
     const kept = set('kept');
@@ -260,7 +260,7 @@ describe('trouble with Redis', () => {
     await expect(
       index.apply('tx-1', positionAt(2), [{ ...kept, value: null }, ...changes]),
     ).rejects.toMatchObject(full);
-    // Up to Redis 7 whole transactions are refused then, also those that only read.
+    // Up to Redis 7 a full Redis refuses every transaction, even one that only reads.
     const read = await index.lookup('rows', ['kept'], 'tx-1').catch((error: unknown) => error);
     expect([[kept.value], expect.objectContaining(full)]).toContainEqual(read);
     await admin.config('SET', 'maxmemory', '0');
@@ -269,7 +269,7 @@ describe('trouble with Redis', () => {
     expect(await index.count('rows')).toBe(9_001);
   });
 
-  it("another program's data under our keys is refused, and the position does not move past it", async () => {
+  it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
     const index = newStore().tenant('north').collection('users');
     await index.apply(null, positionAt(1), [set('a')]);
     await admin.set('{rc:north:users}:rejects', 'not a hash');
@@ -278,7 +278,7 @@ describe('trouble with Redis', () => {
     expect(await index.lookup('rows', ['b'], 'tx-1')).toEqual([null]);
   });
 
-  it('a replica amid a failover is passing trouble', async () => {
+  it('a replica during a failover is reported as unreachable, and accepted once it is the primary', async () => {
     const store = newStore();
     await store.ready();
     await admin.replicaof('127.0.0.1', '1');
@@ -292,7 +292,7 @@ describe('trouble with Redis', () => {
     await vi.waitFor(() => store.ready(), 5_000);
   });
 
-  it('a Redis that is not there is said so at once, and found when it comes', async () => {
+  it('an unreachable Redis is reported at once, and used once it can be reached', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
     proxy.cut();
@@ -308,7 +308,7 @@ describe('trouble with Redis', () => {
     });
   });
 
-  it('a connection cut between two commands does not fail the next one for good', async () => {
+  it('commands succeed again after a connection was cut', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
     const index = storeAt(proxy.url).tenant('north').collection('users');
@@ -320,7 +320,7 @@ describe('trouble with Redis', () => {
     expect(found).toHaveLength(1);
   });
 
-  it('a write that arrives after it was given up changes nothing that came after it', async () => {
+  it('a write that arrives after it was given up changes nothing', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
     const slow = storeAt(proxy.url, { commandTimeoutMs: 1_000 }).tenant('north').collection('users');
@@ -334,12 +334,12 @@ describe('trouble with Redis', () => {
     await replay.finish(positionAt(2, 'tx-2'));
     await other.apply('tx-2', positionAt(3), [set('c')]);
     proxy.release();
-    // The same connection: when this is answered, the late write has been.
+    // This uses the same connection, so its answer comes after the late write was handled.
     expect(await slow.lookup('rows', ['late', 'b'], 'tx-3')).toEqual([null, change.value]);
     expect(await allKeys(other)).toEqual(new Set(['a', 'b', 'c']));
   });
 
-  it('a connection that a firewall dropped in silence is given up and made anew', async () => {
+  it('a connection that a firewall dropped silently is given up and replaced', async () => {
     const proxy = await startFrailProxy(server.url);
     closing.push(() => proxy.close());
     const store = storeAt(proxy.url, { commandTimeoutMs: 1_000 });
@@ -349,7 +349,7 @@ describe('trouble with Redis', () => {
     await vi.waitFor(() => store.ready(), 10_000);
   });
 
-  it('a store that was closed does not keep the process alive or connect again', async () => {
+  it('a closed store does not connect again', async () => {
     const store = createRedisStore({ url: server.url, keyPrefix: `closed-${randomUUID()}` });
     await store.ready();
     await store.close();
