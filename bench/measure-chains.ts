@@ -97,22 +97,22 @@ async function measureCreated(
   bench: Bench,
   { publishers, rounds }: { publishers: Publishers; rounds: number },
 ): Promise<Omit<ChainNumbers['created'], 'shares'>> {
-  const passes = { with: [] as FirstPass[], without: [] as FirstPass[] };
+  const syncs = { with: [] as FirstPass[], without: [] as FirstPass[] };
   for (let round = 1; round <= rounds; round += 1) {
     bench.say(`chains: first pass by a new process, ${round} of ${rounds}`);
     for (const kind of inTurn(round)) {
-      const pass =
+      const sync =
         round < rounds ? await firstPassOfNew(bench, kind) : await firstPass(publishers[kind], kind);
-      passes[kind].push(pass);
+      syncs[kind].push(sync);
     }
   }
   return {
-    ...costsOf(passes),
-    rowsPerSecond: pairedOf(passes, perSecond),
-    cpuPerRecord: pairedOf(passes, (round) => round.cpuMicros / recordsOf(round)),
-    changesTold: passes.with[0]?.changesTold ?? 0,
-    absencesShown: passes.with[0]?.absencesShown ?? 0,
-    peakMemory: pairedOf(passes, ({ peakMemory }) => peakMemory),
+    ...costsOf(syncs),
+    rowsPerSecond: pairedOf(syncs, perSecond),
+    cpuPerRecord: pairedOf(syncs, (round) => round.cpuMicros / recordsOf(round)),
+    changesTold: syncs.with[0]?.changesTold ?? 0,
+    absencesShown: syncs.with[0]?.absencesShown ?? 0,
+    peakMemory: pairedOf(syncs, ({ peakMemory }) => peakMemory),
   };
 }
 
@@ -144,20 +144,20 @@ async function measureUnchanged(
   // The first one is not counted: V8 compiles what it finds to be hot.
   for (let round = 0; round <= bench.rounds; round += 1) {
     bench.say(round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`);
-    const passes = { with: [] as PassRound[], without: [] as PassRound[] };
+    const syncs = { with: [] as PassRound[], without: [] as PassRound[] };
     for (let turn = 0; turn < TURNS_A_ROUND; turn += 1) {
-      for (const kind of inTurn(turn)) passes[kind].push(await unchangedPass(publishers[kind], FULL));
+      for (const kind of inTurn(turn)) syncs[kind].push(await unchangedPass(publishers[kind], FULL));
     }
     if (round === 0) continue;
-    for (const kind of inTurn(0)) rounds[kind].push(sumOf(passes[kind]));
+    for (const kind of inTurn(0)) rounds[kind].push(sumOf(syncs[kind]));
   }
   return { rows: (rounds.with[0]?.rowsSeen ?? 0) / TURNS_A_ROUND, ...costsOf(rounds) };
 }
 
 type PassSum = Pick<PassRound, 'rowsSeen' | 'cpuMicros' | 'mainCpuMicros'>;
 
-function sumOf(passes: readonly PassRound[]): PassSum {
-  const sum = (field: keyof PassSum): number => passes.reduce((all, pass) => all + pass[field], 0);
+function sumOf(syncs: readonly PassRound[]): PassSum {
+  const sum = (field: keyof PassSum): number => syncs.reduce((all, sync) => all + sync[field], 0);
   return { rowsSeen: sum('rowsSeen'), cpuMicros: sum('cpuMicros'), mainCpuMicros: sum('mainCpuMicros') };
 }
 

@@ -30,12 +30,10 @@ export async function measureReplaced(
   );
   const rounds = Math.min(bench.rounds, Math.floor(current.length / eachRound) - 1);
   let used = 0;
-  const passes = new Map(
-    sizes.map((size) => [size, { with: [] as PassRound[], without: [] as PassRound[] }]),
-  );
+  const syncs = new Map(sizes.map((size) => [size, { with: [] as PassRound[], without: [] as PassRound[] }]));
   // The first one compiles.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [size, found] of passes) {
+    for (const [size, found] of syncs) {
       bench.say(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
       const ids = current.slice(used, used + size);
       used += size;
@@ -44,7 +42,7 @@ export async function measureReplaced(
       for (const kind of inTurn(0)) found[kind].push(passed[kind]);
     }
   }
-  return [...passes].map(([absences, found]) => ({
+  return [...syncs].map(([absences, found]) => ({
     absences,
     rows: absences * 2,
     cpuPerRow: pairedOf(found, ({ cpuMicros }) => cpuMicros / (absences * 2)),

@@ -185,16 +185,16 @@ async function measureUnchanged(
   const { collection } = subject;
   const { floor, publishers } = processes;
   const floors: FloorRound[] = [];
-  const passes = { redis: [] as PassRound[], memory: [] as PassRound[], restamped: [] as PassRound[] };
+  const syncs = { redis: [] as PassRound[], memory: [] as PassRound[], restamped: [] as PassRound[] };
   const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'FULL' };
   // Not counted: V8 compiles what it finds to be hot.
   await floor.call('measure', collection);
   for (let round = 1; round <= bench.rounds; round += 1) {
     bench.say(`${collection}: round ${round} of ${bench.rounds}`);
     floors.push(await floor.call<FloorRound>('measure', collection));
-    for (const kind of KINDS) passes[kind].push(await unchangedPass(publishers[kind], request));
+    for (const kind of KINDS) syncs[kind].push(await unchangedPass(publishers[kind], request));
     await bench.hub.control('restamp', {});
-    passes.restamped.push(await unchangedPass(publishers.redis, request));
+    syncs.restamped.push(await unchangedPass(publishers.redis, request));
   }
   const { profileFolder } = bench;
   const saveAs = profileFolder === null ? null : join(profileFolder, `${collection}.cpuprofile`);
@@ -217,25 +217,25 @@ async function measureUnchanged(
       fetchAndParse: spreadOf(floors.map(({ fetchAndParse }) => fetchAndParse)),
     },
     unchanged: {
-      redis: numbersOf(passes.redis, floors),
-      memory: numbersOf(passes.memory, floors),
+      redis: numbersOf(syncs.redis, floors),
+      memory: numbersOf(syncs.memory, floors),
     },
-    restamped: numbersOf(passes.restamped, floors),
+    restamped: numbersOf(syncs.restamped, floors),
     shares,
     deltaMs,
   };
 }
 
-function numbersOf(passes: readonly PassRound[], floors: readonly FloorRound[]): PassNumbers {
-  const cpuPerRow = passes.map(({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen);
+function numbersOf(syncs: readonly PassRound[], floors: readonly FloorRound[]): PassNumbers {
+  const cpuPerRow = syncs.map(({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen);
   const times = (of: 'parse' | 'fetchAndParse'): Spread =>
     spreadOf(cpuPerRow.map((micros, round) => micros / (floors[round]?.[of] ?? Number.NaN)));
   return {
     cpuPerRow: spreadOf(cpuPerRow),
-    mainCpuPerRow: spreadOf(passes.map(({ mainCpuMicros, rowsSeen }) => mainCpuMicros / rowsSeen)),
+    mainCpuPerRow: spreadOf(syncs.map(({ mainCpuMicros, rowsSeen }) => mainCpuMicros / rowsSeen)),
     timesParse: times('parse'),
     timesFetch: times('fetchAndParse'),
-    rowsPerSecond: spreadOf(passes.map(perSecond)),
+    rowsPerSecond: spreadOf(syncs.map(perSecond)),
   };
 }
 

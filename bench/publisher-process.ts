@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
 import type { CollectionName } from '../src/model/collections.ts';
-import type { PassMode } from '../src/model/progress.ts';
+import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/pipeline/assemble.ts';
 import {
   openSession,
-  passOnce,
-  type SettledPass,
+  syncOnce,
+  type SyncOutcome,
   type TenantParts,
   type TenantSession,
 } from '../src/pipeline/tenant.ts';
@@ -50,7 +50,7 @@ export interface OwnRound {
 export interface PassRequest {
   readonly tenantId: string;
   readonly collection: CollectionName;
-  readonly mode: PassMode;
+  readonly mode: SyncMode;
 }
 
 /** Passes are made until they have seen `fewestRows`. */
@@ -127,14 +127,14 @@ async function costOf(
   };
 }
 
-async function pass({ tenantId, collection, mode }: PassRequest): Promise<PassRound> {
+async function sync({ tenantId, collection, mode }: PassRequest): Promise<PassRound> {
   const session = sessions.get(tenantId);
   if (session === undefined) throw new Error(`${tenantId} is not owned`);
   committedAtMs = null;
-  let outcome: SettledPass | undefined;
+  let outcome: SyncOutcome | undefined;
   const startedAtMs = performance.now();
   const took = await costOf(async () => {
-    [outcome] = await passOnce(session, { collections: [collection], mode, signal: stopping.signal });
+    [outcome] = await syncOnce(session, { collections: [collection], mode, signal: stopping.signal });
   });
   if (outcome === undefined || outcome.error !== null) throw outcome?.error;
   const stats = outcome.result?.stats;
@@ -157,7 +157,7 @@ async function pass({ tenantId, collection, mode }: PassRequest): Promise<PassRo
 /** With the profiler on, which makes everything slower: only the shares are of use. */
 async function profile(request: ProfileRequest): Promise<Record<Part, number>> {
   return profiled(request.saveAs, async () => {
-    for (let rows = 0; rows < request.fewestRows;) rows += (await pass(request)).rowsSeen;
+    for (let rows = 0; rows < request.fewestRows;) rows += (await sync(request)).rowsSeen;
   });
 }
 
@@ -192,7 +192,7 @@ async function cleanUp(): Promise<void> {
 }
 
 serveCommands({
-  handlers: { open, own, drop, pass, indexSize, profile, profileOwn, memory, cleanUp },
+  handlers: { open, own, drop, pass: sync, indexSize, profile, profileOwn, memory, cleanUp },
   interrupt: () => stopping.abort(),
   atEnd: async () => {
     stopping.abort();

@@ -31,7 +31,7 @@ export function reportOf(numbers: BenchNumbers): string {
 }
 
 function table(collections: readonly CollectionNumbers[]): string[] {
-  const pass = (title: string, of: (numbers: CollectionNumbers) => PassNumbers): Line[] => [
+  const sync = (title: string, of: (numbers: CollectionNumbers) => PassNumbers): Line[] => [
     [title, (numbers) => spread(of(numbers).cpuPerRow)],
     ['  times JSON.parse', (numbers) => spread(of(numbers).timesParse)],
     ['  times fetch + JSON.parse', (numbers) => spread(of(numbers).timesFetch)],
@@ -45,7 +45,7 @@ function table(collections: readonly CollectionNumbers[]): string[] {
     ['  keeping large numbers', ({ floor }) => spread(floor.parseLossless)],
     ['  and each row read and hashed', ({ floor }) => spread(floor.parseAndRead)],
     ['fetch + JSON.parse', ({ floor }) => spread(floor.fetchAndParse)],
-    ...pass('unchanged, index in Redis', ({ unchanged }) => unchanged.redis),
+    ...sync('unchanged, index in Redis', ({ unchanged }) => unchanged.redis),
     ...PARTS.filter((part) => collections.some(({ shares }) => shares[part] > 0)).map((part): Line => [
       `    of that ${part}`,
       ({ shares, unchanged }) =>
@@ -55,8 +55,8 @@ function table(collections: readonly CollectionNumbers[]): string[] {
       '    and on other threads',
       ({ unchanged: { redis } }) => (redis.cpuPerRow.median - redis.mainCpuPerRow.median).toFixed(1),
     ],
-    ...pass('unchanged, index in memory', ({ unchanged }) => unchanged.memory),
-    ...pass('unchanged but re-stamped', ({ restamped }) => restamped),
+    ...sync('unchanged, index in memory', ({ unchanged }) => unchanged.memory),
+    ...sync('unchanged but re-stamped', ({ restamped }) => restamped),
     ['created', ({ created }) => created.map(({ cpuPerRow }) => cpuPerRow.toFixed(1)).join(', ')],
     ['  rows a second', ({ created }) => created.map((each) => whole(each.rowsPerSecond)).join(', ')],
     ['100 changed rows, ms', ({ deltaMs }) => spread(deltaMs)],

@@ -76,7 +76,7 @@ function comparisonOf(
           students: absentStudents(hub, days),
           days,
           records,
-          emptied: 'any',
+          becameEmpty: 'any',
         }),
       };
     default: {

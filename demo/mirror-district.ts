@@ -150,8 +150,8 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
   const runners = [...ending.session.runners.values()];
   // Whose rows others follow from comes before them.
   for (const hasParents of [false, true]) {
-    const passes = runners.filter((runner) => runner.hasParents === hasParents);
-    await Promise.all(passes.map((runner) => runner.demand('FULL')));
+    const syncs = runners.filter((runner) => runner.hasParents === hasParents);
+    await Promise.all(syncs.map((runner) => runner.request('FULL')));
   }
   const { topics, days } = ending;
   const compared = await compareWithHub({ servers: stack, hub, topics, days: days() });

@@ -84,12 +84,12 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
   const partition = `${payload.topic}/${payload.partition}`;
   passed.set(partition, Math.max(offsetPassed(partition), Number(payload.lastOffset)));
-  look();
+  attempt();
 });
 await consumer.connect();
 await consumer.subscribe({ topics: [PROGRESS, ABSENCES], fromBeginning: true });
 await consumer.run({ autoCommit: false, eachBatch: take });
-const timer = setInterval(look, LOOK_AGAIN_MS); // absences begin and end without a record
+const timer = setInterval(attempt, LOOK_AGAIN_MS); // absences begin and end without a record
 try {
   await ended.promise;
 } catch (error) {
@@ -128,7 +128,7 @@ function isProgressRead(): boolean {
   return offsetPassed(`${PROGRESS}/0`) >= Number(progressEnd) - 1;
 }
 
-function look(): void {
+function attempt(): void {
   if (!isProgressRead()) return;
   const isHeld = Object.entries(full?.offsets ?? {})
     .filter(([partition]) => partition.startsWith(`${ABSENCES}/`))

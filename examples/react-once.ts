@@ -151,8 +151,8 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
   if (cause !== 'HUB') return 'ask';
   // What the guardian believes: our last message, or, where there was none, what was so before this program.
   const last = lastMessage.get(absenceId);
-  const wasTold = operation === 'REPLACED' || operation === 'DELETED';
-  const isTold = last === undefined ? wasTold : last['action'] !== 'withdraw';
+  const wasPublished = operation === 'REPLACED' || operation === 'DELETED';
+  const isTold = last === undefined ? wasPublished : last['action'] !== 'withdraw';
   const told = last === undefined ? previousVersion && factsOf(previousVersion) : last['facts'];
   switch (operation) {
     case 'CREATED':

@@ -6,7 +6,7 @@ import { openSession, sleep } from '../pipeline/tenant.ts';
 import { keepHeartbeat } from '../pipeline/worker.ts';
 import { readKnownProgress } from '../publisher/progress-reader.ts';
 import { askOwner } from '../state/ask-owner.ts';
-import type { OwnerSign } from '../state/coordination.ts';
+import type { OwnerHeartbeat } from '../state/coordination.ts';
 import { livingOwnerProcess } from './owner-process.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { withAdmin } from './with-assembly.ts';
@@ -50,7 +50,7 @@ async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
 ): Promise<R> {
   const { tenantId, progress } = options;
   for (let asked = 1; ; asked += 1) {
-    const living = await awaitSign(assembly, options);
+    const living = await awaitHeartbeat(assembly, options);
     if (living === null) return ownAndDo(assembly, options);
     progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
     try {
@@ -69,7 +69,7 @@ export async function requireNoOwner(
   assembly: Assembly,
   options: { readonly tenantId: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  const living = await awaitSign(assembly, options);
+  const living = await awaitHeartbeat(assembly, options);
   if (living === null) return;
   throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
     remedy:
@@ -78,26 +78,26 @@ export async function requireNoOwner(
 }
 
 /** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
-const SIGN_WITHIN_MS = 6_000;
-const SIGN_POLL_MS = 500;
+const HEARTBEAT_WITHIN_MS = 6_000;
+const HEARTBEAT_POLL_MS = 500;
 
 /**
  * The sign of the process that runs for the tenant; null when none does. Where the log names a process of this
  * machine that lives, its sign is waited for: owning would end it.
  */
-async function awaitSign(
+async function awaitHeartbeat(
   assembly: Assembly,
   { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },
-): Promise<OwnerSign | null> {
+): Promise<OwnerHeartbeat | null> {
   const { coordination } = assembly.store;
   const living = await coordination.livingOwner(tenantId);
   if (living !== null) return living;
   const pid = await lastOwnerProcess(assembly, { tenantId, signal });
   if (pid === null) return null;
   const isShared = assembly.config.redis !== undefined;
-  const rounds = isShared ? SIGN_WITHIN_MS / SIGN_POLL_MS : 0;
+  const rounds = isShared ? HEARTBEAT_WITHIN_MS / HEARTBEAT_POLL_MS : 0;
   for (let round = 0; round < rounds; round += 1) {
-    await sleep(SIGN_POLL_MS, signal);
+    await sleep(HEARTBEAT_POLL_MS, signal);
     const sign = await coordination.livingOwner(tenantId);
     if (sign !== null) return sign;
   }
@@ -163,10 +163,10 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
     const result = await request.meet(parameters, {
       parts,
       session,
-      pass: async (collection, mode, passOptions = {}) => {
+      sync: async (collection, mode, syncOptions = {}) => {
         const runner = session.runners.get(collection);
         if (runner === undefined) throw notMirrored(collection);
-        return runner.once(mode, { ...passOptions, signal });
+        return runner.once(mode, { ...syncOptions, signal });
       },
       report: async (progress) => onReport?.(progress),
       signal,

@@ -115,7 +115,7 @@ function factsOf(
     owner: known?.owner ?? null,
     isOwnerAlive: index?.isOwnerAlive ?? null,
     notOffered: index?.notOffered ?? [],
-    foreign: index?.foreign ?? [],
+    wrongTenant: index?.wrongTenant ?? [],
     contradictions: index?.contradictions ?? null,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
@@ -136,9 +136,10 @@ function factsOf(
 }
 
 function asJson(status: TenantStatus, left: TenantLeftOver | undefined): Record<string, unknown> {
-  const { owner, collections, ...same } = status;
+  const { owner, collections, wrongTenant, ...same } = status;
   return {
     ...same,
+    foreign: wrongTenant,
     owner: owner === null ? null : { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs) },
     collections: collections.map(asJsonCollection),
     leftOver: tenantLeftOverAsJson(left),
@@ -146,18 +147,18 @@ function asJson(status: TenantStatus, left: TenantLeftOver | undefined): Record<
 }
 
 function asJsonCollection(status: CollectionStatus): Record<string, unknown> {
-  const { lastCompleteFullMs, watermarkMs, pass, ...same } = status;
+  const { lastCompleteFullMs, watermarkMs, sync, ...same } = status;
   return {
     ...same,
     lastCompleteFull: isoOrNull(lastCompleteFullMs),
     watermark: isoOrNull(watermarkMs),
-    pass: pass === null ? null : asJsonPass(pass),
+    pass: sync === null ? null : syncAsJson(sync),
   };
 }
 
-function asJsonPass({
+function syncAsJson({
   startedAtMs,
   ...rest
-}: NonNullable<CollectionStatus['pass']>): Record<string, unknown> {
+}: NonNullable<CollectionStatus['sync']>): Record<string, unknown> {
   return { ...rest, startedAt: isoOrNull(startedAtMs) };
 }

@@ -191,8 +191,8 @@ async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFl
   });
 }
 
-const LOOKS = 20;
-const BETWEEN_LOOKS_MS = 150;
+const ATTEMPTS = 20;
+const BETWEEN_ATTEMPTS_MS = 150;
 
 /** A broker goes on telling the old settings for a moment after the controller has taken the new ones. */
 async function inspectWhenApplied(
@@ -201,11 +201,11 @@ async function inspectWhenApplied(
 ): Promise<readonly TopicFinding[]> {
   const { wanted, before } = options;
   const hopeless = new Set(before.filter(({ curable }) => !curable).map(({ topic }) => topic.name));
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const found = await inspectTopics(admin, wanted);
     const isApplied = found.every((finding) => fits(finding) || hopeless.has(finding.topic.name));
-    if (isApplied || look === LOOKS) return found;
-    await delay(BETWEEN_LOOKS_MS);
+    if (isApplied || attempt === ATTEMPTS) return found;
+    await delay(BETWEEN_ATTEMPTS_MS);
   }
 }
 

@@ -75,15 +75,15 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     for (const tenant of tenants) {
       const options = { tenant, collections, progress, signal: context.signal };
       const before = await compare(assembly, options);
-      const passes = flags.repair === true ? await repair(assembly, { ...options, before }) : null;
-      const after = passes === null ? before : await compare(assembly, options);
-      found.push({ before, after, passes });
+      const syncs = flags.repair === true ? await repair(assembly, { ...options, before }) : null;
+      const after = syncs === null ? before : await compare(assembly, options);
+      found.push({ before, after, syncs });
     }
     progress.end();
     for (const each of found) show(context.output, each, flags);
     context.output.data({
-      tenants: found.map(({ before, after, passes }) =>
-        passes === null ? after : { ...after, repaired: { before: before.collections, passes } },
+      tenants: found.map(({ before, after, syncs }) =>
+        syncs === null ? after : { ...after, repaired: { before: before.collections, passes: syncs } },
       ),
     });
     return exitCodeFor(found.map(({ after }) => after));
@@ -94,7 +94,7 @@ interface Found {
   readonly before: VerifiedTenant;
   readonly after: VerifiedTenant;
   /** Null: nothing was repaired. */
-  readonly passes: readonly PullOutcome[] | null;
+  readonly syncs: readonly PullOutcome[] | null;
 }
 
 function repair(
@@ -106,17 +106,17 @@ function repair(
   return repairTenant(assembly, { tenantId, differences, progress, signal });
 }
 
-function show(output: Output, { before, after, passes }: Found, { all = false }: VerifyFlags): void {
-  if (passes !== null) {
+function show(output: Output, { before, after, syncs }: Found, { all = false }: VerifyFlags): void {
+  if (syncs !== null) {
     showVerification(output, before, { all, isRepaired: false, isAdvised: false });
-    const published = passes.reduce((sum, { created, updated }) => sum + created + updated, 0);
-    const removed = passes.reduce((sum, each) => sum + each.removed, 0);
+    const published = syncs.reduce((sum, { created, updated }) => sum + created + updated, 0);
+    const removed = syncs.reduce((sum, each) => sum + each.removed, 0);
     const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
     output.line(`Repaired by a full pass: ${counts}, and rejects and absences as they follow.`);
     output.line();
-    for (const [trouble, names] of troubles(passes)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
+    for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
   }
-  showVerification(output, after, { all, isRepaired: passes !== null, isAdvised: true });
+  showVerification(output, after, { all, isRepaired: syncs !== null, isAdvised: true });
 }
 
 function requireMirrored(

@@ -1,5 +1,5 @@
 import { DEFAULT_LESSON_FIELDS } from '../core/schedules/lesson-fields.ts';
-import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
 import { listOf, mapOf, type Finding } from './loose-shape.ts';
 
 /** What is wrong between `schedules` and the collections of a tenant, in the file as it is written. */
@@ -21,7 +21,7 @@ export function scheduleFindings(tenant: Readonly<Record<string, unknown>>, inde
 function sourceFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
   const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
   if (students !== 'absent' && students !== 'all') return [];
-  const needed = collectionTelling(students satisfies WhichStudents) ?? '';
+  const needed = collectionOf(students satisfies WhichStudents) ?? '';
   if (isMirrored(tenant['collections'], needed)) return [];
   return [
     {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COLLECTIONS, collectionNamed, type CollectionName } from '../model/collections.ts';
-import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
 import { schedules } from './schedules.ts';
 import { duration, flag, httpUrl, secret, text, timeZone, wholeNumber } from './fields.ts';
 
@@ -172,8 +172,8 @@ function resolveCollections(
     return [name, settings];
   });
   const resolved = Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
-  const telling = collectionTelling(tenant.scheduled);
-  const isKnownWhose = telling === null || resolved[telling].enabled;
+  const settingWith = collectionOf(tenant.scheduled);
+  const isKnownWhose = settingWith === null || resolved[settingWith].enabled;
   if (isKnownWhose) return resolved;
   return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
 }

@@ -89,7 +89,7 @@ export const STAMPS_DIFFER_MS = 5_000;
  * Whether a topic was made anew and has grown beyond its old length since: then a record at or before the last committed
  * offset is stamped later than `progress` tells of it (`sinceOffsets`: first offset stamped so).
  */
-export function hasGrownAnew(options: { offsets: Offsets; sinceOffsets: Offsets }): boolean {
+export function wasRecreatedAndGrew(options: { offsets: Offsets; sinceOffsets: Offsets }): boolean {
   const { offsets, sinceOffsets } = options;
   return Object.entries(sinceOffsets).some(([partition, first]) => first <= (offsets[partition] ?? -1));
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Reading } from './reading.ts';
+import type { DecodedRow } from './decoded-row.ts';
 
 const HASH_HEX_DIGITS = 32;
 
@@ -13,7 +13,7 @@ export interface ClassStudents {
  * A class's students out of the rows of `classes/{id}/students`.
  * A student without an id that can be read makes the whole list unreadable: a shorter one would be false.
  */
-export function readClassStudents(classId: string, rows: readonly unknown[]): Reading {
+export function readClassStudents(classId: string, rows: readonly unknown[]): DecodedRow {
   const students: string[] = [];
   for (const row of rows) {
     const id =
@@ -37,7 +37,7 @@ export function classStudentsHash({ classId, students }: ClassStudents): Buffer 
   return digest(JSON.stringify({ classId, students }));
 }
 
-function unreadable(classId: string): Reading {
+function unreadable(classId: string): DecodedRow {
   const reason = 'students: an element has no sourcedId that is a text';
   return {
     kind: 'reject',

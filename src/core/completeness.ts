@@ -3,7 +3,7 @@
  * Only then may what it did not see be taken for gone (invariant 3).
  */
 
-export interface FullWalk {
+export interface FullScan {
   /**
    * How the hub ended the walk: `empty` when there was no row at all, `gone` when that is because parents are not
    * there, `no-list` when a body had no list, `repeated` when it gave the same page for ever.
@@ -37,44 +37,45 @@ export type Completeness =
   | {
       readonly kind: 'unproven';
       readonly why: string;
-      readonly isSuspect: boolean;
+      readonly isInconclusive: boolean;
       readonly isEmpty?: boolean | undefined;
     };
 
-export function judgeCompleteness(walk: FullWalk): Completeness {
-  if (walk.ending === 'no-list') return { kind: 'unproven', isSuspect: true, why: 'a response had no list' };
-  if (walk.ending === 'repeated')
-    return { kind: 'unproven', isSuspect: true, why: 'the hub gives the same page for ever' };
-  if ((walk.ending === 'empty' || walk.ending === 'gone') && walk.knownRows > 0) {
-    const why = `the hub says it has no rows where ${walk.knownRows} are known`;
+export function judgeCompleteness(scan: FullScan): Completeness {
+  if (scan.ending === 'no-list')
+    return { kind: 'unproven', isInconclusive: true, why: 'a response had no list' };
+  if (scan.ending === 'repeated')
+    return { kind: 'unproven', isInconclusive: true, why: 'the hub gives the same page for ever' };
+  if ((scan.ending === 'empty' || scan.ending === 'gone') && scan.knownRows > 0) {
+    const why = `the hub says it has no rows where ${scan.knownRows} are known`;
     // One that counts rows and gives none contradicts itself.
-    const isEmpty = walk.ending === 'empty' && (walk.totalAtEnd ?? 0) === 0;
-    return { kind: 'unproven', isSuspect: true, isEmpty, why };
+    const isEmpty = scan.ending === 'empty' && (scan.totalAtEnd ?? 0) === 0;
+    return { kind: 'unproven', isInconclusive: true, isEmpty, why };
   }
-  if (walk.rowsWithoutId > 0) {
-    const why = `${walk.rowsWithoutId} rows had no sourcedId that could be read`;
-    return { kind: 'unproven', isSuspect: false, why };
+  if (scan.rowsWithoutId > 0) {
+    const why = `${scan.rowsWithoutId} rows had no sourcedId that could be read`;
+    return { kind: 'unproven', isInconclusive: false, why };
   }
-  if (walk.byOffset && isShort(walk)) {
+  if (scan.byOffset && isShort(scan)) {
     // Rows that an offset walk skips it may skip for ever, if the hub's way of skipping is the same each time.
-    const why = `only ${walk.distinctRows} rows came by offset where the hub counts ${walk.totalAtEnd}`;
-    return { kind: 'unproven', isSuspect: true, why };
+    const why = `only ${scan.distinctRows} rows came by offset where the hub counts ${scan.totalAtEnd}`;
+    return { kind: 'unproven', isInconclusive: true, why };
   }
-  if (walk.byOffset) {
+  if (scan.byOffset) {
     return {
       kind: 'needs-second-pass',
       isShort: false,
       why: 'the hub pages by offset, where moving rows can be skipped',
     };
   }
-  const { totalAtStart, totalAtEnd, distinctRows } = walk;
+  const { totalAtStart, totalAtEnd, distinctRows } = scan;
   if (totalAtStart === null || totalAtEnd === null) {
     return { kind: 'needs-second-pass', isShort: false, why: 'the hub gives no total' };
   }
-  if (!countAgrees(walk)) {
+  if (!countAgrees(scan)) {
     return {
       kind: 'needs-second-pass',
-      isShort: isShort(walk),
+      isShort: isShort(scan),
       why: `${distinctRows} rows were read where the total was ${totalAtStart} at the start and ${totalAtEnd} at the end`,
     };
   }
@@ -82,8 +83,8 @@ export function judgeCompleteness(walk: FullWalk): Completeness {
 }
 
 /** Whether as many different rows were read as the hub says it has, give or take what changed meanwhile. */
-export function countAgrees(walk: Pick<FullWalk, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>): boolean {
-  const { totalAtStart, totalAtEnd, distinctRows } = walk;
+export function countAgrees(scan: Pick<FullScan, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>): boolean {
+  const { totalAtStart, totalAtEnd, distinctRows } = scan;
   if (totalAtStart === null || totalAtEnd === null) return false;
   return (
     distinctRows >= Math.min(totalAtStart, totalAtEnd) && distinctRows <= Math.max(totalAtStart, totalAtEnd)
@@ -91,6 +92,6 @@ export function countAgrees(walk: Pick<FullWalk, 'distinctRows' | 'totalAtStart'
 }
 
 /** Whether fewer rows were read than the hub counted all the time. */
-function isShort({ distinctRows, totalAtStart, totalAtEnd }: FullWalk): boolean {
+function isShort({ distinctRows, totalAtStart, totalAtEnd }: FullScan): boolean {
   return totalAtStart !== null && totalAtEnd !== null && distinctRows < Math.min(totalAtStart, totalAtEnd);
 }

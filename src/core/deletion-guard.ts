@@ -16,15 +16,15 @@ const SMALL_COLLECTION_ROWS = 5;
  * cannot come in slices.
  */
 export function whyWithhold(
-  pass: { deletions: number; deletedEarlierToday: number; knownRows: number },
+  sync: { deletions: number; deletedEarlierToday: number; knownRows: number },
   limits: GuardLimits,
 ): string | null {
-  if (pass.deletions === 0) return null;
-  const earlier = limits.perDay ? pass.deletedEarlierToday : 0;
-  const deletions = pass.deletions + earlier;
-  const known = pass.knownRows + earlier;
+  if (sync.deletions === 0) return null;
+  const earlier = limits.perDay ? sync.deletedEarlierToday : 0;
+  const deletions = sync.deletions + earlier;
+  const known = sync.knownRows + earlier;
   const counted = earlier > 0 ? `${deletions} of ${known} rows today` : `${deletions} of ${known} rows`;
-  if (pass.deletions >= pass.knownRows) return `all of the collection's rows (${pass.knownRows}) would go`;
+  if (sync.deletions >= sync.knownRows) return `all of the collection's rows (${sync.knownRows}) would go`;
   if (known >= SMALL_COLLECTION_ROWS && deletions * 2 >= known) return `half or more would go: ${counted}`;
   if (deletions > limits.rows && deletions > known * limits.ratio) {
     return `${counted} would go, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
@@ -76,7 +76,7 @@ function percent(ratio: number): number {
 export function triageCandidates(options: {
   candidates: readonly string[];
   missedBefore: ReadonlyMap<string, string>;
-  needsSecondPass: boolean;
+  needsSecondSync: boolean;
   confirmAtMost: number;
 }): {
   readonly confirm: readonly string[];
@@ -86,7 +86,7 @@ export function triageCandidates(options: {
   const twice = options.candidates.filter((key) => options.missedBefore.has(key));
   const once = options.candidates.filter((key) => !options.missedBefore.has(key));
   const fewEnoughToAsk = options.candidates.length <= options.confirmAtMost;
-  if (options.needsSecondPass) {
+  if (options.needsSecondSync) {
     return fewEnoughToAsk
       ? { confirm: twice, remove: [], wait: once }
       : { confirm: [], remove: twice, wait: once };

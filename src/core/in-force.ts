@@ -1,4 +1,4 @@
-import type { RowReader } from './reading.ts';
+import type { RowReader } from './decoded-row.ts';
 
 /** A value read back from the log, with what its record says of the mapping that it was written under. */
 export interface LoggedValue {

@@ -1,15 +1,15 @@
 import type { ChangeKind } from './cloud-events.ts';
-import type { ReadableRow, Reading, UnreadableRow } from './reading.ts';
+import type { ReadableRow, DecodedRow, UnreadableRow } from './decoded-row.ts';
 
 /** A row of a page with its record key. */
-export interface KeyedReading {
+export interface KeyedRow {
   /** Key of the record; null for an unreadable row without an id. */
   readonly key: string | null;
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
-  readonly reading: Reading;
+  readonly decoded: DecodedRow;
   /** A composed value that holds nothing: where it held something before, that counts as a deletion (design). */
-  readonly isEmptied?: boolean | undefined;
+  readonly becameEmpty?: boolean | undefined;
 }
 
 export type Change =
@@ -38,7 +38,7 @@ export interface PageTally {
   /** Of the rejected: those that cannot be told apart from a row that is gone. */
   withoutId: number;
   /** Rows older than what was published since their request was sent. */
-  overtaken: number;
+  stale: number;
   /** Rows, readable or not, that the hub lists once more, with other content: their first place counts. */
   repeated: number;
 }
@@ -55,16 +55,16 @@ export interface PageTally {
  * less the overlap, so that the next delta brings the change; a change without a stamp comes with the next full pass.
  */
 export function decidePage(
-  page: readonly KeyedReading[],
+  page: readonly KeyedRow[],
   known: {
     row: (key: string) => Buffer | null;
     reject: (key: string) => Buffer | null;
     /** Published after the page's request was sent: the page's row is the older one (invariant 4). */
-    overtaken: (key: string) => boolean;
+    stale: (key: string) => boolean;
     /** Met on an earlier page of this pass. */
     metBefore: (key: string) => boolean;
     /** To be told even if it is as it was; asked of each row that can be. */
-    again?: ((key: string) => boolean) | undefined;
+    republication?: ((key: string) => boolean) | undefined;
     note: (change: Change) => void;
   },
 ): PageTally {
@@ -75,14 +75,14 @@ export function decidePage(
     updated: 0,
     rejected: 0,
     withoutId: 0,
-    overtaken: 0,
+    stale: 0,
     repeated: 0,
   };
   const metHere = new Set<string>();
-  for (const { key, rejectKey, reading } of page) {
-    const isReject = reading.kind === 'reject';
+  for (const { key, rejectKey, decoded } of page) {
+    const isReject = decoded.kind === 'reject';
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
-    const changed = kindOfChange(before, reading.hash);
+    const changed = kindOfChange(before, decoded.hash);
     if (key !== null && (metHere.has(key) || known.metBefore(key))) {
       // Pages that overlap bring the same row twice, which is one row.
       if (changed === null) continue;
@@ -92,28 +92,28 @@ export function decidePage(
     }
     if (key !== null) metHere.add(key);
     tally.seen += 1;
-    const isOvertaken = known.overtaken(key ?? rejectKey);
+    const isStale = known.stale(key ?? rejectKey);
     if (isReject) {
       tally.rejected += 1;
       if (key === null) tally.withoutId += 1;
-      if (changed !== null && !isOvertaken) {
-        known.note({ area: 'rejects', key: rejectKey, kind: changed, reject: reading });
+      if (changed !== null && !isStale) {
+        known.note({ area: 'rejects', key: rejectKey, kind: changed, reject: decoded });
       }
       continue;
     }
-    const isAgain = key !== null && !isOvertaken && known.again?.(key) === true;
+    const isAgain = key !== null && !isStale && known.republication?.(key) === true;
     const kind = changed ?? (isAgain ? 'updated' : null);
-    if (key === null || (kind !== null && isOvertaken)) {
-      tally.overtaken += 1;
+    if (key === null || (kind !== null && isStale)) {
+      tally.stale += 1;
       continue;
     }
     if (kind === null) {
       tally.unchanged += 1;
     } else {
       tally[kind] += 1;
-      known.note({ area: 'rows', key, kind, row: reading });
+      known.note({ area: 'rows', key, kind, row: decoded });
     }
-    const wasReject = !isOvertaken && known.reject(rejectKey) !== null;
+    const wasReject = !isStale && known.reject(rejectKey) !== null;
     if (wasReject) known.note({ area: 'rejects', key: rejectKey, kind: 'deleted' });
   }
   return tally;

@@ -2,7 +2,7 @@ import type { AbsenceChangeValue } from './absence-change.ts';
 import type { AbsenceVersionValue } from './chains/chain-row.ts';
 import { inForce } from './in-force.ts';
 import { canonicalText } from './json-text.ts';
-import type { RowReader } from './reading.ts';
+import type { RowReader } from './decoded-row.ts';
 
 /**
  * An event of `absence-changes` as the mapping in force gives it, to be published in place of the one that is there:

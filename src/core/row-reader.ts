@@ -16,7 +16,7 @@ import { mappingIdOf } from './mapping-id.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
-import type { Reading, RowReader } from './reading.ts';
+import type { DecodedRow, RowReader } from './decoded-row.ts';
 import { createRejectReader } from './unreadable-row.ts';
 import { createSlabEncoder } from './value-codec.ts';
 
@@ -113,7 +113,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
   }
 
-  function read(row: unknown): Reading {
+  function read(row: unknown): DecodedRow {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
     const draft: Draft = { value: { ...template }, additional: null, problems: null };
     notes.bytesAtMost = schema.fields.length * SCALAR_BYTES_AT_MOST;

@@ -5,7 +5,7 @@ import { canonicalText, jsonText } from './json-text.ts';
 import { SET_FIELDS } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
-import type { UnreadableRow } from './reading.ts';
+import type { UnreadableRow } from './decoded-row.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 /** Reads rows that cannot be published. */

@@ -5,7 +5,7 @@ const CLOCK_JUMP_MS = 120_000;
 /** Overlap when the hub's clock cannot be trusted. */
 const UNTRUSTED_OVERLAP_MS = 3_600_000;
 
-export interface PassClock {
+export interface SyncClock {
   /** Time at the pass's start by the clock that was used, ms since the epoch. */
   readonly startedAtMs: number;
   /** Everything changed before this is seen by the pass: `startedAtMs` less the overlap. */
@@ -18,12 +18,12 @@ export interface PassClock {
  * The clock of a pass: the hub's own, because its `dateLastModified` is compared with it (spec section 1, rule 3);
  * ours with a larger overlap where it sends none or one that has jumped against ours since the last pass.
  */
-export function passClock(options: {
+export function syncClock(options: {
   hubTimeMs: number | null;
   localTimeMs: number;
   previousSkewMs: number | null;
   overlapMs: number;
-}): PassClock {
+}): SyncClock {
   const { hubTimeMs, localTimeMs, previousSkewMs, overlapMs } = options;
   const skewMs = hubTimeMs === null ? null : hubTimeMs - localTimeMs;
   const jumped =
@@ -62,6 +62,6 @@ export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
  * A delta that brings more than half of what is known is the nightly re-stamp, or as good as one: a full pass costs
  * little more and finds what vanished. Not worth asking of a delta that one page holds.
  */
-export function deltaIsWholesale(rowsSeen: number, knownRows: number): boolean {
+export function isOversizedDelta(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }

@@ -12,7 +12,7 @@ import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests, type RequestsOptions } from './requests.ts';
 import { permitsOfBoth, Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
-import { walkPages } from './walk.ts';
+import { scanPages } from './scan.ts';
 
 export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   connectMs: 10_000,
@@ -129,7 +129,7 @@ export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable 
     }),
   });
   return {
-    readPages: (read) => walkPages({ baseUrl, requests, memory, paging, onEvent }, read),
+    readPages: (read) => scanPages({ baseUrl, requests, memory, paging, onEvent }, read),
     findExisting: (find) => findExisting({ ...finding, requests }, find),
     findRows: (find) => findRows({ ...finding, requests: single }, find),
     concurrency: coreShare,

@@ -15,7 +15,7 @@ export interface FindContext {
 interface FilterOptions {
   readonly collection: Collection;
   readonly parentId?: string | undefined;
-  readonly stamp: () => number;
+  readonly readVersion: () => number;
 }
 
 /** What the hub says of one id. */
@@ -41,7 +41,7 @@ export function untold(where: string, why: string): HubError {
 }
 
 /** Why a collection cannot be asked by `filter`; null when it can. */
-export function whyNotAskable({ collection, parentId }: Omit<FilterOptions, 'stamp'>): string | null {
+export function whyNotAskable({ collection, parentId }: Omit<FilterOptions, 'readVersion'>): string | null {
   if (!collection.keyset) return 'this collection takes no filter (spec 4.1)';
   if (collection.path.includes('{id}') && parentId === undefined) {
     return 'the row it is nested in is not named';
@@ -89,13 +89,13 @@ export class FilterFinder {
   async #question(id: string, options: { spelled: string; signal: AbortSignal }): Promise<Answer> {
     const query = { filter: `sourcedId=${options.spelled}`, limit: PROBE_LIMIT };
     try {
-      const { rows, isUtf8, stamp } = await this.#rows(query, options.signal);
+      const { rows, isUtf8, readVersion } = await this.#rows(query, options.signal);
       if (rows === null) return this.#untold('the answer has no list');
       if (rows.length === 0) return { kind: 'missing' };
       const row = rows.findLast((each) => readableId(each) === id);
       if (row === undefined) return this.#untold('the hub ignores the filter on sourcedId');
       const alone = rows.every((each) => readableId(each) === id);
-      return { kind: 'found', found: { row, isUtf8, stamp }, alone };
+      return { kind: 'found', found: { row, isUtf8, readVersion: readVersion }, alone };
     } catch (error) {
       if (isOfTheQuestion(error)) return { kind: 'untold', error };
       throw error;
@@ -105,18 +105,18 @@ export class FilterFinder {
   /** Null rows: an answer without a list. */
   async #rows(query: { filter?: string; limit: number }, signal: AbortSignal) {
     const { baseUrl, requests } = this.#context;
-    const { collection, parentId, stamp } = this.#options;
+    const { collection, parentId, readVersion } = this.#options;
     const { where } = this;
     return requests.get({
       target: collection.name,
       where,
       url: () => withQuery(resourceUrl(baseUrl, { collection, parentId }), query),
       signal,
-      stamp,
+      readVersion: readVersion,
       read: (answer) => ({
         rows: answer.status === 204 ? [] : listIn(answer.body, { envelope: collection.envelope, where }),
         isUtf8: answer.isUtf8,
-        stamp: answer.stamp,
+        readVersion: answer.readVersion,
       }),
     });
   }

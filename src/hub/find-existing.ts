@@ -23,7 +23,7 @@ class ExistenceFinder {
   constructor(context: FindContext, { collection, parentId }: FindExistingOptions) {
     this.#context = context;
     this.#collection = collection;
-    this.#filter = new FilterFinder(context, { collection, parentId, stamp: () => 0 });
+    this.#filter = new FilterFinder(context, { collection, parentId, readVersion: () => 0 });
   }
 
   async exists(id: string, signal: AbortSignal): Promise<boolean> {
@@ -66,7 +66,7 @@ class ExistenceFinder {
         where: `${this.#filter.where}/{sourcedId}`,
         url: () => resourceUrl(baseUrl, { collection, rowId: id }),
         signal,
-        stamp: () => 0,
+        readVersion: () => 0,
         read: ({ body }) => (holds(body, id) ? true : 'unknown'),
       });
     } catch (error) {

@@ -9,15 +9,15 @@ const REFUSALS: ReadonlySet<string> = new Set(['HUB_REQUEST_REFUSED', 'HUB_NOT_O
 interface FindRowsOptions {
   readonly collection: Collection;
   readonly ids: readonly string[];
-  readonly stamp: () => number;
+  readonly readVersion: () => number;
   readonly signal: AbortSignal;
 }
 
 /** The rows of these ids; see {@link Hub.findRows}. */
 export async function findRows(context: FindContext, find: FindRowsOptions): Promise<FoundRows> {
-  const { collection, ids, stamp, signal } = find;
+  const { collection, ids, readVersion, signal } = find;
   if (whyNotAskable({ collection }) !== null) return { rows: [], gone: [] };
-  const finder = new FilterFinder(context, { collection, stamp });
+  const finder = new FilterFinder(context, { collection, readVersion });
   const rows: FoundRow[] = [];
   const missing: string[] = [];
   let filterWorks: Promise<boolean> | null = null;

@@ -19,7 +19,7 @@ export interface HubAnswer {
   /** The address that was asked. */
   readonly requested: URL;
   readonly sentAtMs: number;
-  readonly stamp: number;
+  readonly readVersion: number;
 }
 
 function totalOf(header: string | null): number | null {
@@ -38,7 +38,7 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly sentAtMs: number;
-  readonly stamp: number;
+  readonly readVersion: number;
 }
 
 /**

@@ -12,13 +12,13 @@ export interface HubPage {
   readonly total: number | null;
   /** Local monotonic time at which the request was sent, ms (performance.now). */
   readonly sentAtMs: number;
-  /** What {@link ReadOptions.stamp} returned when the request was sent. */
-  readonly stamp: number;
+  /** What {@link ReadOptions.readVersion} returned when the request was sent. */
+  readonly readVersion: number;
   readonly bytes: number;
 }
 
 /** How the hub ended a walk. Only some ends prove that everything was seen. */
-export interface WalkEnd {
+export interface ScanEnd {
   /**
    * - `no-next-link`: a page with a `Link` header but without `rel="next"` (spec 4.3 rule 8)
    * - `short-page`: fewer rows than a limit that the hub was seen to honour (rule 2)
@@ -53,8 +53,8 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** Called when a page's request is sent; the answer comes back as {@link HubPage.stamp}. */
-  readonly stamp: () => number;
+  /** Called when a page's request is sent; the answer comes back as {@link HubPage.readVersion}. */
+  readonly readVersion: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +64,7 @@ export interface FoundRow {
   /** As {@link HubPage.isUtf8}. */
   readonly isUtf8: boolean;
   /** What `stamp` returned when the request was sent. */
-  readonly stamp: number;
+  readonly readVersion: number;
 }
 
 /** What became of the ids asked for. Ids that are in neither list could not be told: they may be there or not. */
@@ -88,7 +88,7 @@ export interface Hub {
    * A row may come twice where the hub pages by offset. Throws when a page cannot be had after retries:
    * what was yielded until then is valid, but the walk proves nothing.
    */
-  readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd>;
+  readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd>;
 
   /**
    * Asks for single rows again (spec 4.1: class by id; else `filter=sourcedId='…'`).
@@ -110,7 +110,7 @@ export interface Hub {
   findRows(options: {
     collection: Collection;
     ids: readonly string[];
-    stamp: () => number;
+    readVersion: () => number;
     signal: AbortSignal;
   }): Promise<FoundRows>;
 }

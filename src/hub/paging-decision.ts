@@ -1,4 +1,4 @@
-import type { PagingMode, WalkEnd } from './hub.ts';
+import type { PagingMode, ScanEnd } from './hub.ts';
 import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 
@@ -21,7 +21,7 @@ export interface PageFacts {
 }
 
 /** What a walk knows so far. `…InMode` counts from the last step-down, which begins anew. */
-export interface WalkState {
+export interface ScanState {
   readonly mode: PagingMode;
   /** The mode was found out, so that another may be tried; false where it is prescribed. */
   readonly auto: boolean;
@@ -43,7 +43,7 @@ export interface WalkState {
 }
 
 export type NextStep =
-  | { readonly kind: 'end'; readonly sign: WalkEnd['sign'] }
+  | { readonly kind: 'end'; readonly sign: ScanEnd['sign'] }
   | { readonly kind: 'follow'; readonly link: NextLink }
   | { readonly kind: 'cursor'; readonly cursor: string }
   | { readonly kind: 'offset' }
@@ -66,7 +66,7 @@ function modeBelow(mode: PagingMode): PagingMode | null {
 
 /** A step to `to` (by default the mode below), or the end of the road. */
 export function stepDown(
-  state: WalkState,
+  state: ScanState,
   reason: string,
   to: PagingMode | null = modeBelow(state.mode),
 ): NextStep {
@@ -74,7 +74,7 @@ export function stepDown(
   return { kind: 'step-down', to, reason };
 }
 
-function repeatsItself(state: WalkState, page: PageFacts): boolean {
+function repeatsItself(state: ScanState, page: PageFacts): boolean {
   if (state.pagesInMode === 0) return false;
   if (page.mark !== null && state.marks.has(page.mark)) return true;
   const { ids } = page;
@@ -89,7 +89,7 @@ function repeatsItself(state: WalkState, page: PageFacts): boolean {
  * Whether a page without `next` gives reason to ask once more: hubs that do not know the cursor send
  * `first` alone, and there is more. An honest hub answers with an empty page.
  */
-function saysMore(state: WalkState, page: PageFacts): boolean {
+function saysMore(state: ScanState, page: PageFacts): boolean {
   if (page.rowCount >= page.limit) return !isTotalReached(state, page);
   const afterCursor = state.mode === 'sourced-id-filter' && state.cursor !== null;
   const soFar = afterCursor ? page.rowCount : state.rowsInMode + page.rowCount;
@@ -100,7 +100,7 @@ function saysMore(state: WalkState, page: PageFacts): boolean {
  * Whether the hub's count says that this page is the last. A total that equals just this page may count the page alone:
  * by itself it proves nothing, and one more request tells.
  */
-function isTotalReached(state: WalkState, page: PageFacts): boolean {
+function isTotalReached(state: ScanState, page: PageFacts): boolean {
   const rows = state.rowsInMode + page.rowCount;
   if (page.total === null || page.total === 0 || state.pagesInMode === 0) return false;
   // A total that moves is one of rows left, or of a collection that moves: neither ends a walk.
@@ -110,7 +110,7 @@ function isTotalReached(state: WalkState, page: PageFacts): boolean {
   return isRest && state.cursor !== null && rows === state.firstTotal;
 }
 
-function endOf(state: WalkState, page: PageFacts): WalkEnd['sign'] | null {
+function endOf(state: ScanState, page: PageFacts): ScanEnd['sign'] | null {
   if (page.nextOffered) return null;
   if (page.paging) return saysMore(state, page) ? null : 'no-next-link';
   if (page.rowCount >= page.limit) return null;
@@ -119,7 +119,7 @@ function endOf(state: WalkState, page: PageFacts): WalkEnd['sign'] | null {
 }
 
 /** An end in filter mode stands only if no row can have been jumped over: an ignored `sort` would do that. */
-function ended(state: WalkState, rowCount: number, sign: WalkEnd['sign']): NextStep {
+function ended(state: ScanState, rowCount: number, sign: ScanEnd['sign']): NextStep {
   const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
   if (state.mode === 'sourced-id-filter' && state.auto && state.rowsInMode + rowCount < expected) {
     return stepDown(state, 'fewer rows by filter than there are');
@@ -127,7 +127,7 @@ function ended(state: WalkState, rowCount: number, sign: WalkEnd['sign']): NextS
   return { kind: 'end', sign };
 }
 
-function decideEmpty(state: WalkState): NextStep {
+function decideEmpty(state: ScanState): NextStep {
   if (state.pagesInMode === 0 && state.rowsBefore > 0)
     return stepDown(state, 'no rows where there were some');
   const nothingAtAll = state.rowsInMode + state.rowsBefore === 0;
@@ -138,13 +138,13 @@ function decideEmpty(state: WalkState): NextStep {
  * Whether a hub that was asked in every way gives the same rows again, and counts no others: it does not page at all.
  * Exactly as many rows as asked for may be cut off at `limit`, whatever the hub counts.
  */
-function isAllAgain(state: WalkState, page: PageFacts): boolean {
+function isAllAgain(state: ScanState, page: PageFacts): boolean {
   if (page.nextOffered || page.rowCount === page.limit) return false;
   const isAll = page.rowCount === page.total && page.total === state.rowsInMode;
   return isAll && page.ids.every((id) => state.previousIds.has(id));
 }
 
-function decideRepeated(state: WalkState, page: PageFacts): NextStep {
+function decideRepeated(state: ScanState, page: PageFacts): NextStep {
   if (state.mode !== 'offset') return stepDown(state, CURSOR_IGNORED);
   if (isAllAgain(state, page)) return { kind: 'end', sign: 'total-reached' };
   // Once may be a row that moved between two requests.
@@ -156,7 +156,7 @@ function decideRepeated(state: WalkState, page: PageFacts): NextStep {
   return { kind: 'end', sign: 'repeated-page' };
 }
 
-function decideNext(state: WalkState, page: PageFacts): NextStep {
+function decideNext(state: ScanState, page: PageFacts): NextStep {
   const { next } = page;
   if (state.mode === 'offset') {
     return next !== null && next.carries === 'opaque' ? { kind: 'follow', link: next } : { kind: 'offset' };
@@ -175,7 +175,7 @@ function decideNext(state: WalkState, page: PageFacts): NextStep {
  * What to do after a page (spec 4.3; design: Passes, Hubs that differ). Pure.
  * Ids are never compared by order to find the way: collation is the hub's.
  */
-export function decidePage(state: WalkState, page: PageFacts): PageDecision {
+export function decidePage(state: ScanState, page: PageFacts): PageDecision {
   if (!page.hasList) return { deliver: true, step: { kind: 'end', sign: 'missing-list' } };
   if (page.rowCount === 0) return { deliver: true, step: decideEmpty(state) };
   if (repeatsItself(state, page)) return { deliver: false, step: decideRepeated(state, page) };
@@ -188,7 +188,7 @@ export function decidePage(state: WalkState, page: PageFacts): PageDecision {
 }
 
 /** The state with a page taken in, before the step it led to. */
-export function afterPage(state: WalkState, page: PageFacts, decision: PageDecision): WalkState {
+export function afterPage(state: ScanState, page: PageFacts, decision: PageDecision): ScanState {
   const full = page.rowCount === page.limit;
   return {
     ...state,
@@ -212,7 +212,7 @@ function withMark(marks: ReadonlySet<string>, mark: string): ReadonlySet<string>
 export function beginIn(
   mode: PagingMode,
   options: { auto: boolean; filtered: boolean; rowsBefore: number },
-): WalkState {
+): ScanState {
   return {
     mode,
     ...options,

@@ -2,7 +2,7 @@ import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { CoreApi } from './core-api.ts';
 import type { HubEvent } from './events.ts';
 import { createHttpClient } from './http.ts';
-import type { HubPage, PagingMode, WalkEnd } from './hub.ts';
+import type { HubPage, PagingMode, ScanEnd } from './hub.ts';
 import { HubError } from './hub-error.ts';
 import { readableId } from './page-body.ts';
 import type { HubOptions } from './create-hub.ts';
@@ -14,7 +14,7 @@ import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import { Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
-import { walkPages, type WalkContext } from './walk.ts';
+import { scanPages, type ScanContext } from './scan.ts';
 import type { Collection } from '../model/collections.ts';
 
 /** What the first pages of a collection show, walked as a pass walks it. */
@@ -154,7 +154,7 @@ function withDefaults(options: HubOptions & { now: () => number }) {
 
 type ProbeOptions = Parameters<HubProbe['collection']>[0];
 
-interface ProbeContext extends Omit<WalkContext, 'memory' | 'onEvent'> {
+interface ProbeContext extends Omit<ScanContext, 'memory' | 'onEvent'> {
   readonly pageSize: number;
   readonly now: () => number;
 }
@@ -165,16 +165,16 @@ interface ProbeContext extends Omit<WalkContext, 'memory' | 'onEvent'> {
  */
 async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise<CollectionProbe> {
   try {
-    const probe = await walkFirstPages(at, { ...options, limit: ROWS_ASKED });
+    const probe = await scanFirstPages(at, { ...options, limit: ROWS_ASKED });
     if (probe.rows === null || probe.rows <= ROWS_ASKED) return probe;
   } catch (error) {
     if (!(error instanceof HubError) || error.code !== 'HUB_PAGING_BROKEN') throw error;
   }
-  return walkFirstPages(at, { ...options, limit: at.pageSize });
+  return scanFirstPages(at, { ...options, limit: at.pageSize });
 }
 
 /** Walks until one way of paging has brought a second page, or to the end. */
-async function walkFirstPages(
+async function scanFirstPages(
   at: ProbeContext,
   { collection, parentId, signal, limit }: ProbeOptions & { readonly limit: number },
 ): Promise<CollectionProbe> {
@@ -191,12 +191,12 @@ async function walkFirstPages(
     pagesInMode = 0;
   };
   const memory = new PagingMemory({ now: at.now, pageSize: limit });
-  const walk = walkPages({ ...at, memory, onEvent }, { collection, parentId, signal, stamp: () => 0 });
+  const scan = scanPages({ ...at, memory, onEvent }, { collection, parentId, signal, readVersion: () => 0 });
   let first: HubPage | null = null;
   let paging: PagingMode | null = null;
-  let end: WalkEnd | null = null;
+  let end: ScanEnd | null = null;
   while (end === null && paging === null) {
-    const step = await walk.next();
+    const step = await scan.next();
     if (step.done === true) {
       end = step.value;
     } else {
@@ -205,7 +205,7 @@ async function walkFirstPages(
       if (pagesInMode > 1 && step.value.rows.length > 0) paging = mode;
     }
   }
-  await walk.return(undefined as never);
+  await scan.return(undefined as never);
   const rows = first?.rows ?? [];
   const ids = rows.map(readableId).filter((id) => id !== null);
   return {

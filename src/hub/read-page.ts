@@ -4,7 +4,7 @@ import { readLinks, type PageLinks } from './link.ts';
 import { listIn, markOf, readableId } from './page-body.ts';
 import { requireBoundedRows } from './page-bounds.ts';
 import type { PageFacts } from './paging-decision.ts';
-import { limitOf } from './walk-request.ts';
+import { limitOf } from './scan-request.ts';
 
 /** A page of a collection: for the caller, and what it tells about the way on. */
 export interface FetchedPage {
@@ -19,7 +19,7 @@ export function readPage(
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
 ) {
   const { baseUrl, read, limit, where } = context;
-  const { body, isUtf8, total, status, hubTimeMs, sentAtMs, stamp, bytes, requested } = answer;
+  const { body, isUtf8, total, status, hubTimeMs, sentAtMs, readVersion, bytes, requested } = answer;
   // 204 is how some hubs say that a collection is empty.
   const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
   const rows = list ?? [];
@@ -37,5 +37,5 @@ export function readPage(
     nextOffered: links.nextOffered,
     next: links.next,
   };
-  return { page: { rows, isUtf8, hubTimeMs, total, sentAtMs, stamp, bytes }, facts, links };
+  return { page: { rows, isUtf8, hubTimeMs, total, sentAtMs, readVersion, bytes }, facts, links };
 }

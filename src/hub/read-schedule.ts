@@ -48,7 +48,7 @@ export async function readSchedule(
       where,
       url: () => url,
       signal,
-      stamp: () => 0,
+      readVersion: () => 0,
       read: (answer) => readPage(context, answer, where),
     });
     first ??= page.answer;

@@ -19,7 +19,7 @@ interface GetOptions<T> {
   readonly url: () => URL;
   readonly signal: AbortSignal;
   /** Called when the request is really sent. */
-  readonly stamp: () => number;
+  readonly readVersion: () => number;
   /** Makes something of the answer; what it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
@@ -49,7 +49,7 @@ export function createRequests(options: RequestsOptions): Requests {
 
   async function send<T>(token: Token, get: GetOptions<T>): Promise<Sent> {
     const requested = get.url();
-    const stamp = get.stamp();
+    const readVersion = get.readVersion();
     const sentAtMs = monotonicNow();
     const response = await http.send({
       method: 'GET',
@@ -59,7 +59,7 @@ export function createRequests(options: RequestsOptions): Requests {
       where: get.where,
       setting: 'hub.baseUrl',
     });
-    return { response, requested, sentAtMs, stamp };
+    return { response, requested, sentAtMs, readVersion };
   }
 
   /** Some hubs answer 403 to an expired token; a right that is really missing must not cost a token each time. */
@@ -77,9 +77,9 @@ export function createRequests(options: RequestsOptions): Requests {
     const sent = await send(token, get);
     if (!mayBeExpired(sent.response.status, { fresh: token !== held, target: get.target })) return sent;
     tokens.discard(token);
-    const again = await send(await tokens.get(get.signal), get);
-    if (again.response.status === 403) fruitlessRenewals.set(get.target, now());
-    return again;
+    const republication = await send(await tokens.get(get.signal), get);
+    if (republication.response.status === 403) fruitlessRenewals.set(get.target, now());
+    return republication;
   }
 
   function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {

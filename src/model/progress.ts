@@ -3,7 +3,7 @@ import type { CollectionName, TopicSuffix } from './collections.ts';
 /** Last data offsets by `<topic>/<partition>`. */
 export type Offsets = Readonly<Record<string, number>>;
 
-export type PassMode = 'FULL' | 'DELTA';
+export type SyncMode = 'FULL' | 'DELTA';
 
 export interface LastCompleteFull {
   readonly passId: string;
@@ -24,7 +24,7 @@ export interface Progress {
   /** Random; tells this log's transaction from another log's of the same number. */
   readonly transactionId: string;
   readonly passId: string;
-  readonly mode: PassMode;
+  readonly mode: SyncMode;
   readonly complete: boolean;
   /** Hub time at the pass's start, ms since the epoch. */
   readonly startedAtMs: number;
@@ -68,7 +68,7 @@ export function withOffsets(progress: Progress, offsets: Offsets): Progress {
 }
 
 /** Whether a topic lost records between two of a collection's progress records: an index from before knows of them still. */
-function tellsOfLoss(before: Progress, now: Progress): boolean {
+function recordsLoss(before: Progress, now: Progress): boolean {
   return Object.entries(before.offsets).some(([name, offset]) => (now.offsets[name] ?? -1) < offset);
 }
 
@@ -77,7 +77,7 @@ function tellsOfLoss(before: Progress, now: Progress): boolean {
  * published under another mapping, and an index holds what the mapping in force made of them.
  */
 export function outdatesIndex(before: Progress, now: Progress): boolean {
-  return tellsOfLoss(before, now) || (before.mapping ?? null) !== (now.mapping ?? null);
+  return recordsLoss(before, now) || (before.mapping ?? null) !== (now.mapping ?? null);
 }
 
 /** Those of one collection's topic. */

@@ -1,5 +1,5 @@
-import type { KeyedReading } from '../core/page-decision.ts';
-import { hasMet, type ActivePass } from './active-pass.ts';
+import type { KeyedRow } from '../core/page-decision.ts';
+import { hasMet, type ActiveSync } from './active-sync.ts';
 import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
 import type { DeletionParts } from './withholding.ts';
 
@@ -11,7 +11,7 @@ export interface Release {
   /** Rows to remove. */
   readonly gone: readonly string[];
   /** Values that hold nothing any more. */
-  readonly emptied: readonly KeyedReading[];
+  readonly becameEmpty: readonly KeyedRow[];
   /** The keys of both. */
   readonly keys: readonly string[];
 }
@@ -22,29 +22,29 @@ export interface Release {
  */
 export async function findApproved(
   parts: DeletionParts,
-  pass: ActivePass,
+  sync: ActiveSync,
   judged: {
-    readonly emptied: readonly KeyedReading[];
+    readonly becameEmpty: readonly KeyedRow[];
     readonly approved?: ReadonlySet<string> | undefined;
   },
 ): Promise<Release> {
   const { approved } = judged;
-  if (approved === undefined || approved.size === 0) return { gone: [], emptied: [], keys: [] };
-  const emptied = judged.emptied.filter(({ key }) => key !== null && approved.has(key));
+  if (approved === undefined || approved.size === 0) return { gone: [], becameEmpty: [], keys: [] };
+  const becameEmpty = judged.becameEmpty.filter(({ key }) => key !== null && approved.has(key));
   // Not those that an earlier pass of the same approval has removed: they are no longer among the rows known.
   const left = await knownOf(parts, [...approved]);
-  const missed = left.filter((key) => !hasMet(pass, 'rows', key));
+  const missed = left.filter((key) => !hasMet(sync, 'rows', key));
   // What the configuration no longer wants goes without a question: the hub may well have it.
   const [asked, unwanted] = [
     missed.filter((key) => parts.writer.isWanted(key)),
     missed.filter((key) => !parts.writer.isWanted(key)),
   ];
-  const confirmed = asked.length <= CONFIRM_AT_MOST ? await stillGone(parts, asked) : asked;
+  const confirmed = asked.length <= CONFIRM_AT_MOST ? await stillMissing(parts, asked) : asked;
   const gone = [...unwanted, ...confirmed];
-  return { gone, emptied, keys: [...gone, ...emptied.flatMap(({ key }) => key ?? [])] };
+  return { gone, becameEmpty, keys: [...gone, ...becameEmpty.flatMap(({ key }) => key ?? [])] };
 }
 
-async function stillGone(parts: DeletionParts, missed: readonly string[]): Promise<readonly string[]> {
+async function stillMissing(parts: DeletionParts, missed: readonly string[]): Promise<readonly string[]> {
   const { gone, unanswered } = await confirmGone(parts, missed);
   return [...gone, ...unanswered];
 }
@@ -54,17 +54,17 @@ async function stillGone(parts: DeletionParts, missed: readonly string[]): Promi
  * They do not count to the day's sum: a person has looked at them.
  */
 export async function releaseApproved(
-  { writer, collection, say }: DeletionParts,
-  pass: ActivePass,
+  { writer, collection, emit }: DeletionParts,
+  sync: ActiveSync,
   release: Release,
   approved: ReadonlySet<string>,
 ): Promise<number | null> {
   if (approved.size === 0) return null;
-  await writer.publish(pass, release.emptied);
-  await writer.remove(pass, 'rows', release.gone);
+  await writer.publish(sync, release.becameEmpty);
+  await writer.remove(sync, 'rows', release.gone);
   const left = await knownOf({ writer }, [...approved]);
-  if (release.keys.length > 0) say({ kind: 'approved', collection, rows: release.keys.length });
-  return approved.size - left.length + release.emptied.length;
+  if (release.keys.length > 0) emit({ kind: 'approved', collection, rows: release.keys.length });
+  return approved.size - left.length + release.becameEmpty.length;
 }
 
 async function knownOf(

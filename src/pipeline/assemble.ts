@@ -11,7 +11,7 @@ import {
   type TenantConfig,
 } from '../config.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
-import type { RowReader } from '../core/reading.ts';
+import type { RowReader } from '../core/decoded-row.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';

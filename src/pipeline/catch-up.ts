@@ -13,10 +13,10 @@ import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './writer-start.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { replayLog, type Behind, type ReplayLogParts } from './replay-log.ts';
-import { tellLosses, type DerivedProgress, type TellLossesParts } from './tell-losses.ts';
+import { recordTopicLosses, type DerivedProgress, type TopicLossParts } from './topic-losses.ts';
 import type { Emit } from './events.ts';
 
-export interface CatchUpParts extends ReplayLogParts, TellLossesParts {
+export interface CatchUpParts extends ReplayLogParts, TopicLossParts {
   readonly collections: readonly CollectionName[];
   readonly log: TenantLog;
   readonly state: TenantState;
@@ -47,15 +47,15 @@ export async function catchUp(
     const derivedLogged = derivedOf(parts, collection, ownership);
     const index = parts.state.collection(collection);
     const position = await index.position();
-    const { progress, derived, hasLost } = await tellLosses(parts, {
+    const { progress, derived, hasLost } = await recordTopicLosses(parts, {
       progress: logged,
       derived: derivedLogged,
       ends,
       position,
-      toldAtMs: ownership.toldAtMs.get(collection) ?? null,
+      recordedAtMs: ownership.recordedAtMs.get(collection) ?? null,
       signal,
     });
-    const wasWhole = wasToldWhole(ownership, { derived, hasLost });
+    const wasComplete = wasFirstLoadOver(ownership, { derived, hasLost });
     const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
     const plan = hasLost
       ? rebuildBecause('a topic was deleted, recreated or cut off')
@@ -77,7 +77,7 @@ export async function catchUp(
               });
     if (plan.kind === 'current' && position !== null) {
       const start = await writerStart(parts, collection, { progress, derived, position });
-      starts.set(collection, { ...start, isFirstLoadOver: wasWhole === true });
+      starts.set(collection, { ...start, isFirstLoadOver: wasComplete === true });
       await report(parts, { collection, how: 'current', why: '' }, starts);
       continue;
     }
@@ -91,7 +91,7 @@ export async function catchUp(
       why: plan.kind === 'rebuild' ? plan.why : '',
       after: isResumed ? position.offsets : {},
       replay,
-      chains: chainReplay(parts, { progress, derived, replay, isResumed, wasWhole }),
+      chains: chainReplay(parts, { progress, derived, replay, isResumed, wasComplete }),
     });
   }
   const readUpTo = await replayLog(parts, behind, signal);
@@ -133,7 +133,7 @@ function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: O
 }
 
 /** Whether all absences were told at least once; null: as far as `progress` tells, nobody knows. */
-function wasToldWhole(
+function wasFirstLoadOver(
   { progress, loadedBefore }: Ownership,
   now: { derived: DerivedProgress; hasLost: boolean },
 ): boolean | null {
@@ -144,7 +144,7 @@ function wasToldWhole(
 
 function chainReplay(
   parts: CatchUpParts,
-  options: Pick<ChainReplayParts, 'replay' | 'isResumed' | 'wasWhole'> & {
+  options: Pick<ChainReplayParts, 'replay' | 'isResumed' | 'wasComplete'> & {
     progress: Progress | null;
     derived: DerivedProgress;
   },
@@ -154,11 +154,11 @@ function chainReplay(
   const whole = progress?.lastCompleteFull ?? null;
   const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
   const topic = topicName(parts, 'absence-versions');
-  const wholeUpTo =
+  const completeUpTo =
     whole === null || !isOfBoth
       ? null
       : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
-  return new ChainReplay({ ...parts.chains, ...how, wholeUpTo });
+  return new ChainReplay({ ...parts.chains, ...how, completeUpTo });
 }
 
 /** Where the partitions of a collection's topics begin, of those that do not begin at 0. */

@@ -1,15 +1,15 @@
 import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
-import { nextPass } from '../core/next-pass.ts';
+import { nextSync } from '../core/next-sync.ts';
 import { RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { PassMode, Progress } from '../model/progress.ts';
+import type { SyncMode, Progress } from '../model/progress.ts';
 import type { Emit } from './events.ts';
-import type { FullPasses } from './full-passes.ts';
+import type { FullSyncs } from './full-syncs.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
-import { runPass, type PassParts, type PassResult } from './pass.ts';
-import type { PassOptions, PassRunner } from './pass-runner.ts';
-import type { PassStats } from './pass-stats.ts';
+import { runSync, type SyncParts, type SyncResult } from './sync-pass.ts';
+import type { SyncOptions, SyncRunner } from './sync-runner.ts';
+import type { SyncStats } from './sync-stats.ts';
 import { asError } from './session-error.ts';
 import { discardList } from './withholding.ts';
 
@@ -26,8 +26,8 @@ const DAY_MS = 24 * 3_600_000;
 
 export interface RunnerParts {
   readonly collection: CollectionName;
-  readonly pass: PassParts;
-  readonly fullPasses: FullPasses;
+  readonly sync: SyncParts;
+  readonly fullSyncs: FullSyncs;
   readonly hasDelta: boolean;
   /** The collection from whose rows its walks come; null for most. */
   readonly parent: CollectionName | null;
@@ -46,25 +46,25 @@ export interface RunnerParts {
   readonly emit: Emit;
 }
 
-type OnceOptions = PassOptions & { readonly signal: AbortSignal };
+type OnceOptions = SyncOptions & { readonly signal: AbortSignal };
 
-interface Demand {
-  readonly mode: PassMode;
-  readonly options: PassOptions;
-  readonly done: PromiseWithResolvers<PassResult>;
+interface SyncRequest {
+  readonly mode: SyncMode;
+  readonly options: SyncOptions;
+  readonly done: PromiseWithResolvers<SyncResult>;
 }
 
 /** Runs one collection's passes, one after another: on demand, or when they are due. */
-export class CollectionRunner implements PassRunner {
+export class CollectionRunner implements SyncRunner {
   readonly #parts: RunnerParts;
-  readonly #demands: Demand[] = [];
+  readonly #requests: SyncRequest[] = [];
   #wake: () => void = () => undefined;
   #hasLookedForParents = false;
-  #lastPassAtMs: number | null = null;
+  #lastSyncAtMs: number | null = null;
   #lastFullAtMs: number | null;
   /** In a row, by mode: a full pass that cannot be had says little about deltas. */
-  readonly #failures: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
-  readonly #notBeforeMs: Record<PassMode, number> = { FULL: 0, DELTA: 0 };
+  readonly #failures: Record<SyncMode, number> = { FULL: 0, DELTA: 0 };
+  readonly #notBeforeMs: Record<SyncMode, number> = { FULL: 0, DELTA: 0 };
   #notedAtMs = 0;
   #isFilterRefused = false;
   #fullTookMs = 0;
@@ -72,9 +72,9 @@ export class CollectionRunner implements PassRunner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    const { isMappingNew, wholeSinceMs } = parts.pass.writer;
+    const { isMappingNew, completeSinceMs } = parts.sync.writer;
     // What `drop` and `pseudonymise` name since is to leave the topics now, and not with the next night's pass.
-    this.#lastFullAtMs = isMappingNew ? null : wholeSinceMs;
+    this.#lastFullAtMs = isMappingNew ? null : completeSinceMs;
   }
 
   get collection(): CollectionName {
@@ -91,18 +91,18 @@ export class CollectionRunner implements PassRunner {
   }
 
   get progress(): Progress | null {
-    return this.#parts.pass.writer.progress;
+    return this.#parts.sync.writer.progress;
   }
 
   discardWithheld(): Promise<void> {
-    return discardList(this.#parts.pass.deletions);
+    return discardList(this.#parts.sync.deletions);
   }
 
   /** A pass as soon as the one at hand is over. Rejects with what the pass, or the whole session, fails with. */
-  demand(mode: PassMode, options: PassOptions = {}): Promise<PassResult> {
+  request(mode: SyncMode, options: SyncOptions = {}): Promise<SyncResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
-    const done = Promise.withResolvers<PassResult>();
-    this.#demands.push({ mode, options, done });
+    const done = Promise.withResolvers<SyncResult>();
+    this.#requests.push({ mode, options, done });
     this.#wake();
     return done.promise;
   }
@@ -111,9 +111,9 @@ export class CollectionRunner implements PassRunner {
   async loop(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
-        const demand = this.#demands.shift();
-        if (demand === undefined) await this.#whatIsDue(signal);
-        else await this.#meet(demand, signal);
+        const request = this.#requests.shift();
+        if (request === undefined) await this.#whatIsDue(signal);
+        else await this.#handleRequests(request, signal);
       }
       this.#end(signal.reason);
     } catch (error) {
@@ -124,20 +124,20 @@ export class CollectionRunner implements PassRunner {
 
   #end(error: unknown): void {
     this.#ended = { error };
-    for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
+    for (const { done } of this.#requests.splice(0)) done.reject(asError(error));
   }
 
-  async #meet(demand: Demand, signal: AbortSignal): Promise<void> {
+  async #handleRequests(request: SyncRequest, signal: AbortSignal): Promise<void> {
     try {
-      demand.done.resolve(await this.once(demand.mode, { ...demand.options, signal }));
+      request.done.resolve(await this.once(request.mode, { ...request.options, signal }));
     } catch (error) {
-      demand.done.reject(asError(error));
+      request.done.reject(asError(error));
       if (concernsTenant(error)) throw error;
     }
   }
 
   async #whatIsDue(signal: AbortSignal): Promise<void> {
-    const { now, deltaEveryMs, fullPull, pass } = this.#parts;
+    const { now, deltaEveryMs, fullPull, sync } = this.#parts;
     const nowMs = now();
     const parents = this.#parts.parents();
     if (parents === 'waiting' || (parents === 'not-offered' && this.isNotOffered)) {
@@ -149,17 +149,17 @@ export class CollectionRunner implements PassRunner {
       this.#hasLookedForParents = true;
       if (await this.#parts.hasNewParents()) this.#lastFullAtMs = null;
     }
-    const next = nextPass({
-      watermarkMs: pass.writer.progress?.watermarkMs ?? null,
-      lastFullAtMs: this.#isForeign ? null : this.#lastFullAtMs,
-      lastPassAtMs: this.#lastPassAtMs,
+    const next = nextSync({
+      watermarkMs: sync.writer.progress?.watermarkMs ?? null,
+      lastFullAtMs: this.#isWrongTenant ? null : this.#lastFullAtMs,
+      lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#notBefore('FULL', nowMs),
       deltaNotBeforeMs: this.#notBefore('DELTA', nowMs),
       deltaEveryMs,
       hasDelta: this.#canDelta,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
-      hubNowMs: nowMs + (pass.clock.skewMs ?? 0),
+      hubNowMs: nowMs + (sync.clock.skewMs ?? 0),
       nowMs,
     });
     if (next.kind === 'wait') {
@@ -174,16 +174,16 @@ export class CollectionRunner implements PassRunner {
     }
   }
 
-  /** As {@link demand}: a full pass after a change of the mapping, whose fields a delta would leave in most rows. */
-  once(mode: PassMode, options: OnceOptions): Promise<PassResult> {
-    return this.#whole(this.#parts.pass.writer.isMappingNew ? 'FULL' : mode, options);
+  /** As {@link request}: a full pass after a change of the mapping, whose fields a delta would leave in most rows. */
+  once(mode: SyncMode, options: OnceOptions): Promise<SyncResult> {
+    return this.#whole(this.#parts.sync.writer.isMappingNew ? 'FULL' : mode, options);
   }
 
   /** One pass, whatever it takes: a delta that turns out wholesale, and a full pass that wants a second, end in full ones. */
-  async #whole(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+  async #whole(mode: SyncMode, options: OnceOptions): Promise<SyncResult> {
     let result = mode === 'DELTA' && this.#canDelta ? await this.#delta(options) : await this.#full(options);
     if (result.kind === 'wholesale') result = withEarlier(result.stats, await this.#full(options));
-    if (result.kind === 'complete' && result.wantsSecondPass) {
+    if (result.kind === 'complete' && result.wantsSecondSync) {
       const first = result.approvedGone ?? 0;
       if (result.wantsOthersFirst === true) await this.#othersOver(options.signal);
       result = withEarlier(result.stats, await this.#full(options));
@@ -195,21 +195,21 @@ export class CollectionRunner implements PassRunner {
   }
 
   /** It came with quite other rows: whose they are can be told from all of them alone. */
-  get #isForeign(): boolean {
-    return this.#parts.pass.foreign?.isFlagged(this.collection) === true;
+  get #isWrongTenant(): boolean {
+    return this.#parts.sync.identity?.isFlagged(this.collection) === true;
   }
 
   /** Whether changes alone can be asked for; else a full pass is made in place of a delta. */
   get #canDelta(): boolean {
-    const { writer } = this.#parts.pass;
-    const isKnown = writer.wholeSinceMs !== null && writer.progress?.watermarkMs != null;
-    return this.#hasDelta && isKnown && !this.#isForeign;
+    const { writer } = this.#parts.sync;
+    const isKnown = writer.completeSinceMs !== null && writer.progress?.watermarkMs != null;
+    return this.#hasDelta && isKnown && !this.#isWrongTenant;
   }
 
   /** A hub that refuses the filter gets full passes instead: a delta is a hint, the full pass is the truth. */
-  async #delta(options: OnceOptions): Promise<PassResult> {
+  async #delta(options: OnceOptions): Promise<SyncResult> {
     try {
-      return await this.#pass('DELTA', options);
+      return await this.#sync('DELTA', options);
     } catch (error) {
       const isRefused = error instanceof RollcallError && error.code === 'HUB_REQUEST_REFUSED';
       if (!isRefused) throw error;
@@ -222,16 +222,16 @@ export class CollectionRunner implements PassRunner {
     return this.#parts.hasDelta && !this.#isFilterRefused;
   }
 
-  #full({ signal, ...options }: OnceOptions): Promise<PassResult> {
-    const { fullPasses } = this.#parts;
-    return fullPasses.run(this.collection, () =>
-      this.#besideDeltas(signal, (both) => this.#pass('FULL', { ...options, signal: both })),
+  #full({ signal, ...options }: OnceOptions): Promise<SyncResult> {
+    const { fullSyncs } = this.#parts;
+    return fullSyncs.run(this.collection, () =>
+      this.#besideDeltas(signal, (both) => this.#sync('FULL', { ...options, signal: both })),
     );
   }
 
   /** What the other collections lose tells whether what this one lost is to be believed. */
   #othersOver(signal: AbortSignal): Promise<void> {
-    return this.#besideDeltas(signal, (both) => this.#parts.fullPasses.othersOver(this.collection, both));
+    return this.#besideDeltas(signal, (both) => this.#parts.fullSyncs.othersOver(this.collection, both));
   }
 
   /** What may take long: changes go on coming out in deltas meanwhile. */
@@ -253,29 +253,29 @@ export class CollectionRunner implements PassRunner {
   }
 
   async #deltasUntil(done: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { deltaEveryMs, pass, sleep } = this.#parts;
+    const { deltaEveryMs, sync, sleep } = this.#parts;
     const isOver = AbortSignal.any([done, signal]);
     for (;;) {
       await sleep(deltaEveryMs, isOver).catch(() => undefined);
       if (isOver.aborted) return;
-      if (!this.#hasDelta || pass.writer.progress?.watermarkMs == null) continue;
+      if (!this.#hasDelta || sync.writer.progress?.watermarkMs == null) continue;
       try {
         // The night's re-stamp: the full pass at hand brings it all.
-        if ((await this.#pass('DELTA', { signal })).kind === 'wholesale') return;
+        if ((await this.#sync('DELTA', { signal })).kind === 'wholesale') return;
       } catch (error) {
         if (concernsTenant(error)) throw error;
       }
     }
   }
 
-  async #pass(mode: PassMode, options: OnceOptions): Promise<PassResult> {
+  async #sync(mode: SyncMode, options: OnceOptions): Promise<SyncResult> {
     const { signal } = options;
-    const { collection, emit, now, pass } = this.#parts;
+    const { collection, emit, now, sync } = this.#parts;
     const startedAtMs = now();
     emit({ type: 'pass-started', collection, mode });
     try {
       this.#requireParents();
-      const result = await runPass(pass, mode, options);
+      const result = await runSync(sync, mode, options);
       if (result.kind === 'suspect') {
         // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
         this.#postpone(mode);
@@ -286,7 +286,7 @@ export class CollectionRunner implements PassRunner {
       // Whatever its answers prove of the rows, the hub has the collection.
       await this.#parts.offer.noteOffered();
       // After a full pass, which may have taken long, from its end on: the hub needs its rest.
-      this.#lastPassAtMs = mode === 'FULL' ? now() : startedAtMs;
+      this.#lastSyncAtMs = mode === 'FULL' ? now() : startedAtMs;
       if (mode === 'FULL') this.#fullTookMs = now() - startedAtMs;
       if (mode === 'FULL' && result.kind === 'complete') this.#lastFullAtMs = startedAtMs;
       emit({
@@ -296,9 +296,9 @@ export class CollectionRunner implements PassRunner {
         why: result.kind === 'suspect' ? result.why : null,
         stats: result.stats,
         durationMs: now() - startedAtMs,
-        rows: pass.writer.knownRows,
-        rejects: pass.writer.knownRejects,
-        progress: pass.writer.progress,
+        rows: sync.writer.knownRows,
+        rejects: sync.writer.knownRejects,
+        progress: sync.writer.progress,
       });
       return result;
     } catch (error) {
@@ -314,30 +314,30 @@ export class CollectionRunner implements PassRunner {
     if (parent !== null && parents() === 'not-offered') throw parentNotOffered(collection, parent);
   }
 
-  async #noteFailure(error: unknown, pass: { mode: PassMode; durationMs: number }): Promise<void> {
+  async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
     const { collection, emit, fullPull, now } = this.#parts;
-    const { writer } = this.#parts.pass;
+    const { writer } = this.#parts.sync;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // Where rows are known, a 404 is a gateway's bad minute like any other.
     if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
       const isNews = await this.#parts.offer.noteNotOffered();
-      emit({ type: 'not-offered', collection, error, ...pass, isNews });
+      emit({ type: 'not-offered', collection, error, ...sync, isNews });
       this.#notedAtMs = now();
       // One that lacks its parents begins as soon as these are there.
       if (this.#parts.parents() !== 'not-offered')
-        this.#notBeforeMs[pass.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
+        this.#notBeforeMs[sync.mode] = lastFullPullDue(fullPull, now()) + DAY_MS;
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = concernsTenant(error) ? null : this.#postpone(pass.mode, askedMs);
-    emit({ type: 'pass-failed', collection, error, ...pass, retryInMs });
+    const retryInMs = concernsTenant(error) ? null : this.#postpone(sync.mode, askedMs);
+    emit({ type: 'pass-failed', collection, error, ...sync, retryInMs });
   }
 
   /**
    * Notes one more failure in a row; returns for how long such a pass is not tried again, ms. `askedMs`: how long the
    * hub, its token endpoint or an open circuit lets nothing through: a pass before that would only fail again.
    */
-  #postpone(mode: PassMode, askedMs = 0): number {
+  #postpone(mode: SyncMode, askedMs = 0): number {
     const { deltaEveryMs, now, random } = this.#parts;
     this.#failures[mode] += 1;
     const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
@@ -350,13 +350,13 @@ export class CollectionRunner implements PassRunner {
   }
 
   /** What was noted by a clock that has been set back since says nothing any more. */
-  #notBefore(mode: PassMode, nowMs: number): number {
+  #notBefore(mode: SyncMode, nowMs: number): number {
     return nowMs < this.#notedAtMs ? 0 : this.#notBeforeMs[mode];
   }
 
   /** Sleeps, unless something is demanded. */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#demands.length > 0) return;
+    if (this.#requests.length > 0) return;
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     await this.#parts.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
@@ -370,8 +370,8 @@ function concernsTenant(error: unknown): boolean {
 }
 
 /** What one demand came to, where it took two passes: what each published, and what the last one saw. */
-function withEarlier(earlier: PassStats, result: PassResult): PassResult {
-  const stats: PassStats = {
+function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
+  const stats: SyncStats = {
     ...result.stats,
     rowsCreated: earlier.rowsCreated + result.stats.rowsCreated,
     rowsUpdated: earlier.rowsUpdated + result.stats.rowsUpdated,

@@ -1,15 +1,15 @@
-import { decidePage, type Change, type KeyedReading, type PageTally } from '../core/page-decision.ts';
+import { decidePage, type Change, type KeyedRow, type PageTally } from '../core/page-decision.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../publisher/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { hasMet, markSeen, metIn, reportNew, rowKeys, type ActivePass } from './active-pass.ts';
+import { hasMet, markSeen, metIn, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
-import { ChainTeller, type ChainLedger, type ChainParts } from './chains/chain-teller.ts';
+import { AbsenceEmitter, type UnitOfWork, type ChainParts } from './chains/absence-emitter.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
-import { passEndOf, type PassCompletion } from './pass-completion.ts';
-import { addTally, countRejects, newPassStats, type PassStats } from './pass-stats.ts';
+import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
+import { addTally, countRejects, newSyncStats, type SyncStats } from './sync-stats.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
 import type { WriterStart } from './writer-start.ts';
@@ -50,9 +50,9 @@ export interface UnseenKeys {
 export class CollectionWriter {
   readonly #parts: WriterParts;
   readonly #mutex = new Mutex();
-  readonly #passes = new Set<ActivePass>();
+  readonly #syncs = new Set<ActiveSync>();
   readonly #publishedAt = new Map<string, number>();
-  #stamp = 0;
+  #readVersion = 0;
   /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
@@ -65,7 +65,7 @@ export class CollectionWriter {
   #known: Record<Change['area'], number>;
   readonly #unwanted: UnwantedRows;
   #pending: PendingTransaction;
-  readonly #chains: ChainTeller | null;
+  readonly #chains: AbsenceEmitter | null;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
@@ -78,7 +78,7 @@ export class CollectionWriter {
     this.#indexed = start.indexed;
     this.#unwanted = new UnwantedRows(parts.isWanted);
     this.#pending = this.#newPending();
-    this.#chains = parts.chains === undefined ? null : new ChainTeller(parts.chains, this.#ledger());
+    this.#chains = parts.chains === undefined ? null : new AbsenceEmitter(parts.chains, this.#unitOfWork());
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
   }
 
@@ -101,7 +101,7 @@ export class CollectionWriter {
   }
 
   /** When everything that this writer publishes was last published whole, hub time, ms since the epoch; null: never. */
-  get wholeSinceMs(): number | null {
+  get completeSinceMs(): number | null {
     const all = [this.#progress, ...this.#derived.values()].map((each) => each?.lastCompleteFull ?? null);
     return all.includes(null) ? null : (this.#progress?.lastCompleteFull?.startedAtMs ?? null);
   }
@@ -146,62 +146,64 @@ export class CollectionWriter {
   }
 
   /** To be taken when a page's request is sent; comes back with the page. */
-  readonly stamp = (): number => this.#stamp;
+  readonly readVersion = (): number => this.#readVersion;
 
-  begin(pass: ActivePass): void {
-    this.#passes.add(pass);
+  begin(sync: ActiveSync): void {
+    this.#syncs.add(sync);
   }
 
-  end(pass: ActivePass): void {
-    this.#passes.delete(pass);
-    if (this.#passes.size === 0) this.#publishedAt.clear();
+  end(sync: ActiveSync): void {
+    this.#syncs.delete(sync);
+    if (this.#syncs.size === 0) this.#publishedAt.clear();
   }
 
   /** Decides a page's rows; changes wait in memory until {@link flush}. */
-  accept(pass: ActivePass, page: { readings: readonly KeyedReading[]; stamp: number }): Promise<PageTally> {
-    return this.#run(() => this.#decide(pass, page, metIn(pass, page.readings)));
+  accept(sync: ActiveSync, page: { readings: readonly KeyedRow[]; readVersion: number }): Promise<PageTally> {
+    return this.#run(() => this.#decide(sync, page, metIn(sync, page.readings)));
   }
 
   /** The same, unless no row of the page is known: then null, and nothing is noted. */
   acceptUnlessAllNew(
-    pass: ActivePass,
-    page: { readings: readonly KeyedReading[]; stamp: number },
+    sync: ActiveSync,
+    page: { readings: readonly KeyedRow[]; readVersion: number },
   ): Promise<PageTally | null> {
     return this.#run(async () => {
       const keys = rowKeys(page.readings);
       const rows = await this.#lookUp('rows', keys);
       const isKnown = keys.some((key) => this.#knownHash('rows', key, rows) !== null);
       const isAllNew = page.readings.length > 0 && !isKnown && !(await this.#knowsReject(page.readings));
-      return isAllNew ? null : this.#decide(pass, page, metIn(pass, page.readings), rows);
+      return isAllNew ? null : this.#decide(sync, page, metIn(sync, page.readings), rows);
     });
   }
 
-  async #knowsReject(readings: readonly KeyedReading[]): Promise<boolean> {
-    const keys = readings.flatMap(({ reading, rejectKey }) => (reading.kind === 'reject' ? [rejectKey] : []));
+  async #knowsReject(readings: readonly KeyedRow[]): Promise<boolean> {
+    const keys = readings.flatMap(({ decoded: reading, rejectKey }) =>
+      reading.kind === 'reject' ? [rejectKey] : [],
+    );
     const rejects = await this.#lookUp('rejects', keys);
     return keys.some((key) => this.#knownHash('rejects', key, rejects) !== null);
   }
 
   /** Values that a pass met and put off until its end. */
-  publish(pass: ActivePass, readings: readonly KeyedReading[]): Promise<PageTally> {
-    return this.#run(() => this.#decide(pass, { readings, stamp: this.#stamp }, new Set()));
+  publish(sync: ActiveSync, readings: readonly KeyedRow[]): Promise<PageTally> {
+    return this.#run(() => this.#decide(sync, { readings, readVersion: this.#readVersion }, new Set()));
   }
 
   /** Removals that a pass has settled on, but for keys met since (invariant 3). */
-  async remove(pass: ActivePass, area: Change['area'], keys: readonly string[]): Promise<void> {
+  async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_PENDING_RECORDS) {
-      await this.#removeSome(pass, area, keys.slice(from, from + MAX_PENDING_RECORDS));
-      if (this.isFull) await this.flush(pass);
+      await this.#removeSome(sync, area, keys.slice(from, from + MAX_PENDING_RECORDS));
+      if (this.isFull) await this.flush(sync);
     }
   }
 
-  #removeSome(pass: ActivePass, area: Change['area'], keys: readonly string[]): Promise<void> {
+  #removeSome(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     return this.#run(async () => {
       const hashes = await this.#lookUp(area, keys);
       for (const key of keys) {
-        if (hasMet(pass, area, key) || this.#knownHash(area, key, hashes) === null) continue;
+        if (hasMet(sync, area, key) || this.#knownHash(area, key, hashes) === null) continue;
         this.#note({ area, key, kind: 'deleted' });
-        if (area === 'rows') pass.stats.rowsRemoved += 1;
+        if (area === 'rows') sync.stats.rowsRemoved += 1;
       }
     });
   }
@@ -226,10 +228,10 @@ export class CollectionWriter {
   }
 
   /** Which readings differ from what is known of their keys; those of unknown keys are left out. */
-  differing(readings: readonly KeyedReading[]): Promise<KeyedReading[]> {
+  differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
     return this.#run(async () => {
       const known = await this.#lookUp('rows', rowKeys(readings));
-      return readings.filter(({ key, reading }) => {
+      return readings.filter(({ key, decoded: reading }) => {
         const before = key === null ? null : this.#knownHash('rows', key, known);
         return before !== null && !before.equals(reading.hash);
       });
@@ -240,14 +242,14 @@ export class CollectionWriter {
    * Whether a full pass has met every wanted row: it met as many as are known, and none that might not be among them.
    * False says nothing; {@link unseen} finds out by reading the whole index.
    */
-  hasMetAll({ seen, seenRejects, stats }: ActivePass): boolean {
-    return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsOvertaken === 0;
+  hasMetAll({ seen, seenRejects, stats }: ActiveSync): boolean {
+    return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
   }
 
   /** Wanted keys of the index that a pass has not met, but for some. Nothing of the collection is written meanwhile. */
-  unseen(area: Change['area'], pass: ActivePass, except?: ReadonlySet<string>): Promise<UnseenKeys> {
+  unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<UnseenKeys> {
     const isLeft = (key: string): boolean => this.isWanted(key) && except?.has(key) !== true;
-    return this.find(area, (key) => isLeft(key) && !hasMet(pass, area, key));
+    return this.find(area, (key) => isLeft(key) && !hasMet(sync, area, key));
   }
 
   /** Keys of the index, as of the last commit, that a test takes. Nothing of the collection is written meanwhile. */
@@ -267,11 +269,11 @@ export class CollectionWriter {
   }
 
   /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
-  flush(pass: ActivePass, completion: PassCompletion | 'incomplete' | null = null): Promise<void> {
+  flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
-      await this.#chains?.tell(pass, passEndOf(completion));
+      await this.#chains?.emitChanges(sync, syncEndOf(completion));
       if (this.#pending.isEmpty && completion === null) return;
-      await this.#commit(pass, completion);
+      await this.#commit(sync, completion);
     });
   }
 
@@ -286,21 +288,21 @@ export class CollectionWriter {
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
-      const stats = newPassStats({
+      const stats = newSyncStats({
         passId: this.#parts.randomId(),
         mode: 'DELTA',
         startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
       });
-      const pass: ActivePass = {
+      const sync: ActiveSync = {
         stats,
         seen: null,
         seenByOthers: null,
         seenRejects: null,
-        stamp: this.#stamp,
+        readVersion: this.#readVersion,
       };
       if (!this.#pending.isEmpty) {
-        await this.#chains?.tell(pass, null);
-        await this.#commit(pass, null);
+        await this.#chains?.emitChanges(sync, null);
+        await this.#commit(sync, null);
       }
       const start = await make(this.#isFirstLoadOver);
       this.#progress = start.progress;
@@ -319,16 +321,16 @@ export class CollectionWriter {
    * {@link offsets} right after them.
    */
   reissue(
-    pass: ActivePass,
+    sync: ActiveSync,
     make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
   ): Promise<{ count: number; offsets: Offsets }> {
     return this.#run(async () => {
-      await this.#chains?.tell(pass, null);
-      if (!this.#pending.isEmpty) await this.#commit(pass, null);
+      await this.#chains?.emitChanges(sync, null);
+      if (!this.#pending.isEmpty) await this.#commit(sync, null);
       const { transactionId } = this.#pending;
       const records = await make((index) => `${transactionId}-${index}`);
       this.#pending.reissue(records);
-      if (records.length > 0) await this.#commit(pass, null);
+      if (records.length > 0) await this.#commit(sync, null);
       return { count: records.length, offsets: this.offsets };
     });
   }
@@ -342,7 +344,7 @@ export class CollectionWriter {
     return new PendingTransaction({ ...this.#parts, hasChains: this.#parts.chains !== undefined });
   }
 
-  async #commit(pass: ActivePass, completion: PassCompletion | 'incomplete' | null): Promise<void> {
+  async #commit(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
     const { records, changes, transactionId, outcomes } = this.#pending;
     const next = nextProgress({
       collection: this.#parts.collection,
@@ -351,13 +353,13 @@ export class CollectionWriter {
       lastSequence: this.#lastSequence,
       transactionId,
       mapping: this.#parts.reader.mapping ?? null,
-      stats: pass.stats,
+      stats: sync.stats,
       completion,
     });
     const { progress, derived, committedAtMs } = await this.#parts.commit({
       records,
       progress: next,
-      derived: await this.#nextDerived(next, pass.stats),
+      derived: await this.#nextDerived(next, sync.stats),
     });
     await this.#parts.index.apply(
       this.#indexed,
@@ -375,15 +377,15 @@ export class CollectionWriter {
     this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
     this.#isFirstLoadOver ||= endsFirstLoad(derived);
     this.#pending = this.#newPending();
-    for (const outcome of outcomes) this.#parts.chains?.told(outcome);
+    for (const outcome of outcomes) this.#parts.chains?.onCommitted(outcome);
   }
 
-  async #nextDerived(next: Progress, stats: PassStats): Promise<readonly Progress[]> {
+  async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
     const { chains } = this.#parts;
     if (chains === undefined) return [];
     // Only the record of a whole pass tells them.
-    const isWhole = next.complete && next.mode === 'FULL';
-    const rows = isWhole ? await chains.book.countRows(this.#pending.changes, this.#lookUpNow) : NO_ROWS;
+    const isComplete = next.complete && next.mode === 'FULL';
+    const rows = isComplete ? await chains.view.countRows(this.#pending.changes, this.#lookUpNow) : NO_ROWS;
     return derivedProgress({
       next,
       before: this.#derived,
@@ -395,68 +397,69 @@ export class CollectionWriter {
   }
 
   /** What telling of chains needs of this writer. */
-  #ledger(): ChainLedger {
+  #unitOfWork(): UnitOfWork {
     return {
       pending: () => this.#pending,
       isFull: () => this.isFull,
-      commit: (pass) => this.#commit(pass, null),
+      commit: (sync) => this.#commit(sync, null),
       lookUp: this.#lookUpNow,
       hashesOf: async (ids) => {
         const known = await this.#lookUp('rows', ids);
         return new Map(ids.map((id) => [id, this.#knownHash('rows', id, known)]));
       },
       // The walk may yet come to them, with newer content.
-      decide: (pass, page) => this.#decide(pass, { ...page, isAskedFor: true }, new Set()),
-      stamp: this.stamp,
+      decide: (sync, page) => this.#decide(sync, { ...page, isAskedFor: true }, new Set()),
+      readVersion: this.readVersion,
       sequence: () => (this.#progress?.sequence ?? this.#lastSequence) + 1,
       progress: () => this.#progress,
       isFirstLoadOver: () => this.#isFirstLoadOver,
       isMappingNew: () => this.isMappingNew,
-      isFullPassUnderWay: () => [...this.#passes].some(({ seen }) => seen !== null),
+      isFullSyncRunning: () => [...this.#syncs].some(({ seen }) => seen !== null),
     };
   }
 
   readonly #lookUpNow: LookUp = (area, keys) => this.#parts.index.lookup(area, keys, this.#indexed);
 
   async #decide(
-    pass: ActivePass,
-    page: { readings: readonly KeyedReading[]; stamp: number; isAskedFor?: boolean },
+    sync: ActiveSync,
+    page: { readings: readonly KeyedRow[]; readVersion: number; isAskedFor?: boolean },
     metBefore: ReadonlySet<string>,
     known?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
     const rows = known ?? (await this.#lookUp('rows', rowKeys(page.readings)));
     const rejectsMatter =
-      this.#known.rejects > 0 || page.readings.some(({ reading }) => reading.kind === 'reject');
+      this.#known.rejects > 0 || page.readings.some(({ decoded: reading }) => reading.kind === 'reject');
     const rejects = rejectsMatter
       ? await this.#lookUp(
           'rejects',
           page.readings.map(({ rejectKey }) => rejectKey),
         )
       : null;
-    markSeen(this.#passes, page.isAskedFor === true ? null : pass, page.readings);
+    markSeen(this.#syncs, page.isAskedFor === true ? null : sync, page.readings);
     // A row that stands twice in a page is not older than itself.
-    const before = this.#stamp;
-    const isOvertakenBy = (publishedAt: number): boolean => publishedAt > page.stamp && publishedAt <= before;
+    const before = this.#readVersion;
+    const isStaleFor = (publishedAt: number): boolean =>
+      publishedAt > page.readVersion && publishedAt <= before;
     const tally = decidePage(page.readings, {
       row: (key) => this.#knownHash('rows', key, rows),
       reject: (key) => (rejects === null ? null : this.#knownHash('rejects', key, rejects)),
-      overtaken: (key) => isOvertakenBy(this.#publishedAt.get(key) ?? -1),
-      again: (key) => pass.again?.rows?.(key) === true,
+      stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
+      republication: (key) => sync.republication?.rows?.(key) === true,
       metBefore: (key) => metBefore.has(key),
-      note: (change) => this.#note(change, page.isAskedFor === true ? null : pass),
+      note: (change) => this.#note(change, page.isAskedFor === true ? null : sync),
     });
-    if (this.#chains?.tellsAgain(pass) === true) {
-      for (const { key, reading } of page.readings) {
+    if (this.#chains?.republishes(sync) === true) {
+      for (const { key, decoded: reading } of page.readings) {
         const isAsKnown =
           reading.kind === 'row' && key !== null && this.#knownHash('rows', key, rows)?.equals(reading.hash);
         if (isAsKnown === true) this.#pending.noteMet(reading);
       }
     }
-    pass.stamp = Math.max(pass.stamp, page.stamp);
-    const isNew = ({ key }: KeyedReading): boolean => key === null || !metBefore.has(key);
-    countRejects(pass.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
+    sync.readVersion = Math.max(sync.readVersion, page.readVersion);
+    const isNew = ({ key }: KeyedRow): boolean => key === null || !metBefore.has(key);
+    countRejects(sync.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
     // Rows that were asked for one by one are none of the walk's.
-    addTally(pass.stats, page.isAskedFor === true ? { ...tally, seen: 0, unchanged: 0 } : tally);
+    addTally(sync.stats, page.isAskedFor === true ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;
   }
@@ -474,14 +477,14 @@ export class CollectionWriter {
     });
   }
 
-  #note(change: Change, pass: ActivePass | null = null): void {
-    if (pass !== null) reportNew(pass, change);
+  #note(change: Change, sync: ActiveSync | null = null): void {
+    if (sync !== null) reportNew(sync, change);
     this.#pending.note(change);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
     if (change.kind === 'deleted' && change.area === 'rows') this.#unwanted.noteRemoved(change.key);
-    this.#stamp += 1;
-    this.#publishedAt.set(change.key, this.#stamp);
+    this.#readVersion += 1;
+    this.#publishedAt.set(change.key, this.#readVersion);
   }
 
   async #lookUp(area: Change['area'], keys: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>> {
@@ -497,7 +500,8 @@ export class CollectionWriter {
 
   #sweepPublished(): void {
     if (this.#publishedAt.size < SWEEP_AT_KEYS) return;
-    const oldest = Math.min(...[...this.#passes].map(({ stamp }) => stamp));
-    for (const [key, stamp] of this.#publishedAt) if (stamp <= oldest) this.#publishedAt.delete(key);
+    const oldest = Math.min(...[...this.#syncs].map(({ readVersion }) => readVersion));
+    for (const [key, readVersion] of this.#publishedAt)
+      if (readVersion <= oldest) this.#publishedAt.delete(key);
   }
 }

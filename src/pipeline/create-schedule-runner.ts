@@ -1,12 +1,12 @@
 import { localDate } from '../core/full-pull-time.ts';
 import type { DayReader } from '../core/schedules/read-days.ts';
-import { collectionTelling, type WhichStudents } from '../core/schedules/which-students.ts';
+import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { parentState, type Offer } from './offer.ts';
-import type { PassRunner } from './pass-runner.ts';
+import type { SyncRunner } from './sync-runner.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
 import type { TenantCollection, TenantParts } from './tenant.ts';
 import { wantedStudents } from './wanted-students.ts';
@@ -26,7 +26,7 @@ export function createScheduleRunner(options: {
   collection: TenantCollection;
   writer: CollectionWriter;
   writers: ReadonlyMap<CollectionName, CollectionWriter>;
-  runners: ReadonlyMap<CollectionName, PassRunner>;
+  runners: ReadonlyMap<CollectionName, SyncRunner>;
   offer: Offer;
   signal: AbortSignal;
 }): ScheduleRunner {
@@ -35,8 +35,8 @@ export function createScheduleRunner(options: {
   if (settings === undefined) throw new Error('there are no settings of schedules');
   const { fullPull, deltaEveryMs, name } = collection;
   const { students: which, api, absent, reader, daysBack, daysAhead } = settings;
-  const telling = collectionTelling(which);
-  const parent = telling === null ? null : sourceOf(telling);
+  const settingWith = collectionOf(which);
+  const parent = settingWith === null ? null : sourceOf(settingWith);
   return new ScheduleRunner({
     api,
     reader,
@@ -49,7 +49,7 @@ export function createScheduleRunner(options: {
       mirrored: parts.collections.map((each) => each.name),
       today: () => localDate(now(), fullPull.timeZone),
       now,
-      say: (event) => parts.emit({ type: 'deletion', event }),
+      emit: (event) => parts.emit({ type: 'deletion', event }),
     },
     absent,
     wanted: (window) => {
@@ -61,7 +61,7 @@ export function createScheduleRunner(options: {
     parent,
     parents: () => {
       if (parent === null) return 'ready';
-      return parentState(writers.get(parent)?.wholeSinceMs != null, runners.get(parent));
+      return parentState(writers.get(parent)?.completeSinceMs != null, runners.get(parent));
     },
     offer,
     size: { daysBack, daysAhead },

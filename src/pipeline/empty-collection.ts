@@ -1,7 +1,7 @@
-import { hasMet, type ActivePass } from './active-pass.ts';
+import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved } from './approved-deletions.ts';
-import type { DeletionResult, JudgedPass } from './judged-pass.ts';
-import { settleList, withhold, type DeletionParts } from './withholding.ts';
+import type { DeletionResult, JudgedSync } from './judged-sync.ts';
+import { reconcileList, withhold, type DeletionParts } from './withholding.ts';
 
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 
@@ -10,14 +10,14 @@ const NONE_APPROVED: ReadonlySet<string> = new Set();
  * one pass. When the next full pass hears the same, all that is known is listed for a person, and nothing else lets it
  * out than that person's approval, given to a hub that still says so.
  */
-export async function settleEmpty(
+export async function resolveEmpty(
   parts: DeletionParts,
-  pass: ActivePass,
-  judged: JudgedPass & { readonly withheldBefore: number },
+  sync: ActiveSync,
+  judged: JudgedSync & { readonly withheldBefore: number },
 ): Promise<DeletionResult> {
   const { collection, memory, writer } = parts;
   const { completeness, approved = NONE_APPROVED, withheldBefore } = judged;
-  const { passId } = pass.stats;
+  const { passId } = sync.stats;
   const note = await memory.note(collection);
   if (note === null || note.emptyPassId === null) {
     const isFirst = {
@@ -33,10 +33,12 @@ export async function settleEmpty(
   const mayRelease = note.isOfEmpty && approved.size > 0;
   if (note.isOfEmpty && !mayRelease && note.count === writer.wantedRows)
     return { ...unsettled(withheldBefore, () => Promise.resolve()), empty: 'listed' };
-  const release = mayRelease ? await findApproved(parts, pass, judged) : { gone: [], emptied: [], keys: [] };
+  const release = mayRelease
+    ? await findApproved(parts, sync, judged)
+    : { gone: [], becameEmpty: [], keys: [] };
   const released = new Set(release.keys);
   const isLeft = (key: string): boolean =>
-    writer.isWanted(key) && !hasMet(pass, 'rows', key) && !released.has(key);
+    writer.isWanted(key) && !hasMet(sync, 'rows', key) && !released.has(key);
   const left = await writer.find('rows', isLeft);
   const why = completeness.kind === 'proven' ? null : completeness.why;
   const held =
@@ -51,23 +53,23 @@ export async function settleEmpty(
         };
   if (held !== null) {
     await withhold(parts, held, release.keys);
-    parts.say({ kind: 'withheld', collection, rows: held.count, why: held.why });
+    parts.emit({ kind: 'withheld', collection, rows: held.count, why: held.why });
   }
-  const approvedGone = mayRelease ? await releaseApproved(parts, pass, release, approved) : null;
+  const approvedGone = mayRelease ? await releaseApproved(parts, sync, release, approved) : null;
   return {
     withheld: held?.count ?? 0,
-    wantsSecondPass: false,
+    wantsSecondSync: false,
     approvedGone,
     empty: held === null ? 'approved' : 'listed',
     remember: async () => {
-      await settleList(parts, held, release.keys);
+      await reconcileList(parts, held, release.keys);
       if (held === null) await memory.setMissing(collection, new Map());
     },
   };
 }
 
 function unsettled(withheld: number, remember: () => Promise<void>): DeletionResult {
-  return { withheld, wantsSecondPass: false, approvedGone: null, remember };
+  return { withheld, wantsSecondSync: false, approvedGone: null, remember };
 }
 
 /** A full pass heard something else: that the hub has no rows must be said twice in a row. */

@@ -1,10 +1,10 @@
 import type { HubEvent } from '../hub/events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/page-decision.ts';
-import type { PassMode, Progress } from '../model/progress.ts';
+import type { SyncMode, Progress } from '../model/progress.ts';
 import type { ChainTally } from './chains/chain-task.ts';
 import type { DeletionEvent } from './withholding.ts';
-import type { PassStats } from './pass-stats.ts';
+import type { SyncStats } from './sync-stats.ts';
 
 /** What happens in the pipeline, for logs, metrics, health and progress lines. Holds no content of rows. */
 export type PipelineEvent =
@@ -24,11 +24,11 @@ export type PipelineEvent =
       /** Entries of the index on contradictory absences; null but for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
     }
-  | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: PassMode }
+  | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {
       readonly type: 'pass-page';
       readonly collection: CollectionName;
-      readonly stats: Readonly<PassStats>;
+      readonly stats: Readonly<SyncStats>;
       readonly tally: Readonly<PageTally>;
     }
   | {
@@ -36,7 +36,7 @@ export type PipelineEvent =
       readonly collection: CollectionName;
       readonly outcome: 'complete' | 'suspect' | 'wholesale';
       readonly why: string | null;
-      readonly stats: Readonly<PassStats>;
+      readonly stats: Readonly<SyncStats>;
       readonly durationMs: number;
       readonly rows: number;
       readonly rejects: number;
@@ -45,7 +45,7 @@ export type PipelineEvent =
   | {
       readonly type: 'pass-failed';
       readonly collection: CollectionName;
-      readonly mode: PassMode;
+      readonly mode: SyncMode;
       readonly error: unknown;
       readonly durationMs: number;
       readonly retryInMs: number | null;
@@ -54,7 +54,7 @@ export type PipelineEvent =
       readonly type: 'not-offered';
       readonly collection: CollectionName;
       readonly error: unknown;
-      readonly mode: PassMode;
+      readonly mode: SyncMode;
       readonly durationMs: number;
       readonly isNews: boolean;
     }
@@ -62,7 +62,7 @@ export type PipelineEvent =
   | {
       readonly type: 'pass-stopped';
       readonly collection: CollectionName;
-      readonly mode: PassMode;
+      readonly mode: SyncMode;
       readonly durationMs: number;
     }
   | {

@@ -9,7 +9,7 @@ import {
   type Progress,
 } from '../model/progress.ts';
 import type { ChainTally } from './chains/chain-task.ts';
-import type { PassStats } from './pass-stats.ts';
+import type { SyncStats } from './sync-stats.ts';
 
 interface Completion {
   readonly watermarkMs: number;
@@ -26,7 +26,7 @@ export function nextProgress(options: {
   transactionId: string;
   /** Id of the mapping in force. */
   mapping: string | null;
-  stats: PassStats;
+  stats: SyncStats;
   completion: Completion | 'incomplete' | null;
 }): Progress {
   const { before, completion, stats } = options;
@@ -85,11 +85,11 @@ export function derivedProgress(options: {
     'absence-changes': tally.forgotten,
     absences: tally.hidden,
   };
-  const isWhole = next.complete && next.lastCompleteFull?.passId === next.passId;
+  const isComplete = next.complete && next.lastCompleteFull?.passId === next.passId;
   return [...before].map(([collection, last]): Progress => {
     const offsets = { ...offsetsOf(options.offsetsAtStart, collection), ...last?.offsets };
     const whole =
-      isWhole && next.lastCompleteFull !== null
+      isComplete && next.lastCompleteFull !== null
         ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }
         : (last?.lastCompleteFull ?? null);
     return Object.assign({}, next, {

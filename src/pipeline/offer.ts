@@ -44,10 +44,10 @@ export class Offer {
 
 /** `runner`: the parents'. */
 export function parentState(
-  isWhole: boolean,
+  isComplete: boolean,
   runner: { readonly isNotOffered: boolean } | undefined,
 ): ParentState {
-  if (isWhole) return 'ready';
+  if (isComplete) return 'ready';
   return runner?.isNotOffered === true ? 'not-offered' : 'waiting';
 }
 

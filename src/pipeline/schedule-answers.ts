@@ -3,7 +3,7 @@ import type { DayReader } from '../core/schedules/read-days.ts';
 import { studentRejectKey } from '../core/schedules/read-days.ts';
 import { askedDays, type DayWindow } from '../core/schedules/window.ts';
 import type { CoreApi, ScheduleAnswer } from '../hub/core-api.ts';
-import type { ActivePass } from './active-pass.ts';
+import type { ActiveSync } from './active-sync.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { ScheduleLosses } from './schedule-losses.ts';
 
@@ -39,26 +39,26 @@ export async function acceptAnswer(
     readonly isLast: boolean;
     /** Called just before anything is taken in. */
     readonly isWanted: () => boolean;
-    readonly pass: () => ActivePass;
-    readonly onTally: (pass: ActivePass, tally: PageTally) => void;
+    readonly sync: () => ActiveSync;
+    readonly onTally: (sync: ActiveSync, tally: PageTally) => void;
   },
 ): Promise<boolean | null> {
   const { student, window, losses, isLast } = options;
   const { lessons, isUtf8 } = answer;
   const days = reader.read({ student, window, lessons, isUtf8 });
   const readings = days.kind === 'days' ? days.filled : [days.reading];
-  const emptied = days.kind === 'days' ? await writer.differing(days.empty) : [];
+  const becameEmpty = days.kind === 'days' ? await writer.differing(days.empty) : [];
   if (!options.isWanted()) return null;
-  const pass = options.pass();
+  const sync = options.sync();
   losses.forget(readings.flatMap(({ key }) => key ?? []));
   const wantsSecond =
     days.kind === 'days' &&
-    losses.emptied(emptied, { isBlank: days.isBlank, isLast, passId: pass.stats.passId });
+    losses.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
   // Nobody asks for a student twice at the same time: no answer is older than what was published.
-  options.onTally(pass, await writer.accept(pass, { readings, stamp: writer.stamp() }));
+  options.onTally(sync, await writer.accept(sync, { readings, readVersion: writer.readVersion() }));
   if (days.kind === 'days' && writer.knownRejects > 0) {
     const readable = [studentRejectKey(student), ...days.empty.map(({ rejectKey }) => rejectKey)];
-    await writer.remove(pass, 'rejects', readable);
+    await writer.remove(sync, 'rejects', readable);
   }
   return wantsSecond;
 }

@@ -1,10 +1,10 @@
 import { splitCompositeKey } from '../model/keys.ts';
-import type { PassResult } from './pass.ts';
+import type { SyncResult } from './sync-pass.ts';
 
 /** Withheld days that a person has approved; over when each student concerned was answered, or given up. */
 export class ScheduleApproval {
   readonly #students: Set<string>;
-  readonly #done = Promise.withResolvers<PassResult>();
+  readonly #done = Promise.withResolvers<SyncResult>();
 
   /** Of students not wanted any more nothing is asked: the next round removes their days. */
   constructor(keys: ReadonlySet<string>, wanted: ReadonlySet<string>) {
@@ -17,7 +17,7 @@ export class ScheduleApproval {
     return this.#students;
   }
 
-  get result(): Promise<PassResult> {
+  get result(): Promise<SyncResult> {
     return this.#done.promise;
   }
 
@@ -30,7 +30,7 @@ export class ScheduleApproval {
     this.#students.delete(student);
   }
 
-  resolve(result: PassResult): void {
+  resolve(result: SyncResult): void {
     this.#done.resolve(result);
   }
 

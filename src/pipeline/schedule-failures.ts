@@ -1,8 +1,8 @@
 import type { RollcallError } from '../errors.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { SyncMode } from '../model/progress.ts';
 import type { Emit } from './events.ts';
 import type { Offer } from './offer.ts';
-import { SCHEDULES, type Round } from './schedule-passes.ts';
+import { SCHEDULES, type Round } from './schedule-syncs.ts';
 
 /** Reports what keeps schedules from being read. */
 export class ScheduleFailures {
@@ -29,7 +29,7 @@ export class ScheduleFailures {
 
   #failed(error: RollcallError) {
     const round = this.#round();
-    const mode: PassMode = round?.isHurried === true ? 'FULL' : 'DELTA';
+    const mode: SyncMode = round?.isHurried === true ? 'FULL' : 'DELTA';
     const durationMs = round === null ? 0 : this.#parts.now() - round.startedAtMs;
     return { collection: SCHEDULES, error, mode, durationMs };
   }

@@ -1,8 +1,14 @@
 import { whyWithhold } from '../core/deletion-guard.ts';
-import type { KeyedReading } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/page-decision.ts';
 import { splitCompositeKey } from '../model/keys.ts';
-import type { ActivePass } from './active-pass.ts';
-import { countWithheld, discardList, noteSettled, whyOthersHold, type DeletionParts } from './withholding.ts';
+import type { ActiveSync } from './active-sync.ts';
+import {
+  countWithheld,
+  discardList,
+  noteDecided,
+  whyOthersWithhold,
+  type DeletionParts,
+} from './withholding.ts';
 
 /** Beyond it days are not listed; the guard has long since held them. */
 const MOST_LISTED = 100_000;
@@ -24,7 +30,7 @@ export class ScheduleLosses {
   /** Said once, with the pass that heard it. */
   readonly #suspected: Map<string, string>;
   readonly #withheld: Map<string, number>;
-  readonly #confirmed = new Map<string, KeyedReading>();
+  readonly #confirmed = new Map<string, KeyedRow>();
   #isTripped: boolean;
   /** The log knows of withheld days, the list of them is lost: until a whole round, all that is empty may be among them. */
   #isListLost: boolean;
@@ -108,16 +114,16 @@ export class ScheduleLosses {
    * Days that had lessons and come without. True when the student should be asked again soon.
    * `isLast`: asked at the end of a round, once more.
    */
-  emptied(
-    readings: readonly KeyedReading[],
+  becameEmpty(
+    readings: readonly KeyedRow[],
     answer: { readonly isBlank: boolean; readonly isLast: boolean; readonly passId: string },
   ): boolean {
     let wantsSecond = false;
     for (const reading of readings) {
       const { key } = reading;
       if (key === null) continue;
-      const isSaidTwice = this.#suspected.has(key) && (!answer.isBlank || answer.isLast);
-      if (isSaidTwice || this.#withheld.has(key)) {
+      const isConfirmedTwice = this.#suspected.has(key) && (!answer.isBlank || answer.isLast);
+      if (isConfirmedTwice || this.#withheld.has(key)) {
         this.#confirmed.set(key, reading);
       } else if (!this.#suspected.has(key) && this.#suspected.size < MOST_LISTED) {
         this.#suspected.set(key, answer.passId);
@@ -138,8 +144,8 @@ export class ScheduleLosses {
   }
 
   /** To be called before a commit: publishes what was said twice, or holds it. */
-  async settle(pass: ActivePass): Promise<void> {
-    if (this.#confirmed.size > 0 || !this.#written.suspected) await this.#judge(pass);
+  async settle(sync: ActiveSync): Promise<void> {
+    if (this.#confirmed.size > 0 || !this.#written.suspected) await this.#judge(sync);
     await this.#write();
   }
 
@@ -163,9 +169,9 @@ export class ScheduleLosses {
     }
   }
 
-  async #judge(pass: ActivePass): Promise<void> {
+  async #judge(sync: ActiveSync): Promise<void> {
     const { memory, collection, writer, limits, today } = this.#parts;
-    await this.#release(pass);
+    await this.#release(sync);
     const losses = new Set([...this.#confirmed.keys(), ...this.#suspected.keys()]);
     const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
@@ -183,16 +189,16 @@ export class ScheduleLosses {
         : 'earlier deletions wait for a person';
       return this.#withhold(this.#confirmed.keys(), { why: held, isOwn: true });
     }
-    const other = await whyOthersHold(this.#parts);
+    const other = await whyOthersWithhold(this.#parts);
     if (other !== null) return this.#withhold(this.#confirmed.keys(), { why: other, isOwn: false });
     await memory.addRemoved(today(), collection, this.#confirmed.size);
     const readings = [...this.#confirmed.values()];
     this.forget(this.#confirmed.keys());
-    await writer.publish(pass, readings);
+    await writer.publish(sync, readings);
   }
 
   /** Publishes what a person has approved and the hub has confirmed; it is taken from the list once it is committed. */
-  async #release(pass: ActivePass): Promise<void> {
+  async #release(sync: ActiveSync): Promise<void> {
     const approved = [...this.#confirmed].filter(([key]) => this.#approved.has(key));
     for (const [key] of approved) {
       this.#confirmed.delete(key);
@@ -200,13 +206,13 @@ export class ScheduleLosses {
     }
     if (approved.length === 0) return;
     await this.#parts.writer.publish(
-      pass,
+      sync,
       approved.map(([, reading]) => reading),
     );
   }
 
   async #withhold(keys: Iterable<string>, held: { why: string; isOwn: boolean }): Promise<void> {
-    const { memory, collection, now, say } = this.#parts;
+    const { memory, collection, now, emit } = this.#parts;
     const before = this.#withheld.size;
     const nowMs = now();
     for (const key of keys) {
@@ -222,7 +228,7 @@ export class ScheduleLosses {
       this.#isTripped = true;
       await memory.setTripped(collection, true);
     }
-    if (isFirst) say({ kind: 'withheld', collection, rows: this.#withheld.size, why: held.why });
+    if (isFirst) emit({ kind: 'withheld', collection, rows: this.#withheld.size, why: held.why });
   }
 
   async #write(): Promise<void> {
@@ -239,7 +245,7 @@ export class ScheduleLosses {
     await memory.setWithheld(collection, this.#withheld);
     const count = this.#withheld.size;
     // A round takes a day: until it is over, the log tells what the last one withheld.
-    if (count === 0) await noteSettled(this.#parts);
+    if (count === 0) await noteDecided(this.#parts);
     else
       await memory.setNote(collection, {
         why: this.#why,

@@ -4,17 +4,17 @@ import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.
 import { overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { PassMode, Progress } from '../model/progress.ts';
+import type { SyncMode, Progress } from '../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import { Newcomers } from './newcomers.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
-import type { PassResult } from './pass.ts';
+import type { SyncResult } from './sync-pass.ts';
 import { asError } from './session-error.ts';
-import type { PassOptions, PassRunner } from './pass-runner.ts';
+import type { SyncOptions, SyncRunner } from './sync-runner.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
 import { ScheduleApproval } from './schedule-approval.ts';
 import { ScheduleFailures } from './schedule-failures.ts';
-import { SCHEDULES, SchedulePasses, type Round, type SchedulePassParts } from './schedule-passes.ts';
+import { SCHEDULES, ScheduleSyncs, type Round, type ScheduleSyncParts } from './schedule-syncs.ts';
 import { ScheduleTrouble } from './schedule-trouble.ts';
 
 /** A student said to have lost lessons is asked for a second time after so long. */
@@ -24,7 +24,7 @@ const READY_POLL_MS = 500;
 const LONGEST_REST_MS = 30_000;
 const GONE_PAUSE_MS = 300_000;
 
-export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
+export interface ScheduleRunnerParts extends AnswerParts, ScheduleSyncParts {
   readonly absent: AbsentStudents;
   /** The students wanted now, in the order in which they are to be asked. */
   readonly wanted: (window: DayWindow) => Promise<Set<string>>;
@@ -44,22 +44,22 @@ export interface ScheduleRunnerParts extends AnswerParts, SchedulePassParts {
   readonly signal: AbortSignal;
 }
 
-type Waiting = PromiseWithResolvers<PassResult>;
+type Waiting = PromiseWithResolvers<SyncResult>;
 
 /**
  * Keeps `schedules`: asks for each wanted student once a round, which takes a day, and at once when an absence of the
  * student has changed. Days are published, emptied or withheld as the answers come; days that have left the window,
  * and students not wanted any more, are removed at the beginning of a round, without asking anybody.
  */
-export class ScheduleRunner implements PassRunner {
+export class ScheduleRunner implements SyncRunner {
   readonly collection = SCHEDULES;
   readonly #parts: ScheduleRunnerParts;
-  readonly #passes: SchedulePasses;
+  readonly #syncs: ScheduleSyncs;
   readonly #queue = new AskQueue();
   readonly #trouble: ScheduleTrouble;
   readonly #asking = new Set<Promise<void>>();
-  readonly #demands: {
-    readonly mode: PassMode;
+  readonly #requests: {
+    readonly mode: SyncMode;
     readonly approved: ReadonlySet<string> | undefined;
     readonly done: Waiting;
   }[] = [];
@@ -80,10 +80,10 @@ export class ScheduleRunner implements PassRunner {
 
   constructor(parts: ScheduleRunnerParts) {
     this.#parts = parts;
-    this.#passes = new SchedulePasses(parts);
+    this.#syncs = new ScheduleSyncs(parts);
     this.#trouble = new ScheduleTrouble(parts.random);
     this.#newcomers = new Newcomers(parts.now);
-    this.#failures = new ScheduleFailures(parts, () => this.#passes.round);
+    this.#failures = new ScheduleFailures(parts, () => this.#syncs.round);
     const stop = parts.absent.onChange((students) => this.#noteChanges(students));
     parts.signal.addEventListener('abort', stop, { once: true });
   }
@@ -101,13 +101,13 @@ export class ScheduleRunner implements PassRunner {
   }
 
   async discardWithheld(): Promise<void> {
-    await (await this.#passes.losses()).discard();
+    await (await this.#syncs.losses()).discard();
   }
 
-  demand(mode: PassMode, { approved }: PassOptions = {}): Promise<PassResult> {
+  request(mode: SyncMode, { approved }: SyncOptions = {}): Promise<SyncResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
-    const done = Promise.withResolvers<PassResult>();
-    this.#demands.push({ mode, approved, done });
+    const done = Promise.withResolvers<SyncResult>();
+    this.#requests.push({ mode, approved, done });
     this.#wake();
     return done.promise;
   }
@@ -118,12 +118,12 @@ export class ScheduleRunner implements PassRunner {
         if (this.#parts.parents() === 'ready') {
           if (this.#wanted === null) await this.#listWanted(this.#window());
           if (this.#newcomers.dueInMs() <= 0) await this.#admitNewcomers();
-          await this.#meetDemands();
+          await this.#handleRequests();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
           await this.#turn(signal);
         } else {
-          await this.#meetWithoutParents();
+          await this.#handleWithoutParents();
           await this.#rest(this.isNotOffered ? LONGEST_REST_MS : READY_POLL_MS, signal);
         }
       }
@@ -136,7 +136,7 @@ export class ScheduleRunner implements PassRunner {
     }
   }
 
-  async once(mode: PassMode, options: PassOptions & { readonly signal: AbortSignal }): Promise<PassResult> {
+  async once(mode: SyncMode, options: SyncOptions & { readonly signal: AbortSignal }): Promise<SyncResult> {
     const { signal, approved } = options;
     if (this.#parts.parents() !== 'ready') return this.#withoutParents();
     this.#away = null;
@@ -148,17 +148,17 @@ export class ScheduleRunner implements PassRunner {
     if (mode === 'DELTA' && this.#hasWhole) {
       if (this.#wanted === null) await this.#listWanted(this.#window());
       await this.#admitNewcomers();
-      this.#passes.beginSum();
+      this.#syncs.beginSum();
       const nowMs = this.#parts.now();
       this.#queue.beginRound({ students: this.#queue.takeChanged(), nowMs, endMs: nowMs });
       await this.#turnsUntil(() => this.#queue.unanswered === 0 && this.#queue.inFlight === 0, signal);
-      return this.#passes.endSum();
+      return this.#syncs.endSum();
     }
-    const done = Promise.withResolvers<PassResult>();
+    const done = Promise.withResolvers<SyncResult>();
     done.promise.catch(() => undefined);
     this.#waiting.push(done);
     await this.#beginRound(this.#planNow());
-    await this.#turnsUntil(() => this.#passes.round === null, signal);
+    await this.#turnsUntil(() => this.#syncs.round === null, signal);
     return done.promise;
   }
 
@@ -168,8 +168,8 @@ export class ScheduleRunner implements PassRunner {
       signal.throwIfAborted();
       await this.#turn(signal);
       if (this.#away === null) continue;
-      await this.#passes.flush({ isForced: false });
-      this.#passes.dropRound();
+      await this.#syncs.flush({ isForced: false });
+      this.#syncs.dropRound();
       throw this.#away;
     }
   }
@@ -196,31 +196,31 @@ export class ScheduleRunner implements PassRunner {
     return { dueMs: lastFullPullDue(this.#parts.fullPull, nowMs), endMs: nowMs };
   }
 
-  async #meetDemands(): Promise<void> {
-    const given = this.#demands.splice(0);
+  async #handleRequests(): Promise<void> {
+    const given = this.#requests.splice(0);
     const approvals = given.filter(({ approved }) => approved !== undefined);
-    const demands = given.filter(({ approved }) => approved === undefined);
+    const requests = given.filter(({ approved }) => approved === undefined);
     // One approval at a time; the next waits its turn.
     const next = this.#approval === null ? approvals.shift() : undefined;
-    this.#demands.push(...approvals);
+    this.#requests.push(...approvals);
     if (next?.approved !== undefined) next.done.resolve((await this.#approve(next.approved)).result);
-    const full = demands.filter(({ mode }) => mode === 'FULL' || !this.#hasWhole);
+    const full = requests.filter(({ mode }) => mode === 'FULL' || !this.#hasWhole);
     if (full.length > 0) {
       this.#waiting.push(...full.map(({ done }) => done));
       await this.#beginRound(this.#planNow());
     }
-    const deltas = demands.filter((demand) => !full.includes(demand));
+    const deltas = requests.filter((request) => !full.includes(request));
     if (deltas.length === 0) return;
     // Changes are asked for at once anyway: what has come until now is what a delta has to tell.
-    this.#passes.beginSum();
-    const result = await this.#passes.endSum();
+    this.#syncs.beginSum();
+    const result = await this.#syncs.endSum();
     for (const { done } of deltas) done.resolve(result);
   }
 
   /** Asks at once for the students of the approved days. */
   async #approve(keys: ReadonlySet<string>): Promise<ScheduleApproval> {
     const wanted = this.#wanted ?? (await this.#listWanted(this.#window()));
-    (await this.#passes.losses()).approve(keys);
+    (await this.#syncs.losses()).approve(keys);
     const approval = new ScheduleApproval(keys, wanted);
     for (const student of approval.students) this.#queue.change(student);
     this.#queue.pauseUntil(0);
@@ -230,14 +230,14 @@ export class ScheduleRunner implements PassRunner {
 
   async #beginRound(plan: RoundPlan): Promise<void> {
     const { now } = this.#parts;
-    const left = this.#passes.round === null ? [] : [...this.#queue.unansweredStudents()];
-    await this.#passes.flush({ isForced: false });
+    const left = this.#syncs.round === null ? [] : [...this.#queue.unansweredStudents()];
+    await this.#syncs.flush({ isForced: false });
     this.#lastDueMs = plan.dueMs;
     const window = this.#window();
     const wanted = await this.#listWanted(window);
-    await this.#passes.flush({ isForced: false });
-    this.#passes.beginRound({ isHurried: plan.endMs <= now() });
-    await this.#passes.sweep(wanted, window);
+    await this.#syncs.flush({ isForced: false });
+    this.#syncs.beginRound({ isHurried: plan.endMs <= now() });
+    await this.#syncs.sweep(wanted, window);
     this.#trouble.reset(wanted);
     this.#queue.pauseUntil(0);
     // Whom the last round did not reach comes first: one that never ends would else always miss the same.
@@ -274,25 +274,25 @@ export class ScheduleRunner implements PassRunner {
     const askAtMs = this.#startAsking(signal);
     if (this.#failure !== null) throw this.#failure.error;
     if (this.#approval?.isOver === true) {
-      this.#approval.resolve(await this.#passes.endApproval());
+      this.#approval.resolve(await this.#syncs.endApproval());
       this.#approval = null;
     }
-    const { round } = this.#passes;
+    const { round } = this.#syncs;
     if (round !== null && this.#queue.unanswered === 0 && this.#queue.inFlight === 0) {
       await this.#endRound(round);
       return;
     }
-    const flushInMs = this.#passes.dueInMs(this.#asking.size);
+    const flushInMs = this.#syncs.dueInMs(this.#asking.size);
     const askInMs = askAtMs - this.#parts.now();
-    if (flushInMs <= 0) await this.#passes.flush({ isForced: false });
+    if (flushInMs <= 0) await this.#syncs.flush({ isForced: false });
     else await this.#rest(Math.min(askInMs, flushInMs, this.#newcomers.dueInMs(), LONGEST_REST_MS), signal);
   }
 
   async #endRound(round: Round): Promise<void> {
-    await this.#passes.flush({ isForced: false });
+    await this.#syncs.flush({ isForced: false });
     if (!round.isLast) {
       round.isLast = true;
-      const losses = await this.#passes.losses();
+      const losses = await this.#syncs.losses();
       const doubtful = [...losses.studentsToAskAgain()].filter(
         (student) => this.#wanted?.has(student) === true,
       );
@@ -300,7 +300,7 @@ export class ScheduleRunner implements PassRunner {
       for (const student of doubtful) this.#queue.askAgain(student, { atMs, isOwed: true });
       if (doubtful.length > 0) return;
     }
-    const result = await this.#passes.completeRound(round);
+    const result = await this.#syncs.completeRound(round);
     await this.#parts.offer.noteOffered();
     for (const done of this.#waiting.splice(0)) done.resolve(result);
   }
@@ -322,23 +322,23 @@ export class ScheduleRunner implements PassRunner {
 
   async #ask(student: string, signal: AbortSignal): Promise<void> {
     const { now, emit } = this.#parts;
-    const { round } = this.#passes;
+    const { round } = this.#syncs;
     const window = this.#window();
     const approval = this.#approval;
     try {
       const answer = await askForStudent(this.#parts, { student, window, signal });
-      if (answer.hubTimeMs !== null) this.#passes.noteHubTime(answer.hubTimeMs);
+      if (answer.hubTimeMs !== null) this.#syncs.noteHubTime(answer.hubTimeMs);
       const wantsSecond = await acceptAnswer(this.#parts, answer, {
         student,
         // The day may have ended while the hub answered.
         window: overlap(window, this.#window()),
-        losses: await this.#passes.losses(),
-        isLast: round !== null && round === this.#passes.round && round.isLast,
+        losses: await this.#syncs.losses(),
+        isLast: round !== null && round === this.#syncs.round && round.isLast,
         isWanted: () => this.#wanted?.has(student) !== false,
-        pass: () => this.#passes.passNow(),
+        sync: () => this.#syncs.currentSync(),
         onTally: ({ stats }, tally) => emit({ type: 'pass-page', collection: SCHEDULES, stats, tally }),
       });
-      this.#passes.noteAnswer();
+      this.#syncs.noteAnswer();
       this.#trouble.answered(student);
       this.#queue.answered(student);
       approval?.settled(student);
@@ -366,8 +366,11 @@ export class ScheduleRunner implements PassRunner {
     if (verdict.kind === 'give-up') {
       // Like a row that cannot be read: what is known of the student stays.
       const reading = reader.rejectStudent(student, verdict.reason);
-      await writer.accept(this.#passes.passNow(), { readings: [reading], stamp: writer.stamp() });
-      this.#passes.noteAnswer();
+      await writer.accept(this.#syncs.currentSync(), {
+        readings: [reading],
+        readVersion: writer.readVersion(),
+      });
+      this.#syncs.noteAnswer();
       this.#queue.answered(student);
       this.#approval?.settled(student);
       return;
@@ -375,7 +378,7 @@ export class ScheduleRunner implements PassRunner {
     if (verdict.kind === 'not-offered') {
       this.#queue.failed(student, now());
       // An answer to a round that was given up says nothing against the next one, which was begun since.
-      if (this.#passes.round !== round) return;
+      if (this.#syncs.round !== round) return;
       // Where lessons are known, a 404 is a gateway's bad minute like any other. Where none are, nobody may have been
       // absent until now: then the API may be there tomorrow, or in a minute.
       const isNotOffered = writer.knownRows === 0;
@@ -385,7 +388,7 @@ export class ScheduleRunner implements PassRunner {
       if (isNotOffered) await this.#failures.reportNotOffered(error);
       else this.#failures.report(error, untilMs - now());
       // Another student's answer may have ended the round meanwhile: the next one is to be tried.
-      if (this.#passes.round === round) this.#giveUp(error);
+      if (this.#syncs.round === round) this.#giveUp(error);
       return;
     }
     this.#queue.failed(student, now() + verdict.retryMs);
@@ -397,20 +400,20 @@ export class ScheduleRunner implements PassRunner {
     if (this.#trouble.isAway) this.#giveUp(error);
   }
 
-  async #meetWithoutParents(): Promise<void> {
-    const demands = this.#demands.splice(0);
-    if (demands.length === 0 && this.isNotOffered) return;
+  async #handleWithoutParents(): Promise<void> {
+    const requests = this.#requests.splice(0);
+    if (requests.length === 0 && this.isNotOffered) return;
     try {
       const result = await this.#withoutParents();
-      for (const { done } of demands) done.resolve(result);
+      for (const { done } of requests) done.resolve(result);
     } catch (error) {
-      for (const { done } of demands) done.reject(asError(error));
+      for (const { done } of requests) done.reject(asError(error));
       if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
     }
   }
 
   /** Throws when the hub does not offer the collection that says which students are wanted. */
-  async #withoutParents(): Promise<PassResult> {
+  async #withoutParents(): Promise<SyncResult> {
     const { parent, parents } = this.#parts;
     if (parent === null || parents() !== 'not-offered') return this.#notReady();
     const error = parentNotOffered(SCHEDULES, parent);
@@ -433,8 +436,8 @@ export class ScheduleRunner implements PassRunner {
     return windowAround(localDate(now(), fullPull.timeZone), size);
   }
 
-  #notReady(): PassResult {
-    const { stats } = this.#passes.newPass('FULL');
+  #notReady(): SyncResult {
+    const { stats } = this.#syncs.newSync('FULL');
     const why = 'the collection that tells whose schedules are wanted has not been read whole yet';
     return { kind: 'suspect', stats, why, withheld: 0 };
   }
@@ -449,13 +452,13 @@ export class ScheduleRunner implements PassRunner {
   #dropApproval(error: unknown): void {
     this.#approval?.reject(asError(error));
     this.#approval = null;
-    this.#passes.dropApproval();
+    this.#syncs.dropApproval();
   }
 
   #end(error: unknown): void {
     this.#ended = { error };
     this.#dropApproval(error);
-    for (const { done } of this.#demands.splice(0)) done.reject(asError(error));
+    for (const { done } of this.#requests.splice(0)) done.reject(asError(error));
     for (const done of this.#waiting.splice(0)) done.reject(asError(error));
   }
 

@@ -1,24 +1,24 @@
 import { readClassStudents } from '../core/class-students.ts';
-import type { KeyedReading } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/page-decision.ts';
 import { jsonText } from '../core/json-text.ts';
-import type { Reading, RowReader } from '../core/reading.ts';
+import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
 import { RollcallError } from '../errors.ts';
-import type { Hub, WalkEnd } from '../hub/hub.ts';
+import type { Hub, ScanEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import type { SourceEnd, SourcePage, SourceWalk } from './pass.ts';
+import type { SourceEnd, SourcePage, SourceScan } from './sync-pass.ts';
 
 /** Where a collection's rows come from, and how to ask for single ones again. */
 export interface Source {
   /** The walks of one pass: one, or one for each parent. `known-first`: those of parents without known rows come last. */
-  walks(order?: 'known-first'): Promise<readonly SourceWalk[]>;
+  scans(order?: 'known-first'): Promise<readonly SourceScan[]>;
   /** Which of these record keys the hub still has. Throws when that cannot be told. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Asks for single rows, and reads them; for collections whose rows refer to each other. */
   fetchRows?(
     ids: readonly string[],
-    options: { stamp: () => number; signal: AbortSignal },
+    options: { readVersion: () => number; signal: AbortSignal },
   ): Promise<FetchedRows>;
   /** The collection whose rows this one's walks come from. */
   readonly parents?: CollectionName | undefined;
@@ -29,24 +29,24 @@ export interface Source {
 }
 
 export interface FetchedRows {
-  readonly pages: readonly { readonly readings: readonly KeyedReading[]; readonly stamp: number }[];
+  readonly pages: readonly { readonly readings: readonly KeyedRow[]; readonly readVersion: number }[];
   /** Ids that the hub does not have. */
   readonly gone: readonly string[];
 }
 
-type WalkOptions = Parameters<SourceWalk['open']>[0];
+type ScanOptions = Parameters<SourceScan['open']>[0];
 
 /** A collection whose rows are records: key = `sourcedId`. */
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
-  const walk: SourceWalk = { open: (options) => readRows({ hub, collection, reader }, options) };
+  const scan: SourceScan = { open: (options) => readRows({ hub, collection, reader }, options) };
   return {
-    walks: () => Promise.resolve([walk]),
+    scans: () => Promise.resolve([scan]),
     findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
     async fetchRows(ids, options) {
       const { rows, gone } = await hub.findRows({ collection, ids, ...options });
-      const pages = rows.map(({ row, isUtf8, stamp }) => ({
+      const pages = rows.map(({ row, isUtf8, readVersion }) => ({
         readings: [keyed(readRow(reader, row, isUtf8), undefined)],
-        stamp,
+        readVersion: readVersion,
       }));
       return { pages, gone };
     },
@@ -68,13 +68,13 @@ export function nestedSource(options: {
   return {
     newParents,
     isWanted: belongsTo(new Set(parentIds)),
-    async walks(order) {
+    async scans(order) {
       const added = order === 'known-first' ? await newParents() : NONE;
-      const walks = parentIds.map((parentId) => ({
+      const scans = parentIds.map((parentId) => ({
         isOfNewParent: added.has(parentId),
-        open: (walk: WalkOptions) => unlessGone(readRows({ hub, collection, reader, parentId }, walk)),
+        open: (scan: ScanOptions) => unlessGone(readRows({ hub, collection, reader, parentId }, scan)),
       }));
-      return walks.toSorted((one, other) => Number(one.isOfNewParent) - Number(other.isOfNewParent));
+      return scans.toSorted((one, other) => Number(one.isOfNewParent) - Number(other.isOfNewParent));
     },
     async findExisting(keys, signal) {
       const existing = new Set<string>();
@@ -130,11 +130,11 @@ export function classStudentsSource(options: {
 }): Source {
   const { hub, collection, classes } = options;
   return {
-    async walks() {
+    async scans() {
       const ids = new Set<string>();
       for await (const batch of options.classIds()) for (const id of batch) ids.add(id);
       return [...ids].map((classId) => ({
-        open: (walk) => unlessGone(composeClass({ hub, collection, classId }, walk)),
+        open: (scan) => unlessGone(composeClass({ hub, collection, classId }, scan)),
       }));
     },
     findExisting: (ids, signal) => hub.findExisting({ collection: classes, ids, signal }),
@@ -144,7 +144,7 @@ export function classStudentsSource(options: {
 
 /** A parent that is not there (any more) has no rows, which proves nothing; the other parents go on. */
 async function* unlessGone(
-  pages: AsyncGenerator<SourcePage, WalkEnd>,
+  pages: AsyncGenerator<SourcePage, ScanEnd>,
 ): AsyncGenerator<SourcePage, SourceEnd> {
   try {
     return yield* pages;
@@ -156,20 +156,20 @@ async function* unlessGone(
 
 async function* readRows(
   source: { hub: Hub; collection: Collection; reader: RowReader; parentId?: string | undefined },
-  options: WalkOptions,
-): AsyncGenerator<SourcePage, WalkEnd> {
+  options: ScanOptions,
+): AsyncGenerator<SourcePage, ScanEnd> {
   const { hub, collection, reader, parentId } = source;
   const pages = hub.readPages({ collection, parentId, ...options });
   try {
     for (;;) {
       const step = await pages.next();
       if (step.done === true) return step.value;
-      const { rows, isUtf8, hubTimeMs, total, stamp } = step.value;
+      const { rows, isUtf8, hubTimeMs, total, readVersion } = step.value;
       yield {
         readings: rows.map((row) => keyed(readRow(reader, row, isUtf8), parentId)),
         hubTimeMs,
         total,
-        stamp,
+        readVersion,
       };
     }
   } finally {
@@ -177,7 +177,7 @@ async function* readRows(
   }
 }
 
-function readRow(reader: RowReader, row: unknown, isUtf8: boolean): Reading {
+function readRow(reader: RowReader, row: unknown, isUtf8: boolean): DecodedRow {
   return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
 }
 
@@ -186,23 +186,23 @@ function holdsReplacement(row: unknown): boolean {
   return jsonText(row).includes('\uFFFD');
 }
 
-function keyed(reading: Reading, parentId: string | undefined): KeyedReading {
+function keyed(reading: DecodedRow, parentId: string | undefined): KeyedRow {
   const inParent = (id: string): string => (parentId === undefined ? id : compositeKey(parentId, id));
   return {
     key: reading.sourcedId === null ? null : inParent(reading.sourcedId),
     rejectKey: inParent(reading.kind === 'row' ? reading.sourcedId : reading.rejectId),
-    reading,
+    decoded: reading,
   };
 }
 
 async function* composeClass(
   source: { hub: Hub; collection: Collection; classId: string },
-  options: WalkOptions,
-): AsyncGenerator<SourcePage, WalkEnd> {
+  options: ScanOptions,
+): AsyncGenerator<SourcePage, ScanEnd> {
   const { hub, collection, classId } = source;
   const pages = hub.readPages({ collection, parentId: classId, ...options });
   const rows: unknown[] = [];
-  let stamp = options.stamp();
+  let readVersion = options.readVersion();
   let hubTimeMs: number | null = null;
   try {
     for (let first = true; ; first = false) {
@@ -211,12 +211,12 @@ async function* composeClass(
         const { sign } = step.value;
         if (sign !== 'missing-list') {
           const reading = readClassStudents(classId, rows);
-          const isEmptied = rows.length === 0;
+          const becameEmpty = rows.length === 0;
           yield {
-            readings: [{ key: classId, rejectKey: classId, reading, isEmptied }],
+            readings: [{ key: classId, rejectKey: classId, decoded: reading, becameEmpty }],
             hubTimeMs,
             total: null,
-            stamp,
+            readVersion,
           };
         }
         // Of the students, not of the classes: the count that the pass judges is the one of the walks.
@@ -228,7 +228,7 @@ async function* composeClass(
           totalAtEnd: 1,
         };
       }
-      if (first) stamp = step.value.stamp;
+      if (first) readVersion = step.value.readVersion;
       hubTimeMs ??= step.value.hubTimeMs;
       rows.push(...step.value.rows);
     }

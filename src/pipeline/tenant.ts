@@ -3,17 +3,17 @@ import type { GuardLimits } from '../core/deletion-guard.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
-import type { RowReader } from '../core/reading.ts';
+import type { RowReader } from '../core/decoded-row.ts';
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { SyncMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../publisher/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
-import { ChainBook } from './chains/chain-book.ts';
-import type { ChainParts } from './chains/chain-teller.ts';
+import { AbsenceView } from './chains/absence-view.ts';
+import type { ChainParts } from './chains/absence-emitter.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import { readBack } from './chains/read-back.ts';
 import { rollSegments } from './roll-segments.ts';
@@ -23,13 +23,13 @@ import { CollectionWriter } from './collection-writer.ts';
 import type { WriterStart } from './writer-start.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
-import { ForeignWatch } from './foreign-watch.ts';
-import { FullPasses } from './full-passes.ts';
+import { TenantIdentity } from './tenant-identity.ts';
+import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
 import { Offer, parentState, type ParentState } from './offer.ts';
 import type { OpeningQueue } from './opening-queue.ts';
-import type { PassParts, PassResult } from './pass.ts';
-import type { PassRunner } from './pass-runner.ts';
+import type { SyncParts, SyncResult } from './sync-pass.ts';
+import type { SyncRunner } from './sync-runner.ts';
 import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { createSource } from './create-source.ts';
@@ -81,7 +81,7 @@ export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | '
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
-  readonly runners: ReadonlyMap<CollectionName, PassRunner>;
+  readonly runners: ReadonlyMap<CollectionName, SyncRunner>;
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
 }
 
@@ -111,14 +111,14 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         throw error;
       }
     });
-  const runners = new Map<CollectionName, PassRunner>();
+  const runners = new Map<CollectionName, SyncRunner>();
   const writers = new Map<CollectionName, CollectionWriter>();
-  const foreign = await ForeignWatch.open({
+  const identity = await TenantIdentity.open({
     memory: parts.state.deletions,
     collections: parts.collections.map(({ name }) => name),
     now: parts.now,
   });
-  const fullPasses = new FullPasses();
+  const fullSyncs = new FullSyncs();
   const notOffered = await parts.state.deletions.notOffered();
   for (const collection of parts.collections) {
     const start = starts.get(collection.name);
@@ -133,8 +133,8 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
         signal,
         writers,
         runners,
-        foreign,
-        fullPasses,
+        identity,
+        fullSyncs,
         offer: new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name)),
       }),
     );
@@ -169,11 +169,11 @@ function createRunner(options: {
   commit: (transaction: Transaction) => ReturnType<TenantLog['commit']>;
   signal: AbortSignal;
   writers: Map<CollectionName, CollectionWriter>;
-  runners: ReadonlyMap<CollectionName, PassRunner>;
-  foreign: ForeignWatch;
-  fullPasses: FullPasses;
+  runners: ReadonlyMap<CollectionName, SyncRunner>;
+  identity: TenantIdentity;
+  fullSyncs: FullSyncs;
   offer: Offer;
-}): PassRunner {
+}): SyncRunner {
   const { parts, collection, signal } = options;
   const { name, reader, fullPull, deltaEveryMs } = collection;
   const source = createSource(parts, collection, options.writers);
@@ -199,8 +199,8 @@ function createRunner(options: {
   const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
     source.findExisting(keys, signal);
   // Rows that are asked for by the keys of others are no other tenant's.
-  const foreign = source.parents === undefined ? options.foreign : null;
-  foreign?.add({
+  const identity = source.parents === undefined ? options.identity : null;
+  identity?.add({
     collection: name,
     knownRows: () => writer.wantedRows,
     someKeys: async (count) => {
@@ -212,25 +212,25 @@ function createRunner(options: {
     },
     findExisting,
   });
-  const pass: PassParts = {
+  const sync: SyncParts = {
     writer,
-    walks: (order) => source.walks(order),
+    scans: (order) => source.scans(order),
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
-    foreign,
+    identity,
     deletions: deletionParts(options, { writer, findExisting }),
     overlapMs: parts.deltaOverlapMs,
     inheritedWatermarkMs: options.start.progress?.watermarkMs ?? null,
     late: new LateRowWatch(() => Math.trunc(parts.random() * 2 ** 32)),
     clock: { skewMs: null },
-    trust: { isSuspect: false },
+    trust: { isInconclusive: false },
     now: parts.now,
     randomId: parts.randomId,
     onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
   };
   return new CollectionRunner({
     collection: name,
-    pass,
-    fullPasses: options.fullPasses,
+    sync,
+    fullSyncs: options.fullSyncs,
     hasDelta: collectionNamed(name).keyset,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, options),
@@ -249,13 +249,13 @@ function parentsOf(
   { parents }: Source,
   options: {
     writers: ReadonlyMap<CollectionName, CollectionWriter>;
-    runners: ReadonlyMap<CollectionName, PassRunner>;
+    runners: ReadonlyMap<CollectionName, SyncRunner>;
   },
 ): ParentState {
   if (parents === undefined) return 'ready';
   const writer = options.writers.get(parents);
-  const isWhole = writer === undefined || writer.progress?.lastCompleteFull != null;
-  return parentState(isWhole, options.runners.get(parents));
+  const isComplete = writer === undefined || writer.progress?.lastCompleteFull != null;
+  return parentState(isComplete, options.runners.get(parents));
 }
 
 function deletionParts(
@@ -276,7 +276,7 @@ function deletionParts(
     mirrored: parts.collections.map((each) => each.name),
     today: () => localDate(parts.now(), fullPull.timeZone),
     now: parts.now,
-    say: (event) => parts.emit({ type: 'deletion', event }),
+    emit: (event) => parts.emit({ type: 'deletion', event }),
     others: () =>
       [...writers]
         .filter(([other]) => other !== name && other !== 'schedules')
@@ -295,7 +295,7 @@ function chainParts(
   const { chains } = parts;
   if (chains === undefined) return undefined;
   let notBeforeMs = 0;
-  const book = new ChainBook({
+  const view = new AbsenceView({
     ...chains,
     tenantId: parts.tenantId,
     index: parts.state.collection('absence-versions'),
@@ -310,11 +310,11 @@ function chainParts(
     now: parts.now,
   });
   return {
-    book,
-    fetch: async (ids, stamp) => {
+    view,
+    fetch: async (ids, readVersion) => {
       if (parts.now() < notBeforeMs) return null;
       try {
-        return (await source.fetchRows?.(ids, { stamp, signal })) ?? null;
+        return (await source.fetchRows?.(ids, { readVersion: readVersion, signal })) ?? null;
       } catch (error) {
         // What cannot be had now is asked for again at the pass's end, or with the next change of its chain.
         if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
@@ -322,7 +322,7 @@ function chainParts(
         return null;
       }
     },
-    told: ({ tally, toldOpen, contradictions, students }) => {
+    onCommitted: ({ tally, toldOpen, contradictions, students }) => {
       parts.emit({ type: 'chains-told', tally, toldOpen, contradictions });
       chains.onStudents(students);
     },
@@ -400,16 +400,16 @@ function isFinal(error: unknown): boolean {
  * One pass of each named collection, without staying; those that come from another one's rows after the others.
  * Results in the collections' order; a failed one has its error.
  */
-export async function passOnce(
+export async function syncOnce(
   session: TenantSession,
   options: {
     collections: readonly CollectionName[];
-    mode: PassMode;
+    mode: SyncMode;
     acceptNew?: boolean | undefined;
     signal: AbortSignal;
   },
-): Promise<readonly SettledPass[]> {
-  const pass = async (collection: CollectionName): Promise<SettledPass> => {
+): Promise<readonly SyncOutcome[]> {
+  const sync = async (collection: CollectionName): Promise<SyncOutcome> => {
     try {
       const runner = session.runners.get(collection);
       if (runner === undefined) throw new Error(`${collection} is not mirrored`);
@@ -420,15 +420,15 @@ export async function passOnce(
   };
   const isLate = (collection: CollectionName): boolean =>
     session.runners.get(collection)?.hasParents === true;
-  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(pass));
-  const late = await Promise.all(options.collections.filter(isLate).map(pass));
+  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(sync));
+  const late = await Promise.all(options.collections.filter(isLate).map(sync));
   const settled = new Map([...first, ...late].map((each) => [each.collection, each]));
   return options.collections.flatMap((collection) => settled.get(collection) ?? []);
 }
 
-export interface SettledPass {
+export interface SyncOutcome {
   readonly collection: CollectionName;
-  readonly result: PassResult | null;
+  readonly result: SyncResult | null;
   readonly error: unknown;
 }
 

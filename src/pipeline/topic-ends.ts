@@ -39,7 +39,7 @@ export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuff
 }
 
 /** How often the topics are looked at while nothing else would show that they are not what they were. */
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 /** A commit is answered before its markers are written: until then its records lie beyond the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
@@ -89,7 +89,7 @@ export async function watchTopics(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await parts.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    await parts.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
       await requireRecords(parts, writers, signal);

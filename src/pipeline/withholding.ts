@@ -14,7 +14,7 @@ export interface DeletionParts {
   /** `YYYY-MM-DD` in the tenant's time zone. */
   readonly today: () => string;
   readonly now: () => number;
-  readonly say: (event: DeletionEvent) => void;
+  readonly emit: (event: DeletionEvent) => void;
   /** All of the tenant's collections that are mirrored; left out: not known. */
   readonly mirrored?: readonly CollectionName[] | undefined;
   /** The tenant's other collections of the same service, with the rows known of each. */
@@ -83,7 +83,7 @@ async function countUnlisted(
 
 /**
  * At the beginning: a list that was lost holds the other collections' removals back as it did before, though the memory
- * no longer says so. Schedules hold nobody (see {@link whoseTripHolds}).
+ * no longer says so. Schedules hold nobody (see {@link whoseTripWithholds}).
  */
 export async function restoreTrip(
   memory: DeletionMemory,
@@ -96,7 +96,7 @@ export async function restoreTrip(
 }
 
 /** What a pass's losses must wait with. */
-export interface Held {
+export interface Withheld {
   readonly keys: readonly string[];
   readonly count: number;
   readonly why: string;
@@ -110,15 +110,15 @@ export interface Held {
  * What must wait for a person; null when everything may go out. What was withheld once stays so until it is approved
  * or back: a hub that recovers bit by bit must not delete the rest, nor must midnight or a lost index.
  */
-export async function holdBack(options: {
+export async function withholdAll(options: {
   parts: DeletionParts;
   unseen: UnseenKeys;
   losses: readonly string[];
-  emptiedKeys: ReadonlySet<string>;
+  keysThatBecameEmpty: ReadonlySet<string>;
   listed: ReadonlyMap<string, number>;
   knownRowsBefore: number;
-}): Promise<Held | null> {
-  const { parts, unseen, losses, emptiedKeys, listed, knownRowsBefore } = options;
+}): Promise<Withheld | null> {
+  const { parts, unseen, losses, keysThatBecameEmpty, listed, knownRowsBefore } = options;
   if (unseen.count > unseen.keys.length) {
     return {
       keys: unseen.keys,
@@ -132,12 +132,12 @@ export async function holdBack(options: {
   const unlisted = await countUnlisted(parts);
   if (unlisted > 0) {
     // Which ones they were is no longer known: all that is gone may be among them.
-    const keys = [...new Set([...unseen.keys, ...emptiedKeys])];
+    const keys = [...new Set([...unseen.keys, ...keysThatBecameEmpty])];
     const why = `${unlisted} deletions waited for a person when the list of them was lost`;
     return keys.length === 0 ? null : { keys, count: keys.length, why, isOwn: true };
   }
   const unseenKeys = new Set(unseen.keys);
-  const standing = [...listed.keys()].filter((key) => unseenKeys.has(key) || emptiedKeys.has(key));
+  const standing = [...listed.keys()].filter((key) => unseenKeys.has(key) || keysThatBecameEmpty.has(key));
   const keys = [...new Set([...standing, ...losses])];
   if (tripped.has(collection) && standing.length > 0) {
     return {
@@ -152,20 +152,20 @@ export async function holdBack(options: {
     (await whyWithOthers(parts, { deletions: losses.length, knownRows: knownRowsBefore }));
   if (why !== null) return { keys, count: keys.length, why, isOwn: true };
   // Held only because of another collection: released with it.
-  const other = await whyOthersHold(parts);
+  const other = await whyOthersWithhold(parts);
   if (other === null || keys.length === 0) return null;
   return { keys, count: keys.length, why: other, isOwn: false };
 }
 
 /** Why a collection's removals wait though its own numbers are low; null when they need not. */
-export async function whyOthersHold({
+export async function whyOthersWithhold({
   collection,
   memory,
   mirrored,
 }: Pick<DeletionParts, 'collection' | 'memory' | 'mirrored'>): Promise<string | null> {
-  const foreign = [...(await memory.foreign()).keys()].find((each) => each !== collection);
-  if (foreign !== undefined) return `the hub gives quite other rows for ${foreign} than there were`;
-  const tripped = whoseTripHolds(collection, await memory.tripped(), mirrored);
+  const identity = [...(await memory.wrongTenant()).keys()].find((each) => each !== collection);
+  if (identity !== undefined) return `the hub gives quite other rows for ${identity} than there were`;
+  const tripped = whoseTripWithholds(collection, await memory.tripped(), mirrored);
   return tripped === undefined ? null : `deletions of ${tripped} wait for a person`;
 }
 
@@ -174,7 +174,7 @@ export async function whyOthersHold({
  * API, another service with rights of its own: what it loses says nothing of the others, and must not hold up absences.
  * Nor does a collection that was switched off hold any: nobody could decide on its list.
  */
-export function whoseTripHolds(
+export function whoseTripWithholds(
   collection: CollectionName,
   tripped: ReadonlySet<CollectionName>,
   mirrored?: readonly CollectionName[],
@@ -218,40 +218,40 @@ async function whyWithOthers(
  */
 export async function withhold(
   parts: DeletionParts,
-  held: Held,
+  withheld: Withheld,
   keep: readonly string[] = [],
 ): Promise<void> {
   const { collection, memory } = parts;
-  if (held.isOwn) await memory.setTripped(collection, true);
-  await setList(parts, held, keep);
+  if (withheld.isOwn) await memory.setTripped(collection, true);
+  await setList(parts, withheld, keep);
 }
 
 /**
  * What a commit has made true of the list: to be called after it. It lifts caution; a process that crashed before has
  * only been too careful.
  */
-export async function settleList(
+export async function reconcileList(
   parts: DeletionParts,
-  held: Held | null,
+  withheld: Withheld | null,
   kept: readonly string[] = [],
 ): Promise<void> {
-  if (held === null) return release(parts);
-  if (kept.length > 0) await setList(parts, held, []);
-  if (!held.isOwn) await parts.memory.setTripped(parts.collection, false);
+  if (withheld === null) return release(parts);
+  if (kept.length > 0) await setList(parts, withheld, []);
+  if (!withheld.isOwn) await parts.memory.setTripped(parts.collection, false);
 }
 
-async function setList(parts: DeletionParts, held: Held, keep: readonly string[]): Promise<void> {
+async function setList(parts: DeletionParts, withheld: Withheld, keep: readonly string[]): Promise<void> {
   const { collection, memory } = parts;
   const before = await memory.withheld(collection);
   const nowMs = parts.now();
-  const keys = [...held.keys, ...keep];
+  const keys = [...withheld.keys, ...keep];
   await memory.setWithheld(collection, new Map(keys.map((key) => [key, before.get(key) ?? nowMs])));
   await memory.setNote(collection, {
-    why: held.why,
-    count: held.count + keep.length,
+    why: withheld.why,
+    count: withheld.count + keep.length,
     settledPassId: null,
-    emptyPassId: held.emptyPassId ?? null,
-    isOfEmpty: held.emptyPassId !== undefined,
+    emptyPassId: withheld.emptyPassId ?? null,
+    isOfEmpty: withheld.emptyPassId !== undefined,
   });
 }
 
@@ -267,19 +267,19 @@ export async function release({
 
 /** A person does not want the listed removals: they are forgotten, and the next full pass judges anew. */
 export async function discardList(
-  parts: Pick<DeletionParts, 'collection' | 'memory' | 'writer' | 'say'>,
+  parts: Pick<DeletionParts, 'collection' | 'memory' | 'writer' | 'emit'>,
 ): Promise<void> {
-  const { collection, memory, writer, say } = parts;
+  const { collection, memory, writer, emit } = parts;
   const rows = await countWithheld(memory, collection, writer.progress);
   // The note first: without the list, the log's word would count.
-  await noteSettled(parts);
+  await noteDecided(parts);
   await memory.setWithheld(collection, new Map());
   await memory.setTripped(collection, false);
-  say({ kind: 'discarded', collection, rows });
+  emit({ kind: 'discarded', collection, rows });
 }
 
 /** None of what the last complete full pass withheld waits any more, though the log says so until the next one. */
-export async function noteSettled({
+export async function noteDecided({
   collection,
   memory,
   writer,

@@ -3,7 +3,7 @@ import { serveRequests } from '../state/serve-requests.ts';
 import type { Assembly } from './assemble.ts';
 import { notMirrored } from './requests/owner-request.ts';
 import { OpeningQueue } from './opening-queue.ts';
-import { meetRequest } from './requests/meet-request.ts';
+import { handleRequest } from './requests/handle-request.ts';
 import { runTenant, sleep, type TenantSession } from './tenant.ts';
 
 const HEARTBEAT_EVERY_MS = 3_000;
@@ -76,13 +76,13 @@ function serve(
     tenantId,
     owner: assembly.owner,
     handle: (request, report) =>
-      meetRequest(request, {
+      handleRequest(request, {
         parts: assembly.tenant(tenantId).parts,
         session,
-        pass: async (collection, mode, options) => {
+        sync: async (collection, mode, options) => {
           const runner = session.runners.get(collection);
           if (runner === undefined) throw notMirrored(collection);
-          return runner.demand(mode, options);
+          return runner.request(mode, options);
         },
         report,
         signal,

@@ -1,9 +1,9 @@
 import type { Producer } from 'kafkajs';
 
-const SEAL_KEY = '@seal';
+const END_MARKER_KEY = '@seal';
 
 /** Where the aborted records of each topic lie. */
-export type SealedEnds = ReadonlyMap<string, readonly { partition: number; offset: number }[]>;
+export type EndMarkers = ReadonlyMap<string, readonly { partition: number; offset: number }[]>;
 
 /**
  * Appends a record to partitions, by topic, in a transaction and aborts it: no reader ever sees it, but the log then
@@ -13,19 +13,19 @@ export type SealedEnds = ReadonlyMap<string, readonly { partition: number; offse
 export async function appendEndMarkers(
   producer: Producer,
   partitions: ReadonlyMap<string, readonly number[]>,
-): Promise<SealedEnds> {
+): Promise<EndMarkers> {
   const topicMessages = [...partitions].map(([topic, some]) => ({
     topic,
-    messages: some.map((partition) => ({ key: SEAL_KEY, value: null, partition })),
+    messages: some.map((partition) => ({ key: END_MARKER_KEY, value: null, partition })),
   }));
   const transaction = await producer.transaction();
   const written = await transaction.sendBatch({ acks: -1, topicMessages });
   await transaction.abort();
-  const sealed = new Map<string, { partition: number; offset: number }[]>();
+  const markers = new Map<string, { partition: number; offset: number }[]>();
   for (const { topicName: topic, partition, baseOffset } of written) {
-    const offsets = sealed.get(topic) ?? [];
+    const offsets = markers.get(topic) ?? [];
     offsets.push({ partition, offset: Number(baseOffset) });
-    sealed.set(topic, offsets);
+    markers.set(topic, offsets);
   }
-  return sealed;
+  return markers;
 }

@@ -13,11 +13,11 @@ import {
 import { partitionName, topicName } from '../model/topics.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
 import { fetchCompactionSettings } from './compaction-settings.ts';
-import { appendEndMarkers, type SealedEnds } from './end-markers.ts';
+import { appendEndMarkers, type EndMarkers } from './end-markers.ts';
 import { frame } from './framing.ts';
 import { innermost, kafkaError, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
-import { readToldProgress, type ToldProgress } from './told-progress.ts';
+import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
 import { LostRecords, withLastOffsets } from './written-offsets.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type {
@@ -115,8 +115,8 @@ class KafkaLog implements TenantLog {
     });
     return this.#takingOver(async (producer) => {
       await producer.connect();
-      const sealed = await appendEndMarkers(producer, await this.#allPartitions(['progress']));
-      return offsetAfter(-1, sealed.get(this.#topic('progress'))?.[0]?.offset);
+      const markers = await appendEndMarkers(producer, await this.#allPartitions(['progress']));
+      return offsetAfter(-1, markers.get(this.#topic('progress'))?.[0]?.offset);
     });
   }
 
@@ -163,7 +163,7 @@ class KafkaLog implements TenantLog {
   }
 
   /** Who has owned was there before whoever else is named, wherever `progress` may begin anew. */
-  #isSupersededBy({ owner, ownerOffset }: ToldProgress): boolean {
+  #isSupersededBy({ owner, ownerOffset }: LoggedTenant): boolean {
     if (owner === null || owner === this.#options.owner) return false;
     return this.#hasOwned || ownerOffset >= (this.#progressEndAtFirst ?? 0);
   }
@@ -179,9 +179,9 @@ class KafkaLog implements TenantLog {
     );
   }
 
-  #readProgress({ to, signal }: { to: number; signal: AbortSignal }): Promise<ToldProgress> {
+  #readProgress({ to, signal }: { to: number; signal: AbortSignal }): Promise<LoggedTenant> {
     const { kafka, progressCodec } = this.#options;
-    return readToldProgress({
+    return readTenantProgress({
       kafka,
       groupIdPrefix: this.#groupIdPrefix,
       topic: this.#topic('progress'),
@@ -228,7 +228,7 @@ class KafkaLog implements TenantLog {
       if (!(toldAt > this.#lastTold)) throw new LostRecords(topic);
       await kafkaTransaction.commit();
       this.#lastTold = toldAt;
-      for (const lost of transaction.tellsLossOf ?? []) this.#lostTopics.delete(this.#topic(lost));
+      for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(this.#topic(lost));
       return { progress, derived, committedAtMs: this.#options.now() };
     } catch (error) {
       if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
@@ -319,13 +319,13 @@ class KafkaLog implements TenantLog {
     signal: AbortSignal;
   }): Promise<void> {
     if (options.from.length === 0) return;
-    const sealed = await this.#inTurn(() => this.#sealEnds(options.from.map(({ topic }) => topic)));
+    const markers = await this.#inTurn(() => this.#markEnds(options.from.map(({ topic }) => topic)));
     const stretches: Stretch[] = [];
     const suffixes = new Map<string, TopicSuffix>();
     for (const { topic: suffix, after } of options.from) {
       const topic = this.#topic(suffix);
       suffixes.set(topic, suffix);
-      for (const { partition, offset } of sealed.get(topic) ?? []) {
+      for (const { partition, offset } of markers.get(topic) ?? []) {
         stretches.push({
           topic,
           partition,
@@ -363,15 +363,17 @@ class KafkaLog implements TenantLog {
 
   async markEnds(partitions: EndsToMark): Promise<void> {
     const byName = new Map([...partitions].map(([suffix, some]) => [this.#topic(suffix), some]));
-    await this.#inTurn(() => this.#markEnds(() => Promise.resolve(byName)));
+    await this.#inTurn(() => this.#appendMarkers(() => Promise.resolve(byName)));
   }
 
   /** Marks the ends of all partitions of topics; returns where the markers lie. */
-  #sealEnds(suffixes: readonly TopicSuffix[]): Promise<SealedEnds> {
-    return this.#markEnds(() => this.#allPartitions(suffixes));
+  #markEnds(suffixes: readonly TopicSuffix[]): Promise<EndMarkers> {
+    return this.#appendMarkers(() => this.#allPartitions(suffixes));
   }
 
-  async #markEnds(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<SealedEnds> {
+  async #appendMarkers(
+    partitions: () => Promise<ReadonlyMap<string, readonly number[]>>,
+  ): Promise<EndMarkers> {
     const producer = this.#producer;
     if (producer === null) throw outcomeUnknown(new Error('no producer'), 'not owned');
     try {

@@ -47,11 +47,11 @@ const BETWEEN_ATTEMPTS_MS = 500;
  * kafkajs cannot be told partitions, so each attempt joins a throw-away group and commits nothing.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
-  const reading = new Reading(options);
-  for (let attempt = 1; !reading.isDone; attempt += 1) {
+  const reader = new StretchReader(options);
+  for (let attempt = 1; !reader.isDone; attempt += 1) {
     options.signal.throwIfAborted();
     try {
-      await reading.attempt();
+      await reader.attempt();
     } catch (error) {
       options.signal.throwIfAborted();
       const failure = kafkaError(error, 'reading topics');
@@ -62,7 +62,7 @@ export async function readStretches(options: ReadOptions): Promise<void> {
   }
 }
 
-class Reading {
+class StretchReader {
   readonly #options: ReadOptions;
   /** What is still to be read, by `<topic>/<partition>`; `from` moves on as messages are handled. */
   readonly #open = new Map<string, Stretch>();

@@ -18,7 +18,7 @@ export interface Transaction {
   /** Progress of the collections derived from it; each gets the offsets of its own topic. */
   readonly derived?: readonly Progress[] | undefined;
   /** Topics whose loss these progress records tell: from now on they count as they are. */
-  readonly tellsLossOf?: readonly TopicSuffix[] | undefined;
+  readonly lostTopics?: readonly TopicSuffix[] | undefined;
 }
 
 export interface Committed {
@@ -43,7 +43,7 @@ export interface Ownership {
    */
   readonly transactionIds: ReadonlyMap<CollectionName, ReadonlySet<string>>;
   /** When each collection's progress was last written, by the timestamps of its records, ms since the epoch. */
-  readonly toldAtMs: ReadonlyMap<CollectionName, number>;
+  readonly recordedAtMs: ReadonlyMap<CollectionName, number>;
 }
 
 export interface LoggedRecord {

@@ -6,7 +6,7 @@ import {
   isFirstLoadOver,
   type LastCompleteFull,
   type Offsets,
-  type PassMode,
+  type SyncMode,
   type Progress,
 } from '../model/progress.ts';
 
@@ -147,7 +147,7 @@ function fromValue(value: ProgressValue, headers: Omit<LoggedProgress, 'framed'>
     sequence: value.sequence ?? 0,
     transactionId: value.transactionId,
     passId: value.passId ?? '',
-    mode: (value.mode ?? 'FULL') as PassMode,
+    mode: (value.mode ?? 'FULL') as SyncMode,
     complete: value.complete ?? false,
     startedAtMs: toMs(value.startedAt) ?? 0,
     rowsSeen: value.rowsSeen ?? 0,

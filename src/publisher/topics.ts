@@ -10,8 +10,8 @@ import { partitionCount, settingSatisfied, topicSettings } from './topic-setting
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
-const LOOKS_FOR_NEW_TOPIC = 50;
-const BETWEEN_LOOKS_MS = 100;
+const ATTEMPTS_FOR_NEW_TOPIC = 50;
+const BETWEEN_ATTEMPTS_MS = 100;
 
 export interface WantedTopic {
   readonly name: string;
@@ -128,8 +128,8 @@ async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
       return;
     } catch (error) {
       const isUnknown = error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISSING';
-      if (!isUnknown || attempt === LOOKS_FOR_NEW_TOPIC) throw error;
-      await delay(BETWEEN_LOOKS_MS);
+      if (!isUnknown || attempt === ATTEMPTS_FOR_NEW_TOPIC) throw error;
+      await delay(BETWEEN_ATTEMPTS_MS);
     }
   }
 }

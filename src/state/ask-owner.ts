@@ -45,7 +45,7 @@ async function outcomeOf(
 ): Promise<RequestOutcome> {
   const { coordination, tenantId, request, now, takeWithinMs = 600_000 } = options;
   const askedAtMs = now();
-  const signs = { beat: '', sinceMs: askedAtMs };
+  const heartbeats = { beat: '', sinceMs: askedAtMs };
   let told = 'null';
   for (;;) {
     // The sign is read first: an owner that answers and withdraws in between has still answered.
@@ -56,9 +56,9 @@ async function outcomeOf(
     if (answer !== null && answer.owner !== living.owner) throw ownerEnded(tenantId);
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
     const { beat = '' } = living.info;
-    if (beat !== signs.beat) Object.assign(signs, { beat, sinceMs: now() });
+    if (beat !== heartbeats.beat) Object.assign(heartbeats, { beat, sinceMs: now() });
     // An owner of an earlier version does not count its renewals.
-    if (beat !== '' && now() - signs.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
+    if (beat !== '' && now() - heartbeats.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
     if (text !== told) {

@@ -8,7 +8,7 @@
  */
 
 /** A process that owns a tenant and lives. */
-export interface OwnerSign {
+export interface OwnerHeartbeat {
   readonly owner: string;
   /** Its own wall clock when it took the tenant over, ms since the epoch. */
   readonly ownedSinceMs: number;
@@ -40,8 +40,8 @@ export interface Coordination {
    * Leaves or renews the owner's sign for `ttlMs`. False, and nothing changed, when another owner stands there that
    * took over later, by the owners' wall clocks.
    */
-  announce(tenantId: string, sign: OwnerSign, ttlMs: number): Promise<boolean>;
-  livingOwner(tenantId: string): Promise<OwnerSign | null>;
+  announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean>;
+  livingOwner(tenantId: string): Promise<OwnerHeartbeat | null>;
   /** Takes the sign away, if it is this owner's. */
   withdraw(tenantId: string, owner: string): Promise<void>;
 

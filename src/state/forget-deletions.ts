@@ -7,6 +7,6 @@ export async function forgetDeletions(memory: DeletionMemory, collection: Collec
   await memory.setWithheld(collection, new Map());
   await memory.setNote(collection, null);
   await memory.setTripped(collection, false);
-  await memory.setForeign(collection, null);
+  await memory.setWrongTenant(collection, null);
   await memory.setNotOffered(collection, false);
 }

@@ -127,9 +127,9 @@ export interface DeletionMemory {
   note(collection: CollectionName): Promise<DeletionNote | null>;
   setNote(collection: CollectionName, note: DeletionNote | null): Promise<void>;
   /** Collections that came with quite other rows than known, with since when (ms since the epoch). */
-  foreign(): Promise<ReadonlyMap<CollectionName, number>>;
+  wrongTenant(): Promise<ReadonlyMap<CollectionName, number>>;
   /** `sinceMs` null: its rows are the tenant's own again, or a person says so. */
-  setForeign(collection: CollectionName, sinceMs: number | null): Promise<void>;
+  setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void>;
   /** Collections that the hub did not offer when it was last asked. */
   notOffered(): Promise<ReadonlySet<CollectionName>>;
   setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;

@@ -1,5 +1,5 @@
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
-import type { Coordination, OwnerRequest, OwnerSign, RequestAnswer } from './coordination.ts';
+import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
 import { answerFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
 
 interface Lapsing<T> {
@@ -8,7 +8,7 @@ interface Lapsing<T> {
 }
 
 class TenantDesk {
-  sign: Lapsing<OwnerSign> | null = null;
+  sign: Lapsing<OwnerHeartbeat> | null = null;
   readonly requests: OwnerRequest[] = [];
   readonly askersUntilMs = new Map<string, number>();
   readonly answers = new Map<string, Lapsing<RequestAnswer>>();
@@ -24,14 +24,14 @@ export class MemoryCoordination implements Coordination {
     this.#now = now;
   }
 
-  async announce(tenantId: string, sign: OwnerSign, ttlMs: number): Promise<boolean> {
+  async announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
     const held = await this.livingOwner(tenantId);
     if (held !== null && held.owner !== sign.owner && held.ownedSinceMs > sign.ownedSinceMs) return false;
     this.#desk(tenantId).sign = { value: { ...sign, info: { ...sign.info } }, untilMs: this.#now() + ttlMs };
     return true;
   }
 
-  async livingOwner(tenantId: string): Promise<OwnerSign | null> {
+  async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
     const { sign } = this.#desk(tenantId);
     return sign !== null && sign.untilMs > this.#now() ? sign.value : null;
   }

@@ -48,11 +48,11 @@ export class MemoryDeletions implements DeletionMemory {
     else this.#notes.set(collection, note);
   }
 
-  async foreign(): Promise<ReadonlyMap<CollectionName, number>> {
+  async wrongTenant(): Promise<ReadonlyMap<CollectionName, number>> {
     return new Map(this.#foreign);
   }
 
-  async setForeign(collection: CollectionName, sinceMs: number | null): Promise<void> {
+  async setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void> {
     if (sinceMs === null) this.#foreign.delete(collection);
     else this.#foreign.set(collection, sinceMs);
   }

@@ -1,5 +1,5 @@
 import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
-import type { Coordination, OwnerRequest, OwnerSign, RequestAnswer } from './coordination.ts';
+import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
 import { answerFromJson, infoFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { tenantKeys } from './redis-keys.ts';
@@ -17,7 +17,7 @@ export class RedisCoordination implements Coordination {
     this.#keyPrefix = keyPrefix;
   }
 
-  async announce(tenantId: string, sign: OwnerSign, ttlMs: number): Promise<boolean> {
+  async announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
     const announced = await this.#connection.script(
       SCRIPTS.announceOwner,
       [this.#keys(tenantId).owner],
@@ -26,7 +26,7 @@ export class RedisCoordination implements Coordination {
     return announced === 1;
   }
 
-  async livingOwner(tenantId: string): Promise<OwnerSign | null> {
+  async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
     const key = this.#keys(tenantId).owner;
     const [owner, ownedSinceMs, info] = await this.#connection.run((client) =>
       client.hmget(key, 'owner', 'ownedSinceMs', 'info'),

@@ -62,12 +62,12 @@ export class RedisDeletions implements DeletionMemory {
     );
   }
 
-  async foreign(): Promise<ReadonlyMap<CollectionName, number>> {
-    return (await this.#read(this.#keys.foreign, Number)) as Map<CollectionName, number>;
+  async wrongTenant(): Promise<ReadonlyMap<CollectionName, number>> {
+    return (await this.#read(this.#keys.wrongTenant, Number)) as Map<CollectionName, number>;
   }
 
-  async setForeign(collection: CollectionName, sinceMs: number | null): Promise<void> {
-    const key = this.#keys.foreign;
+  async setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void> {
+    const key = this.#keys.wrongTenant;
     await this.#connection.run((client) =>
       sinceMs === null ? client.hdel(key, collection) : client.hset(key, collection, sinceMs),
     );

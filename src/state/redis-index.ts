@@ -33,7 +33,7 @@ interface Found {
   /** Of `position`, as asked for. */
   readonly fields: readonly (string | null)[];
   /** Every area is as long as the position says. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   readonly isEmpty: boolean;
   readonly rest: readonly unknown[];
 }
@@ -66,9 +66,9 @@ export class RedisIndex implements CollectionIndex {
   }
 
   async position(): Promise<IndexPosition | null> {
-    const { fields, isWhole } = await this.#read(['transactionId', 'position']);
+    const { fields, isComplete } = await this.#read(['transactionId', 'position']);
     const [transactionId, json] = fields;
-    if (!transactionId || !isWhole) return null;
+    if (!transactionId || !isComplete) return null;
     const found = positionFromJson(json ?? '');
     return found?.transactionId === transactionId ? found : null;
   }
@@ -79,11 +79,11 @@ export class RedisIndex implements CollectionIndex {
     expected: string | null,
   ): Promise<readonly (Buffer | null)[]> {
     const key = memberOf(this.#keys.areas, area);
-    const { fields, isWhole, isEmpty, rest } = await this.#read(['transactionId'], (multi) =>
+    const { fields, isComplete, isEmpty, rest } = await this.#read(['transactionId'], (multi) =>
       askValues(multi, key, keys),
     );
     const [transactionId] = fields;
-    const isThere = expected === null ? !transactionId && isEmpty : transactionId === expected && isWhole;
+    const isThere = expected === null ? !transactionId && isEmpty : transactionId === expected && isComplete;
     if (!isThere) throw indexDiverged(this.#name);
     return valuesIn(rest);
   }
@@ -189,7 +189,7 @@ export class RedisIndex implements CollectionIndex {
     const counts = rest.splice(0, this.#areas.length);
     return {
       fields: values,
-      isWhole: counts.every((count, at) => values[fields.length + at] === String(count)),
+      isComplete: counts.every((count, at) => values[fields.length + at] === String(count)),
       isEmpty: counts.every((count) => count === 0),
       rest,
     };

@@ -43,7 +43,7 @@ export interface TenantKeys {
   /** `day` is `YYYY-MM-DD`. */
   readonly tripped: string;
   readonly notes: string;
-  readonly foreign: string;
+  readonly wrongTenant: string;
   readonly notOffered: string;
   readonly late: string;
   removed(day: string): string;
@@ -59,7 +59,7 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
     answer: (requestId) => `${tenant}:answer:${requestId}`,
     tripped: `${tenant}:tripped`,
     notes: `${tenant}:notes`,
-    foreign: `${tenant}:foreign`,
+    wrongTenant: `${tenant}:foreign`,
     notOffered: `${tenant}:not-offered`,
     late: `${tenant}:late`,
     removed: (day) => `${tenant}:removed:${day}`,

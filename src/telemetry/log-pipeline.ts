@@ -3,7 +3,7 @@ import { describeError } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { ChainTally } from '../pipeline/chains/chain-task.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
-import { commonestReasons } from '../pipeline/pass-stats.ts';
+import { commonestReasons } from '../pipeline/sync-stats.ts';
 
 const DELETION_WORDS = {
   withheld: 'deletions wait for a person',
@@ -19,7 +19,7 @@ const MOST_REASONS = 3;
 const LATE_ROWS =
   'the hub shows rows later behind their stamps than deltaOverlap: deltas missed them until this full pass; raise it';
 
-const TOLD_OPEN =
+const PUBLISHED_WHILE_OPEN =
   'absences were told by the best that is known: the hub did not say what became of versions that they refer to';
 
 /** Null if nothing was counted, as where the collection has no chains. */
@@ -67,7 +67,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
         { absences: nonZero(event.tally), toldOpen: event.toldOpen },
         'changes of absences are committed',
       );
-      if (event.toldOpen > 0) logger.warn({ toldOpen: event.toldOpen }, TOLD_OPEN);
+      if (event.toldOpen > 0) logger.warn({ toldOpen: event.toldOpen }, PUBLISHED_WHILE_OPEN);
       return;
     case 'pass-failed': {
       const { collection, mode, error, retryInMs } = event;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from 'prom-client';
 import type { CollectionName } from '../model/collections.ts';
-import type { PassMode } from '../model/progress.ts';
+import type { SyncMode } from '../model/progress.ts';
 
 /** What a number belongs to. Tenants and collections come from the configuration: they are few and known. */
 export interface Scope {
@@ -49,17 +49,17 @@ export interface Metrics {
   prepareAbsences(tenant: string): void;
   countAbsenceChanges(tenant: string, counts: AbsenceCounts): void;
   /** Chains told by the best that is known, for want of an answer of the hub's. */
-  countToldOpen(tenant: string, chains: number): void;
+  countPublishedWhileOpen(tenant: string, chains: number): void;
   setContradictions(tenant: string, count: number): void;
   setWithheld(scope: Scope, rows: number): void;
   setRejects(scope: Scope, rows: number): void;
   /** Rows that deltas have missed, as the last full pass that could tell says. */
   setLate(scope: Scope, rows: number): void;
-  passStarted(scope: Scope, mode: PassMode): void;
+  syncStarted(scope: Scope, mode: SyncMode): void;
   /** `completedAtMs`: wall clock; null when the pass did not complete. */
-  passEnded(scope: Scope, pass: { mode: PassMode; seconds: number; completedAtMs: number | null }): void;
+  syncEnded(scope: Scope, sync: { mode: SyncMode; seconds: number; completedAtMs: number | null }): void;
   /** For a start: the last complete pass as `progress` tells it. */
-  setLastCompletePass(scope: Scope, pass: { mode: PassMode; completedAtMs: number }): void;
+  setLastCompleteSync(scope: Scope, sync: { mode: SyncMode; completedAtMs: number }): void;
   setWatermarkLag(scope: Scope, seconds: number): void;
   hubRequest(tenant: string, request: { outcome: HubOutcome; seconds: number }): void;
   transaction(tenant: string, transaction: { outcome: TransactionOutcome; seconds: number }): void;
@@ -84,7 +84,7 @@ export function createMetrics(registry: Registry, options: { process: boolean })
   return {
     ...rowMetrics(registry),
     ...absenceMetrics(registry),
-    ...passMetrics(registry),
+    ...syncMetrics(registry),
     ...dependencyMetrics(registry),
   };
 }
@@ -178,12 +178,12 @@ function absenceMetrics(registry: Registry) {
       toldOpen.inc({ tenant }, 0);
     },
     countAbsenceChanges,
-    countToldOpen: (tenant: string, chains: number) => toldOpen.inc({ tenant }, chains),
+    countPublishedWhileOpen: (tenant: string, chains: number) => toldOpen.inc({ tenant }, chains),
     setContradictions: (tenant: string, count: number) => contradictions.set({ tenant }, count),
   };
 }
 
-function passMetrics(registry: Registry) {
+function syncMetrics(registry: Registry) {
   const last = gauge(registry, {
     name: 'rollcall_last_complete_pass_timestamp_seconds',
     help: 'When the last complete pass ended, in seconds since the epoch.',
@@ -206,17 +206,17 @@ function passMetrics(registry: Registry) {
     help: 'How far the watermark is behind the clock: changes younger than this may be missing.',
     labelNames: SCOPE_LABELS,
   });
-  const setLast = (scope: Scope, pass: { mode: PassMode; completedAtMs: number }) =>
-    last.set(modeLabels(scope, pass.mode), pass.completedAtMs / 1000);
+  const setLast = (scope: Scope, sync: { mode: SyncMode; completedAtMs: number }) =>
+    last.set(modeLabels(scope, sync.mode), sync.completedAtMs / 1000);
   return {
-    passStarted: (scope: Scope, mode: PassMode) => inProgress.set(modeLabels(scope, mode), 1),
-    passEnded(scope: Scope, pass: { mode: PassMode; seconds: number; completedAtMs: number | null }) {
-      const { mode, completedAtMs } = pass;
+    syncStarted: (scope: Scope, mode: SyncMode) => inProgress.set(modeLabels(scope, mode), 1),
+    syncEnded(scope: Scope, sync: { mode: SyncMode; seconds: number; completedAtMs: number | null }) {
+      const { mode, completedAtMs } = sync;
       inProgress.set(modeLabels(scope, mode), 0);
-      duration.observe(modeLabels(scope, mode), pass.seconds);
+      duration.observe(modeLabels(scope, mode), sync.seconds);
       if (completedAtMs !== null) setLast(scope, { mode, completedAtMs });
     },
-    setLastCompletePass: setLast,
+    setLastCompleteSync: setLast,
     setWatermarkLag: (scope: Scope, seconds: number) => lag.set(labels(scope), seconds),
   };
 }
@@ -269,6 +269,6 @@ function labels({ tenant, collection }: Scope) {
   return { tenant, collection };
 }
 
-function modeLabels(scope: Scope, mode: PassMode) {
+function modeLabels(scope: Scope, mode: SyncMode) {
   return { ...labels(scope), mode: mode.toLowerCase() };
 }

@@ -60,27 +60,27 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       metrics.setRejects(scope, event.rejects);
       const full = event.progress?.lastCompleteFull ?? null;
       if (full !== null) {
-        metrics.setLastCompletePass(scope, { mode: 'FULL', completedAtMs: full.startedAtMs });
+        metrics.setLastCompleteSync(scope, { mode: 'FULL', completedAtMs: full.startedAtMs });
         metrics.setWithheld(scope, full.rowsWithheld);
       }
       return;
     }
     case 'pass-started':
-      metrics.passStarted({ tenant, collection: event.collection }, event.mode);
+      metrics.syncStarted({ tenant, collection: event.collection }, event.mode);
       return;
     case 'pass-page':
       metrics.countRows(
         { tenant, collection: event.collection },
-        { ...event.tally, skipped: event.tally.overtaken + event.tally.repeated },
+        { ...event.tally, skipped: event.tally.stale + event.tally.repeated },
       );
       return;
     case 'pass-ended':
-      measurePass(parts, tenant, event);
+      recordSync(parts, tenant, event);
       return;
     case 'pass-failed':
     case 'pass-stopped':
     case 'not-offered':
-      metrics.passEnded(
+      metrics.syncEnded(
         { tenant, collection: event.collection },
         { mode: event.mode, seconds: event.durationMs / 1000, completedAtMs: null },
       );
@@ -90,7 +90,7 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       return;
     case 'chains-told':
       metrics.countAbsenceChanges(tenant, event.tally);
-      metrics.countToldOpen(tenant, event.toldOpen);
+      metrics.countPublishedWhileOpen(tenant, event.toldOpen);
       if (event.contradictions !== null) metrics.setContradictions(tenant, event.contradictions);
       return;
     case 'commit-failed':
@@ -109,7 +109,7 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
   }
 }
 
-function measurePass(
+function recordSync(
   { metrics, now }: { metrics: Metrics; now: () => number },
   tenant: string,
   event: Extract<PipelineEvent, { type: 'pass-ended' }>,
@@ -120,7 +120,7 @@ function measurePass(
   metrics.setRejects(scope, event.rejects);
   if (stats.late !== null) metrics.setLate(scope, stats.late.rows);
   if (stats.mode === 'FULL' || event.outcome === 'complete') metrics.setWithheld(scope, stats.rowsWithheld);
-  metrics.passEnded(scope, {
+  metrics.syncEnded(scope, {
     mode: stats.mode,
     seconds: event.durationMs / 1000,
     completedAtMs: event.outcome === 'complete' ? now() : null,

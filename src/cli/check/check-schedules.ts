@@ -1,6 +1,6 @@
 import { collectionSettings, type TenantConfig } from '../../config.ts';
 import { localDate } from '../../core/full-pull-time.ts';
-import { collectionTelling } from '../../core/schedules/which-students.ts';
+import { collectionOf } from '../../core/schedules/which-students.ts';
 import { readLesson } from '../../core/schedules/read-lesson.ts';
 import { windowAround } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
@@ -67,8 +67,8 @@ function parentNotOffered({
   tenant: TenantConfig;
   probed: readonly Probed[];
 }): CollectionName | null {
-  const telling = collectionTelling(tenant.schedules.students);
-  const parent = telling === null ? null : sourceOf(telling);
+  const settingWith = collectionOf(tenant.schedules.students);
+  const parent = settingWith === null ? null : sourceOf(settingWith);
   const error = probed.find(({ collection }) => collection.name === parent)?.error;
   return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? parent : null;
 }

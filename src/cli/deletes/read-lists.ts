@@ -20,7 +20,7 @@ export interface TenantLists {
   readonly collections: readonly WithheldList[];
 }
 
-const READINGS = 5;
+const ATTEMPTS = 5;
 
 /** What waits, by Redis and the progress topics. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
 export async function readLists(
@@ -34,7 +34,7 @@ export async function readLists(
     const lost = lists.flatMap(({ tenant, collections }) =>
       collections.flatMap(({ collection, keys }) => (keys.length === 0 ? [{ tenant, collection }] : [])),
     );
-    if (lost.length === 0 || reading === READINGS) return lists;
+    if (lost.length === 0 || reading === ATTEMPTS) return lists;
     // A commit between the two readings looks like a lost list: that is said only where the log has not moved.
     const before = known;
     known = await readLog(assembly, { tenantIds, signal });

@@ -18,7 +18,7 @@ export interface IndexFacts {
   readonly isOwnerAlive: boolean;
   readonly notOffered: readonly string[];
   /** Collections that came with quite other rows than there were. */
-  readonly foreign: readonly CollectionName[];
+  readonly wrongTenant: readonly CollectionName[];
   /** Rows that deltas have missed, by collection. */
   readonly late: ReadonlyMap<CollectionName, LateNote>;
   readonly withheld: ReadonlyMap<CollectionName, KnownWithheld>;
@@ -78,12 +78,12 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     ? await readContradictions(state.collection('absence-versions'))
     : null;
   const late = await state.deletions.late();
-  const foreign = [...(await state.deletions.foreign()).keys()];
+  const wrongTenant = [...(await state.deletions.wrongTenant()).keys()];
   const unconfigured = await leftOfUnconfigured(state.collection('afterschool-users'), tenant);
   return {
     isOwnerAlive: owner !== null,
     notOffered,
-    foreign,
+    wrongTenant,
     late,
     withheld,
     committedAtMs,

@@ -52,12 +52,12 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, collections, foreign }: TenantStatus): string | null {
+function remedyOf({ state, collections, wrongTenant }: TenantStatus): string | null {
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and tells what is wrong; where a process runs, its log does.';
   }
   if (state !== 'needs-person') return null;
-  if (foreign.length > 0) {
+  if (wrongTenant.length > 0) {
     return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
   }
   if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
@@ -73,7 +73,7 @@ function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[
     each.rows === null ? '-' : formatCount(each.rows),
     aged(formatAge(each.lastCompleteFullMs, nowMs)),
     aged(formatAge(each.watermarkMs, nowMs)),
-    ...passCells(each, colors.yellow),
+    ...syncCells(each, colors.yellow),
     ...(each.derivedFrom === null
       ? [
           each.withheld === 0 ? '0' : colors.red(formatCount(each.withheld)),
@@ -83,19 +83,19 @@ function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[
   ];
 }
 
-function passCells(
-  { pass, unfinished, derivedFrom, isNotOffered }: CollectionStatus,
+function syncCells(
+  { sync, unfinished, derivedFrom, isNotOffered }: CollectionStatus,
   warn: (text: string) => string,
 ): string[] {
   if (isNotOffered) return ['not offered', '-', '-', '-'];
-  if (pass === null) return ['-', '-', '-', '-'];
-  if (derivedFrom !== null) return ['-', '-', formatCount(pass.published), formatCount(pass.removed)];
-  const name = pass.mode === 'FULL' ? 'full' : 'delta';
+  if (sync === null) return ['-', '-', '-', '-'];
+  if (derivedFrom !== null) return ['-', '-', formatCount(sync.published), formatCount(sync.removed)];
+  const name = sync.mode === 'FULL' ? 'full' : 'delta';
   return [
-    pass.complete ? name : unfinished ? warn(`${name} !`) : `${name} …`,
-    formatCount(pass.seen),
-    formatCount(pass.published),
-    formatCount(pass.removed),
+    sync.complete ? name : unfinished ? warn(`${name} !`) : `${name} …`,
+    formatCount(sync.seen),
+    formatCount(sync.published),
+    formatCount(sync.removed),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { lastFullPullDue, type FullPullTime } from '../../core/full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
-import type { PassMode, Progress } from '../../model/progress.ts';
+import type { SyncMode, Progress } from '../../model/progress.ts';
 import type { LateNote } from '../../state/index-store.ts';
 import { countOf, formatDuration } from '../words.ts';
 import type { KnownContradictions } from './contradictions.ts';
@@ -34,7 +34,7 @@ export interface TenantFacts {
   /** Collections that the hub did not offer when it was last asked, as the index remembers. */
   readonly notOffered: readonly string[];
   /** Collections that came with quite other rows than there were, as the index tells it: nothing is published. */
-  readonly foreign: readonly string[];
+  readonly wrongTenant: readonly string[];
   /** Null where absences are not mirrored, or the index cannot be asked. */
   readonly contradictions: KnownContradictions | null;
   readonly nowMs: number;
@@ -60,8 +60,8 @@ export interface CollectionStatus {
   readonly rows: number | null;
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
-  readonly pass: {
-    readonly mode: PassMode;
+  readonly sync: {
+    readonly mode: SyncMode;
     readonly complete: boolean;
     readonly startedAtMs: number;
     readonly seen: number;
@@ -89,7 +89,7 @@ export interface TenantStatus {
   readonly owner: TenantFacts['owner'];
   readonly isOwnerAlive: boolean | null;
   readonly collections: readonly CollectionStatus[];
-  readonly foreign: TenantFacts['foreign'];
+  readonly wrongTenant: TenantFacts['wrongTenant'];
   readonly contradictions: KnownContradictions | null;
 }
 
@@ -101,13 +101,13 @@ const ROUND_MS = 24 * 3_600_000;
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
 /** A pass under way commits far more often. */
-const PASS_SILENT_MS = 10 * 60_000;
+const SYNC_SILENT_MS = 10 * 60_000;
 
 export function tenantStatus(facts: TenantFacts): TenantStatus {
   const collections = facts.collections.map((each) => collectionStatus(each, facts));
   const { state, headline } = judge(facts, collections);
-  const { tenant, owner, isOwnerAlive, foreign, contradictions } = facts;
-  return { tenant, state, headline, owner, isOwnerAlive, collections, foreign, contradictions };
+  const { tenant, owner, isOwnerAlive, wrongTenant, contradictions } = facts;
+  return { tenant, state, headline, owner, isOwnerAlive, collections, wrongTenant, contradictions };
 }
 
 function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
@@ -123,7 +123,7 @@ function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): Collecti
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
-    pass:
+    sync:
       progress === null
         ? null
         : {
@@ -184,7 +184,7 @@ function isUnfinished(
 ): boolean {
   if (progress === null || progress.complete) return false;
   if (isOwnerAlive === false) return true;
-  return nowMs - (committedAtMs ?? progress.startedAtMs) > PASS_SILENT_MS;
+  return nowMs - (committedAtMs ?? progress.startedAtMs) > SYNC_SILENT_MS;
 }
 
 function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts): string | null {
@@ -211,18 +211,18 @@ function judge(
   const suffix = facts.isOwnerAlive === false ? '; no process is running' : '';
   const { notOffered } = facts;
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
-  if (facts.foreign.length > 0) {
-    const which = named([...facts.foreign]);
+  if (facts.wrongTenant.length > 0) {
+    const which = named([...facts.wrongTenant]);
     const headline = `needs a person: nothing is published, as the hub gives quite other rows for ${which} than there were`;
     return { state: 'needs-person', headline };
   }
   if (collections.some(({ withheld }) => withheld > 0)) {
     return { state: 'needs-person', headline: withheldHeadline(collections) };
   }
-  if (collections.every(({ pass }) => pass === null)) {
+  if (collections.every(({ sync }) => sync === null)) {
     return { state: 'not-mirrored', headline: notMirrored(facts, collections, suffix) };
   }
-  const { expected, incomplete } = wholeness(collections);
+  const { expected, incomplete } = completenessCell(collections);
   if (incomplete.length > 0) {
     const done = expected - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
@@ -270,7 +270,7 @@ function notMirrored(
  * Which collections were never read whole. What follows from another one is told only if it alone is lacking, as after
  * it was switched on, or its topic was lost.
  */
-function wholeness(collections: readonly CollectionStatus[]): {
+function completenessCell(collections: readonly CollectionStatus[]): {
   expected: number;
   incomplete: readonly CollectionStatus[];
 } {

@@ -4,7 +4,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import { isChainCollection } from '../../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
-import { TopicReading } from '../../pipeline/verify/topic-reading.ts';
+import { TopicReader } from '../../pipeline/verify/topic-reader.ts';
 import { readKnownProgress } from '../../publisher/progress-reader.ts';
 import { findLeftOver, wantedUnder, type CountedTopic } from '../left-over/find-left-over.ts';
 import { withAdmin } from '../with-assembly.ts';
@@ -69,7 +69,7 @@ async function countLeft(
   const keys = { [AFTERSCHOOL_USERS]: new Set<string>(), rejects: new Set<string>() };
   const parts = { kafka, admin, topicPrefix: config.kafka.topicPrefix, tenantId: target.tenantId };
   const topics = [AFTERSCHOOL_USERS, 'rejects'] as const;
-  const reading = new TopicReading(parts, topics, async ({ topic, key, value }) => {
+  const reading = new TopicReader(parts, topics, async ({ topic, key, value }) => {
     const [collection, row] = topic === 'rejects' ? (splitCompositeKey(key) ?? []) : [AFTERSCHOOL_USERS, key];
     if (collection !== AFTERSCHOOL_USERS || row?.startsWith(first) !== true) return;
     const own = keys[topic === 'rejects' ? topic : AFTERSCHOOL_USERS];

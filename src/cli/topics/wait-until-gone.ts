@@ -5,8 +5,8 @@ import type { ProgressLine } from '../progress-line.ts';
 import { countOf } from '../words.ts';
 
 /** A cluster that is busy, or whose brokers are just being started again, takes its time. */
-const LOOKS = 600;
-const BETWEEN_LOOKS_MS = 200;
+const ATTEMPTS = 600;
+const BETWEEN_ATTEMPTS_MS = 200;
 
 export interface WaitParts {
   readonly admin: Pick<Admin, 'listTopics'>;
@@ -21,14 +21,14 @@ export interface WaitParts {
  */
 export async function waitUntilGone(names: readonly string[], parts: WaitParts): Promise<void> {
   const { admin, progress, sleep, signal } = parts;
-  for (let look = 1; ; look += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const listed = new Set(await listTopics(admin));
     const left = names.filter((name) => listed.has(name));
     const [first] = left;
     if (first === undefined) return;
-    if (look === LOOKS) throw stillListed(first, left.length);
+    if (attempt === ATTEMPTS) throw stillListed(first, left.length);
     progress.update(`waiting until the brokers have forgotten ${countOf(left.length, 'topic')}`);
-    await sleep(BETWEEN_LOOKS_MS, signal);
+    await sleep(BETWEEN_ATTEMPTS_MS, signal);
   }
 }
 
@@ -42,7 +42,7 @@ async function listTopics(admin: WaitParts['admin']): Promise<readonly string[]>
 
 function stillListed(first: string, count: number): RollcallError {
   const others = count === 1 ? '' : ` and ${countOf(count - 1, 'other')}`;
-  const seconds = (LOOKS * BETWEEN_LOOKS_MS) / 1_000;
+  const seconds = (ATTEMPTS * BETWEEN_ATTEMPTS_MS) / 1_000;
   return new RollcallError(
     'KAFKA_UNREACHABLE',
     `${first}${others} were deleted, and are still listed after ${seconds} s`,

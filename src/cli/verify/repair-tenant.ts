@@ -2,7 +2,7 @@ import { sourceOf, type CollectionName } from '../../model/collections.ts';
 import type { Difference } from '../../core/verify/difference.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import type { PullOutcome } from '../../pipeline/requests/pull.ts';
-import { MOST_SPOILT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/requests/repair.ts';
+import { MAX_CORRUPT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/requests/repair.ts';
 import { asOwner } from '../as-owner.ts';
 import type { ProgressLine } from '../progress-line.ts';
 
@@ -38,10 +38,10 @@ export function repairParameters(differences: readonly Difference[]): RepairPara
   const wrong = differences.filter(({ state }) => state === 'wrong');
   const bySource = Map.groupBy(wrong, ({ collection }) => sourceOf(collection));
   if (bySource.size === 0) return null;
-  return { collections: [...bySource].map(([name, some]) => spoiltIn(name, some)) };
+  return { collections: [...bySource].map(([name, some]) => corruptIn(name, some)) };
 }
 
-function spoiltIn(
+function corruptIn(
   name: CollectionName,
   differences: readonly Difference[],
 ): RepairParameters['collections'][number] {
@@ -49,7 +49,7 @@ function spoiltIn(
     differences
       .filter((each) => each.kind === kind && each.collection === collection)
       .map(({ key }) => key)
-      .slice(0, MOST_SPOILT_KEYS);
+      .slice(0, MAX_CORRUPT_KEYS);
   return {
     name,
     rows: keysOf('undecodable', name),

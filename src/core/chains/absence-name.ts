@@ -1,24 +1,24 @@
 import { ownAbsenceIds } from './absence-student.ts';
 import { studentOfChain, type ChainGraph, type ChainNode } from './chain-node.ts';
 import type { ChainShape } from './chain-shape.ts';
-import type { ChainKnowledge } from './knowledge.ts';
+import type { ChainState } from './chain-state.ts';
 
 /**
  * Rules 12 and 16 of the design note in resolve.ts. An id under which its versions were published before, and that
  * nobody has now, comes first.
  */
 export function nameOf(parts: {
-  knowledge: ChainKnowledge;
+  chainState: ChainState;
   graph: ChainGraph;
   nodes: readonly ChainNode[];
   shape: ChainShape;
   taken: ReadonlySet<string>;
 }): string {
-  const { graph, knowledge, nodes } = parts;
+  const { graph, chainState, nodes } = parts;
   const { path, tail } = parts.shape;
   const student = studentOfChain(nodes);
   const isFree = (id: string): boolean => {
-    if (parts.taken.has(id) || (knowledge.absences.get(id) ?? null) !== null) return false;
+    if (parts.taken.has(id) || (chainState.absences.get(id) ?? null) !== null) return false;
     // Published under it, and forgotten since.
     if ((graph.studentsByAbsence.get(id) ?? student) !== student) return false;
     // The other chain may need it.
@@ -32,8 +32,8 @@ export function nameOf(parts: {
   for (const { id, state } of [...path, ...nodes]) {
     if (state !== 'present') continue;
     for (const own of ownAbsenceIds(id)) {
-      if (knowledge.absences.get(own) === undefined) break;
-      if (isFree(own) && !graph.known.has(own) && knowledge.versions.get(own) === null) return own;
+      if (chainState.absences.get(own) === undefined) break;
+      if (isFree(own) && !graph.known.has(own) && chainState.versions.get(own) === null) return own;
     }
   }
   throw new Error('the id of a version is taken by an absence of its own student that no chain owns');

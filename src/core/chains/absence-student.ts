@@ -1,5 +1,5 @@
 import { compositeKey } from '../../model/keys.ts';
-import type { AbsenceEntry, ChainKnowledge, VersionEntry } from './knowledge.ts';
+import type { AbsenceEntry, ChainState, VersionEntry } from './chain-state.ts';
 
 /**
  * Whose records stand under each absence id (rule 16 of the design note in resolve.ts), by {@link studentFingerprint}:
@@ -9,13 +9,13 @@ import type { AbsenceEntry, ChainKnowledge, VersionEntry } from './knowledge.ts'
  * @param versionIds all versions of which `knowledge` may tell
  */
 export function studentsByAbsence(
-  knowledge: ChainKnowledge,
+  chainState: ChainState,
   versionIds: Iterable<string>,
 ): ReadonlyMap<string, number> {
   const students = new Map<string, number>();
   const chosen = new Map<string, string>();
   for (const id of versionIds) {
-    const { absenceId = null, student = 0 } = knowledge.versions.get(id) ?? {};
+    const { absenceId = null, student = 0 } = chainState.versions.get(id) ?? {};
     if (absenceId === null || student === 0) continue;
     // The hub may have given the others to another student since.
     const other = chosen.get(absenceId);
@@ -23,12 +23,12 @@ export function studentsByAbsence(
     chosen.set(absenceId, id);
     students.set(absenceId, student);
   }
-  for (const [absenceId, entry] of knowledge.absences) {
+  for (const [absenceId, entry] of chainState.absences) {
     if (entry !== null && entry.student !== 0) {
       students.set(absenceId, entry.student);
       continue;
     }
-    const told = knowledge.versions.get(entry?.toldVersionId ?? '') ?? null;
+    const told = chainState.versions.get(entry?.publishedVersionId ?? '') ?? null;
     if (entry === null || told === null || told.student === 0) continue;
     // What was published under another id since says nothing of this one, but where the two were merged.
     const isUnderIt = (told.absenceId ?? absenceId) === absenceId;

@@ -1,7 +1,7 @@
 import { studentsByAbsence } from './absence-student.ts';
 import { clusterOf, rowsById, type ChainInput, type Cluster } from './cluster.ts';
-import { crowdsIn } from './crowd.ts';
-import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './knowledge.ts';
+import { placeholdersIn } from './placeholder-ids.ts';
+import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './chain-state.ts';
 
 /** A version, or an id that versions refer to, amid a resolution. */
 export interface ChainNode {
@@ -24,7 +24,7 @@ export interface ChainNode {
 
 /** By {@link studentFingerprint}: whose records a component is made of; 0 where none of them names a student. */
 export function studentOfChain(nodes: readonly ChainNode[]): number {
-  return nodes.find((node) => !isNobodys(node))?.student ?? 0;
+  return nodes.find((node) => !isUnattributed(node))?.student ?? 0;
 }
 
 export interface ChainGraph {
@@ -32,14 +32,14 @@ export interface ChainGraph {
   /** Of versions that are or were at the hub: one each. */
   readonly known: ReadonlyMap<string, ChainNode>;
   /** Of ids merely referred to: one for each student whose records do so. */
-  readonly ghosts: ReadonlyMap<string, ReadonlyMap<number, ChainNode>>;
+  readonly danglingReferences: ReadonlyMap<string, ReadonlyMap<number, ChainNode>>;
   /** Ids in the index that were referred to and are no longer. */
   readonly unlinked: ReadonlyMap<string, VersionEntry>;
   readonly components: readonly (readonly ChainNode[])[];
   /** See there. */
   readonly studentsByAbsence: ReadonlyMap<string, number>;
   /** Ids that too many versions refer to. */
-  readonly crowds: ReadonlyMap<string, VersionEntry | null>;
+  readonly placeholders: ReadonlyMap<string, VersionEntry | null>;
   /** Links that are not followed, because they lead to the record itself, to another student's, or where too many lead. */
   readonly refused: readonly {
     kind: 'self-reference' | 'other-student' | 'crowded';
@@ -49,7 +49,7 @@ export interface ChainGraph {
 }
 
 /** By id and student. */
-type GhostMap = Map<string, Map<number, ChainNode>>;
+type DanglingMap = Map<string, Map<number, ChainNode>>;
 
 /** @throws Error if something has not been looked up that `missing` asks for */
 export function graphOf(input: ChainInput): ChainGraph {
@@ -59,18 +59,28 @@ export function graphOf(input: ChainInput): ChainGraph {
   if (unknown !== undefined) throw new Error('resolve() needs all that missing() asks for to be looked up');
   const known = knownNodes({ input, rows, cluster });
   const linked = linkedNodes({ input, cluster, known });
-  const { ghosts, crowds, refused } = linked;
+  const { danglingReferences, placeholders, refused } = linked;
   const unlinked = new Map<string, VersionEntry>();
   for (const id of cluster.versions) {
-    const entry = input.knowledge.versions.get(id) ?? null;
-    if (entry !== null && !known.has(id) && !ghosts.has(id) && !crowds.has(id)) unlinked.set(id, entry);
+    const entry = input.chainState.versions.get(id) ?? null;
+    if (entry !== null && !known.has(id) && !danglingReferences.has(id) && !placeholders.has(id))
+      unlinked.set(id, entry);
   }
-  const students = studentsByAbsence(input.knowledge, cluster.versions);
+  const students = studentsByAbsence(input.chainState, cluster.versions);
   const { components } = linked;
-  return { cluster, known, ghosts, unlinked, components, studentsByAbsence: students, crowds, refused };
+  return {
+    cluster,
+    known,
+    danglingReferences,
+    unlinked,
+    components,
+    studentsByAbsence: students,
+    placeholders,
+    refused,
+  };
 }
 
-type Linked = Pick<ChainGraph, 'ghosts' | 'components' | 'crowds' | 'refused'>;
+type Linked = Pick<ChainGraph, 'danglingReferences' | 'components' | 'placeholders' | 'refused'>;
 
 /**
  * Links versions. One that names no student may be anybody's; but where it would join two students' records, it joins
@@ -82,32 +92,33 @@ function linkedNodes(parts: {
   known: ReadonlyMap<string, ChainNode>;
 }): Linked {
   const { input, cluster, known } = parts;
-  const crowds = new Map(
-    [...crowdsIn(known.values(), input.knowledge)].map((id) => [
+  const placeholders = new Map(
+    [...placeholdersIn(known.values(), input.chainState)].map((id) => [
       id,
-      input.knowledge.versions.get(id) ?? null,
+      input.chainState.versions.get(id) ?? null,
     ]),
   );
-  const linkAll = (nobodys: ReadonlySet<string>): Linked => {
-    const ghosts: GhostMap = new Map();
-    const refused = link({ input, known, ghosts, crowds, nobodys });
-    retireTold({ input, cluster, ghosts });
+  const linkAll = (unattributed: ReadonlySet<string>): Linked => {
+    const danglingReferences: DanglingMap = new Map();
+    const refused = link({ input, known, danglingReferences, placeholders, unattributed });
+    retirePublished({ input, cluster, danglingReferences });
     const nodes = [...known.values()];
-    for (const same of ghosts.values()) for (const ghost of same.values()) nodes.push(ghost);
-    return { ghosts, crowds, refused, components: componentsOf(nodes) };
+    for (const same of danglingReferences.values())
+      for (const dangling of same.values()) nodes.push(dangling);
+    return { danglingReferences, placeholders, refused, components: componentsOf(nodes) };
   };
   const linked = linkAll(new Set());
-  const nobodys = linked.components.filter(isOfSeveral).flatMap((nodes) => nodes.filter(isNobodys));
-  if (nobodys.length === 0) return linked;
+  const unattributed = linked.components.filter(isOfSeveral).flatMap((nodes) => nodes.filter(isUnattributed));
+  if (unattributed.length === 0) return linked;
   for (const node of known.values()) {
     node.later.length = 0;
     node.earlier.length = 0;
     node.component = -1;
   }
-  return linkAll(new Set(nobodys.map(({ id }) => id)));
+  return linkAll(new Set(unattributed.map(({ id }) => id)));
 }
 
-function isNobodys({ student }: ChainNode): boolean {
+function isUnattributed({ student }: ChainNode): boolean {
   return student === 0;
 }
 
@@ -127,7 +138,7 @@ function knownNodes(parts: {
   const revisit = new Set(input.revisit);
   const known = new Map<string, ChainNode>();
   for (const id of parts.cluster.versions) {
-    const before = input.knowledge.versions.get(id) ?? null;
+    const before = input.chainState.versions.get(id) ?? null;
     const row = rows.get(id);
     if (row !== undefined) {
       known.set(id, {
@@ -178,36 +189,36 @@ function newNode(id: string, state: VersionState): ChainNode {
 function link(parts: {
   input: ChainInput;
   known: ReadonlyMap<string, ChainNode>;
-  ghosts: GhostMap;
-  crowds: ReadonlyMap<string, unknown>;
+  danglingReferences: DanglingMap;
+  placeholders: ReadonlyMap<string, unknown>;
   /** Versions that name no student, and that only such others may be linked to. */
-  nobodys: ReadonlySet<string>;
+  unattributed: ReadonlySet<string>;
 }): ChainGraph['refused'] {
-  const { known, ghosts } = parts;
+  const { known, danglingReferences } = parts;
   const gone = new Set(parts.input.gone);
   const refused: ChainGraph['refused'][number][] = [];
-  const ghostOf = (id: string, student: number): ChainNode => {
-    const same = ghosts.get(id) ?? new Map<number, ChainNode>();
+  const danglingOf = (id: string, student: number): ChainNode => {
+    const same = danglingReferences.get(id) ?? new Map<number, ChainNode>();
     const found = same.get(student);
     if (found !== undefined) return found;
-    const before = parts.input.knowledge.versions.get(id) ?? null;
+    const before = parts.input.chainState.versions.get(id) ?? null;
     const state = gone.has(id) || before?.state === 'gone' ? 'gone' : 'unresolved';
-    const ghost = { ...newNode(id, state), student, before, isDeleted: before?.isDeleted ?? false };
-    ghosts.set(id, same.set(student, ghost));
-    return ghost;
+    const dangling = { ...newNode(id, state), student, before, isDeleted: before?.isDeleted ?? false };
+    danglingReferences.set(id, same.set(student, dangling));
+    return dangling;
   };
   const other = (from: ChainNode, id: string): ChainNode | null => {
     if (id === from.id) {
       refused.push({ kind: 'self-reference', from, to: id });
       return null;
     }
-    if (parts.crowds.has(id)) {
+    if (parts.placeholders.has(id)) {
       refused.push({ kind: 'crowded', from, to: id });
       return null;
     }
-    const to = known.get(id) ?? ghostOf(id, from.student);
+    const to = known.get(id) ?? danglingOf(id, from.student);
     // One that names nobody is nobody else's.
-    const mayBe = (node: ChainNode): boolean => isNobodys(node) && !parts.nobodys.has(node.id);
+    const mayBe = (node: ChainNode): boolean => isUnattributed(node) && !parts.unattributed.has(node.id);
     if (to.student === from.student || mayBe(to) || mayBe(from)) return to;
     refused.push({ kind: 'other-student', from, to: id });
     return null;
@@ -227,11 +238,16 @@ function connect(earlier: ChainNode, later: ChainNode): void {
 }
 
 /** What was told as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
-function retireTold(parts: { input: ChainInput; cluster: Cluster; ghosts: GhostMap }): void {
+function retirePublished(parts: {
+  input: ChainInput;
+  cluster: Cluster;
+  danglingReferences: DanglingMap;
+}): void {
   for (const id of parts.cluster.absences) {
-    const absence = parts.input.knowledge.absences.get(id) ?? null;
-    if (absence === null || !absence.isToldDeleted || absence.mergedInto !== null) continue;
-    for (const ghost of parts.ghosts.get(absence.toldVersionId)?.values() ?? []) ghost.isDeleted = true;
+    const absence = parts.input.chainState.absences.get(id) ?? null;
+    if (absence === null || !absence.isPublishedAsDeleted || absence.mergedInto !== null) continue;
+    for (const dangling of parts.danglingReferences.get(absence.publishedVersionId)?.values() ?? [])
+      dangling.isDeleted = true;
   }
 }
 

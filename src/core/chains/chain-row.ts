@@ -1,6 +1,6 @@
 import { inForce, type LoggedValue } from '../in-force.ts';
-import type { RowReader } from '../reading.ts';
-import type { ChainRow } from './knowledge.ts';
+import type { RowReader } from '../decoded-row.ts';
+import type { ChainRow } from './chain-state.ts';
 
 /** What chains need of a published version (avro/absence-versions.avsc). */
 export interface AbsenceVersionValue {

@@ -1,6 +1,6 @@
 import type { ChainNode } from './chain-node.ts';
 import type { ChainShape } from './chain-shape.ts';
-import type { AbsenceEntry } from './knowledge.ts';
+import type { AbsenceEntry } from './chain-state.ts';
 
 /** One event of `absence-changes`, without its records, `snapshot` and `detectedAt`. */
 export interface ChainStep {
@@ -16,7 +16,7 @@ export interface ChainStep {
 }
 
 /** What consumers know of an absence after some steps. */
-interface Told {
+interface Published {
   readonly step: number;
   readonly versionId: string | null;
   readonly isDeleted: boolean;
@@ -36,39 +36,40 @@ export function stepsOf(parts: {
 }): readonly ChainStep[] {
   const { before, shape } = parts;
   const steps: ChainStep[] = [];
-  let told: Told = {
+  let published: Published = {
     step: before?.step ?? 0,
-    versionId: before?.toldVersionId ?? null,
-    isDeleted: before?.isToldDeleted ?? false,
+    versionId: before?.publishedVersionId ?? null,
+    isDeleted: before?.isPublishedAsDeleted ?? false,
   };
-  const hasLeft = (id: string): boolean => !parts.isAtHub(id);
-  const say = (operation: ChainStep['operation'], versionId: string, cause: ChainStep['cause']): void => {
+  const hasDeparted = (id: string): boolean => !parts.isAtHub(id);
+  const emit = (operation: ChainStep['operation'], versionId: string, cause: ChainStep['cause']): void => {
     steps.push({
       absenceId: parts.absenceId,
-      step: told.step + 1,
+      step: published.step + 1,
       operation,
       versionId,
-      previousVersionId: told.versionId === versionId ? null : told.versionId,
+      previousVersionId: published.versionId === versionId ? null : published.versionId,
       cause,
       mergedInto: null,
     });
-    told = { step: told.step + 1, versionId, isDeleted: operation === 'DELETED' };
+    published = { step: published.step + 1, versionId, isDeleted: operation === 'DELETED' };
   };
-  const next = versionsToTell(parts);
+  const next = versionsToPublish(parts);
   for (const version of next.versions) {
-    if (told.versionId === null) say('CREATED', version.id, 'HUB');
-    else if (told.isDeleted) say('RESTORED', version.id, 'HUB');
-    else say('REPLACED', version.id, next.isBackwards && hasLeft(told.versionId) ? 'VANISHED' : 'HUB');
+    if (published.versionId === null) emit('CREATED', version.id, 'HUB');
+    else if (published.isDeleted) emit('RESTORED', version.id, 'HUB');
+    else
+      emit('REPLACED', version.id, next.isBackwards && hasDeparted(published.versionId) ? 'VANISHED' : 'HUB');
   }
-  const isGone = shape.tail === null || shape.tail.isDeleted;
-  if (isGone && told.versionId !== null && !told.isDeleted) {
-    const version = shape.tail?.state === 'present' ? shape.tail.id : told.versionId;
-    say('DELETED', version, hasLeft(told.versionId) ? 'VANISHED' : 'HUB');
+  const isEnded = shape.tail === null || shape.tail.isDeleted;
+  if (isEnded && published.versionId !== null && !published.isDeleted) {
+    const version = shape.tail?.state === 'present' ? shape.tail.id : published.versionId;
+    emit('DELETED', version, hasDeparted(published.versionId) ? 'VANISHED' : 'HUB');
   }
   return steps;
 }
 
-function versionsToTell(parts: {
+function versionsToPublish(parts: {
   before: AbsenceEntry | null;
   shape: ChainShape;
   nodes: readonly ChainNode[];
@@ -78,15 +79,17 @@ function versionsToTell(parts: {
   if (tail === null) return { versions: [], isBackwards: false };
   const present = path.filter((node) => node.state === 'present');
   if (before === null) {
-    const wasTold = parts.nodes.some(isSettled);
-    const versions = wasTold ? present.filter(isNew) : present;
+    const wasPublished = parts.nodes.some(isResolved);
+    const versions = wasPublished ? present.filter(isNew) : present;
     return { versions: withTail(versions, tail), isBackwards: false };
   }
   // What was merged and lives again tells nothing twice that was told of the other one.
-  const index = before.mergedInto === null ? path.findIndex(({ id }) => id === before.toldVersionId) : -1;
+  const index =
+    before.mergedInto === null ? path.findIndex(({ id }) => id === before.publishedVersionId) : -1;
   if (index >= 0) {
     const versions = path.slice(index + 1).filter((node) => node.state === 'present');
-    const isSame = versions.length === 0 && before.toldVersionId === tail.id && !before.isToldDeleted;
+    const isSame =
+      versions.length === 0 && before.publishedVersionId === tail.id && !before.isPublishedAsDeleted;
     return { versions: isSame ? [] : withTail(versions, tail), isBackwards: false };
   }
   const fresh = present.filter(isNew);
@@ -100,11 +103,11 @@ function withTail(versions: readonly ChainNode[], tail: ChainNode): readonly Cha
 }
 
 /** Its chain was published before, with this version in account. */
-export function isSettled({ before }: ChainNode): boolean {
+export function isResolved({ before }: ChainNode): boolean {
   if (before === null || (before.state !== 'present' && before.state !== 'vanished')) return false;
-  return before.isSettled || before.absenceId !== null;
+  return before.isResolved || before.absenceId !== null;
 }
 
 function isNew(node: ChainNode): boolean {
-  return !isSettled(node);
+  return !isResolved(node);
 }

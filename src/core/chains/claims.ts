@@ -1,6 +1,6 @@
 import { mayHaveGivenItsId } from './absence-student.ts';
 import { studentOfChain, type ChainGraph, type ChainNode } from './chain-node.ts';
-import type { AbsenceEntry, ChainKnowledge } from './knowledge.ts';
+import type { AbsenceEntry, ChainState } from './chain-state.ts';
 
 /** A published absence with its id. */
 export interface NamedAbsence {
@@ -16,10 +16,10 @@ export function isAlive({ entry }: NamedAbsence): boolean {
 /** The absences that consumers were told of and that belong to a component, the one that stays first. */
 export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
 
-const IS_TOLD_AND_CHANGED_STUDENT = 0;
-const GAVE_ITS_ID_AND_LEFT = 1;
+const IS_PUBLISHED_AND_CHANGED_STUDENT = 0;
+const GAVE_ITS_ID_AND_DEPARTED = 1;
 const MEMBER = 2;
-const TOLD = 3;
+const PUBLISHED = 3;
 const GAVE_ITS_ID = 4;
 const HAS_VERSIONS = 8;
 
@@ -29,11 +29,11 @@ const HAS_VERSIONS = 8;
  * which the hub still has a version comes before all others; of equals, the one with the least id. Never to one of
  * another student (rule 16), unless that is the version last told itself, whose student the hub has changed.
  */
-export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
+export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
   const best = new Map<string, { component: number; strength: number; leastId: string }>();
   const hasVersions = graph.components.map((nodes) => nodes.some(({ state }) => state === 'present'));
   const memberOf = ({ before }: ChainNode): string | null =>
-    before === null || before.absenceId === null || knowledge.absences.get(before.absenceId) === null
+    before === null || before.absenceId === null || chainState.absences.get(before.absenceId) === null
       ? null
       : before.absenceId;
   const isPublished = graph.components.map((nodes) => nodes.some((node) => memberOf(node) !== null));
@@ -41,9 +41,9 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   const claim = (node: ChainNode, absenceId: string, asWhat: number): void => {
     const student = graph.studentsByAbsence.get(absenceId);
     const isOther = student !== undefined && student !== students[node.component];
-    const isChanged = asWhat === TOLD && node.before !== null;
+    const isChanged = asWhat === PUBLISHED && node.before !== null;
     if (isOther && !isChanged) return;
-    const kind = isOther ? IS_TOLD_AND_CHANGED_STUDENT : asWhat;
+    const kind = isOther ? IS_PUBLISHED_AND_CHANGED_STUDENT : asWhat;
     const strength = kind + (hasVersions[node.component] === true ? HAS_VERSIONS : 0);
     const other = best.get(absenceId);
     if (other !== undefined && other.strength > strength) return;
@@ -53,36 +53,37 @@ export function claimsOf(graph: ChainGraph, knowledge: ChainKnowledge): Claims {
   const claimAll = (node: ChainNode): void => {
     const absenceId = memberOf(node);
     if (absenceId !== null) claim(node, absenceId, MEMBER);
-    const named = knowledge.absences.get(node.id) ?? null;
+    const named = chainState.absences.get(node.id) ?? null;
     if (named === null) return;
     if (node.state === 'present') {
       if (mayHaveGivenItsId(node.before, node.id, named)) claim(node, node.id, GAVE_ITS_ID);
     }
     // Versions published under another id have left this one for good.
-    else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_LEFT);
+    else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_DEPARTED);
   };
   for (const node of graph.known.values()) claimAll(node);
-  for (const ghosts of graph.ghosts.values()) for (const ghost of ghosts.values()) claimAll(ghost);
+  for (const danglingReferences of graph.danglingReferences.values())
+    for (const dangling of danglingReferences.values()) claimAll(dangling);
   for (const id of graph.cluster.absences) {
-    const entry = knowledge.absences.get(id) ?? null;
+    const entry = chainState.absences.get(id) ?? null;
     // What was merged comes back by its own id only: nothing else leads from a version to it.
     if (entry === null || entry.mergedInto !== null) continue;
-    const told = entry.toldVersionId;
+    const told = entry.publishedVersionId;
     const node = graph.known.get(told);
     // What was published under another id since is that one's.
-    if (node !== undefined && (node.before?.absenceId ?? id) === id) claim(node, id, TOLD);
-    for (const ghost of graph.ghosts.get(told)?.values() ?? []) claim(ghost, id, TOLD);
+    if (node !== undefined && (node.before?.absenceId ?? id) === id) claim(node, id, PUBLISHED);
+    for (const dangling of graph.danglingReferences.get(told)?.values() ?? []) claim(dangling, id, PUBLISHED);
   }
-  return ordered(best, knowledge);
+  return ordered(best, chainState);
 }
 
 function ordered(
   owners: ReadonlyMap<string, { component: number }>,
-  knowledge: ChainKnowledge,
+  chainState: ChainState,
 ): Map<number, NamedAbsence[]> {
   const claims = new Map<number, NamedAbsence[]>();
   for (const [id, { component }] of owners) {
-    const entry = knowledge.absences.get(id) ?? null;
+    const entry = chainState.absences.get(id) ?? null;
     if (entry === null) continue;
     const same = claims.get(component);
     if (same === undefined) claims.set(component, [{ id, entry }]);

@@ -1,6 +1,6 @@
 import { mayHaveGivenItsId, ownAbsenceIds, studentsByAbsence } from './absence-student.ts';
-import { isKnownCrowd } from './crowd.ts';
-import { studentFingerprint, type ChainKnowledge, type ChainRow } from './knowledge.ts';
+import { isKnownPlaceholder } from './placeholder-ids.ts';
+import { studentFingerprint, type ChainState, type ChainRow } from './chain-state.ts';
 
 /** What a resolution starts from. */
 export interface ChainInput {
@@ -12,7 +12,7 @@ export interface ChainInput {
   readonly vanished?: readonly string[] | undefined;
   /** Versions that were left unsettled earlier. */
   readonly revisit?: readonly string[] | undefined;
-  readonly knowledge: ChainKnowledge;
+  readonly chainState: ChainState;
 }
 
 /** Everything that the outcome may depend on, and what is not known of it yet. */
@@ -29,7 +29,7 @@ export interface Cluster {
  * version's own is another student's absence already (rule 16).
  */
 export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>): Cluster {
-  const { knowledge } = input;
+  const { chainState } = input;
   const versions = new Set<string>();
   const absences = new Set<string>();
   const unknownVersions: string[] = [];
@@ -43,11 +43,11 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
   const addAbsence = (id: string): void => {
     for (let next: string | null = id; next !== null && !absences.has(next);) {
       absences.add(next);
-      const entry = knowledge.absences.get(next);
+      const entry = chainState.absences.get(next);
       if (entry === undefined) unknownAbsences.push(next);
       if (entry === undefined || entry === null) return;
       addVersion(next);
-      addVersion(entry.toldVersionId);
+      addVersion(entry.publishedVersionId);
       next = entry.mergedInto;
     }
   };
@@ -60,37 +60,37 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
       addVersion(row.replacedBy);
     }
     addAbsence(id);
-    const entry = knowledge.versions.get(id);
+    const entry = chainState.versions.get(id);
     if (entry === undefined) unknownVersions.push(id);
     if (entry === undefined || entry === null) return;
     addVersion(entry.replaces);
     addVersion(entry.replacedBy);
-    if (!isKnownCrowd(entry)) for (const other of entry.linkedFrom) addVersion(other);
+    if (!isKnownPlaceholder(entry)) for (const other of entry.linkedFrom) addVersion(other);
     if (entry.absenceId !== null) addAbsence(entry.absenceId);
   };
   do {
     for (let id = todo.pop(); id !== undefined; id = todo.pop()) close(id);
-    for (const id of ownIdsNeeded({ knowledge, rows, versions })) addVersion(id);
+    for (const id of ownIdsNeeded({ chainState, rows, versions })) addVersion(id);
   } while (todo.length > 0);
   return { versions, absences, unknownVersions, unknownAbsences };
 }
 
 /** Of each version whose id bears an absence that is not of its student: ids up to the first that nothing has. */
 function ownIdsNeeded(parts: {
-  knowledge: ChainKnowledge;
+  chainState: ChainState;
   rows: ReadonlyMap<string, ChainRow>;
   versions: ReadonlySet<string>;
 }): readonly string[] {
-  const { knowledge, rows } = parts;
-  const students = studentsByAbsence(knowledge, parts.versions);
+  const { chainState, rows } = parts;
+  const students = studentsByAbsence(chainState, parts.versions);
   const needed: string[] = [];
   for (const versionId of parts.versions) {
     const row = rows.get(versionId);
-    const entry = knowledge.versions.get(versionId) ?? null;
+    const entry = chainState.versions.get(versionId) ?? null;
     if (row === undefined && entry?.state !== 'present') continue;
-    if (!students.has(versionId) && !knowledge.absences.get(versionId)) continue;
+    if (!students.has(versionId) && !chainState.absences.get(versionId)) continue;
     const student = row === undefined ? entry?.student : studentFingerprint(row.studentId);
-    const mayClaim = mayHaveGivenItsId(entry, versionId, knowledge.absences.get(versionId) ?? null);
+    const mayClaim = mayHaveGivenItsId(entry, versionId, chainState.absences.get(versionId) ?? null);
     if (mayClaim && students.get(versionId) === student) continue;
     for (const id of ownAbsenceIds(versionId)) {
       needed.push(id);
@@ -98,8 +98,8 @@ function ownIdsNeeded(parts: {
       const isTaken =
         rows.has(id) ||
         students.has(id) ||
-        Boolean(knowledge.versions.get(id)) ||
-        Boolean(knowledge.absences.get(id));
+        Boolean(chainState.versions.get(id)) ||
+        Boolean(chainState.absences.get(id));
       if (!isTaken) break;
     }
   }

@@ -1,4 +1,4 @@
-import type { AbsenceEntry, VersionEntry, VersionState } from './knowledge.ts';
+import type { AbsenceEntry, VersionEntry, VersionState } from './chain-state.ts';
 
 /*
  * Values of the chain index. Numbers are unsigned varints (7 bits a byte, low first) unless said otherwise.
@@ -19,15 +19,15 @@ const HAS_STUDENT = 1;
 const HAS_LINKS = 2;
 
 const IS_DELETED = 4;
-const IS_SETTLED = 8;
+const IS_RESOLVED = 8;
 const HAS_REPLACES = 16;
 const HAS_REPLACED_BY = 32;
 /** Two bits: none · the version's own id · the id in `replaces` · written out. */
 const ABSENCE_SHIFT = 6;
 
-const IS_TOLD_DELETED = 1;
+const IS_PUBLISHED_AS_DELETED = 1;
 const IS_MERGED = 2;
-const TOLD_IS_OWN_ID = 4;
+const PUBLISHED_IS_OWN_ID = 4;
 const IS_STUDENTS = 8;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -40,7 +40,7 @@ export function encodeVersionEntry(versionId: string, entry: VersionEntry): Buff
   const flags =
     STATES.indexOf(entry.state) |
     (entry.isDeleted ? IS_DELETED : 0) |
-    (entry.isSettled ? IS_SETTLED : 0) |
+    (entry.isResolved ? IS_RESOLVED : 0) |
     (entry.replaces === null ? 0 : HAS_REPLACES) |
     (entry.replacedBy === null ? 0 : HAS_REPLACED_BY) |
     (absence << ABSENCE_SHIFT);
@@ -79,22 +79,22 @@ export function decodeVersionEntry(versionId: string, bytes: Buffer): VersionEnt
     isDeleted: (flags & IS_DELETED) !== 0,
     student,
     absenceId,
-    isSettled: (flags & IS_SETTLED) !== 0,
+    isResolved: (flags & IS_RESOLVED) !== 0,
   };
 }
 
 export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buffer {
-  const isOwn = entry.toldVersionId === absenceId;
+  const isOwn = entry.publishedVersionId === absenceId;
   const flags =
-    (entry.isToldDeleted ? IS_TOLD_DELETED : 0) |
+    (entry.isPublishedAsDeleted ? IS_PUBLISHED_AS_DELETED : 0) |
     (entry.mergedInto === null ? 0 : IS_MERGED) |
-    (isOwn ? TOLD_IS_OWN_ID : 0) |
+    (isOwn ? PUBLISHED_IS_OWN_ID : 0) |
     (entry.student === 0 ? 0 : IS_STUDENTS);
   const parts = [
     Buffer.from([(FORMAT << 4) | flags]),
     encodeNumber(entry.step),
     encodeNumber(entry.since),
-    ...(isOwn ? [] : [encodeId(entry.toldVersionId)]),
+    ...(isOwn ? [] : [encodeId(entry.publishedVersionId)]),
     ...(entry.mergedInto === null ? [] : [encodeId(entry.mergedInto)]),
     ...(entry.student === 0 ? [] : [encodeUint32(entry.student)]),
   ];
@@ -107,11 +107,18 @@ export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEnt
   const flags = reader.head();
   const step = reader.number();
   const since = reader.number();
-  const toldVersionId = (flags & TOLD_IS_OWN_ID) === 0 ? reader.id() : absenceId;
+  const publishedVersionId = (flags & PUBLISHED_IS_OWN_ID) === 0 ? reader.id() : absenceId;
   const mergedInto = (flags & IS_MERGED) === 0 ? null : reader.id();
   const student = (flags & IS_STUDENTS) === 0 ? 0 : reader.uint32();
   reader.end();
-  return { step, toldVersionId, isToldDeleted: (flags & IS_TOLD_DELETED) !== 0, mergedInto, since, student };
+  return {
+    step,
+    publishedVersionId,
+    isPublishedAsDeleted: (flags & IS_PUBLISHED_AS_DELETED) !== 0,
+    mergedInto,
+    since,
+    student,
+  };
 }
 
 function absenceKind(versionId: string, entry: VersionEntry): 0 | 1 | 2 | 3 {

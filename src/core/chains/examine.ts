@@ -11,14 +11,14 @@ export interface ExaminationInput extends ChainInput {
 
 export interface Examination {
   /** Versions of chains that no published absence belongs to, and that have a tail not deleted. */
-  readonly untold: readonly string[];
+  readonly unpublished: readonly string[];
   /**
    * The same, but the tail is deleted, or replaced by a version that the hub has no more: never told, or told deleted
    * so long ago that it was forgotten.
    */
-  readonly untoldOver: readonly string[];
+  readonly unpublishedEnded: readonly string[];
   /** Of `untold` those whose tail is deleted or replaced, but that came after all was told that was there. */
-  readonly untoldNews: readonly string[];
+  readonly unpublishedNew: readonly string[];
   readonly contradictions: readonly Contradiction[];
 }
 
@@ -30,10 +30,10 @@ export interface Examination {
  */
 export function examine(input: ExaminationInput): Examination {
   const graph = graphOf(input);
-  const claims = claimsOf(graph, input.knowledge);
-  const untold: string[] = [];
-  const untoldOver: string[] = [];
-  const untoldNews: string[] = [];
+  const claims = claimsOf(graph, input.chainState);
+  const unpublished: string[] = [];
+  const unpublishedEnded: string[] = [];
+  const unpublishedNew: string[] = [];
   const contradictions: Contradiction[] = [];
   const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
   for (const [index, nodes] of graph.components.entries()) {
@@ -48,12 +48,12 @@ export function examine(input: ExaminationInput): Examination {
     // Where all came after all was told that was there, nothing can have been told and forgotten. One that came before
     // was told then: what came since may be no more than another content of what was forgotten.
     const present = nodes.filter(({ state }) => state === 'present');
-    const isNew = present.every(({ before }) => before?.isSettled === false);
-    const ids = isOver && !isNew ? untoldOver : untold;
+    const isNew = present.every(({ before }) => before?.isResolved === false);
+    const ids = isOver && !isNew ? unpublishedEnded : unpublished;
     for (const { id } of present) ids.push(id);
-    if (isOver && isNew) for (const { id } of present) untoldNews.push(id);
+    if (isOver && isNew) for (const { id } of present) unpublishedNew.push(id);
   }
-  return { untold, untoldOver, untoldNews, contradictions };
+  return { unpublished, unpublishedEnded, unpublishedNew, contradictions };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { clusterOf, rowsById, type ChainInput } from './cluster.ts';
 
 /** What must be looked up before the rows can be resolved. */
-export interface MissingKnowledge {
+export interface MissingChainState {
   /** Version ids to look up in the index. */
   readonly versions: readonly string[];
   /** Absence ids to look up in the index. */
@@ -19,7 +19,7 @@ export interface MissingKnowledge {
  * the hub is asked. Takes at most some more rounds than the longest chain has versions, each for all
  * chains at once; every id comes at most once.
  */
-export function missing(input: ChainInput): MissingKnowledge {
+export function missing(input: ChainInput): MissingChainState {
   const rows = rowsById(input.rows);
   const cluster = clusterOf(input, rows);
   const gone = new Set(input.gone);
@@ -27,12 +27,12 @@ export function missing(input: ChainInput): MissingKnowledge {
   const hub = new Set<string>();
   const refer = (id: string | null): void => {
     if (id === null || rows.has(id) || gone.has(id)) return;
-    const entry = input.knowledge.versions.get(id);
+    const entry = input.chainState.versions.get(id);
     if (entry === null || entry?.state === 'unresolved') hub.add(id);
   };
   for (const id of cluster.versions) {
     const row = rows.get(id);
-    const entry = input.knowledge.versions.get(id);
+    const entry = input.chainState.versions.get(id);
     if (row !== undefined) {
       refer(row.replaces);
       refer(row.replacedBy);

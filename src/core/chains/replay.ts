@@ -1,5 +1,5 @@
-import { isKnownCrowd } from './crowd.ts';
-import { studentFingerprint, type AbsenceEntry, type ChainRow, type VersionEntry } from './knowledge.ts';
+import { isKnownPlaceholder } from './placeholder-ids.ts';
+import { studentFingerprint, type AbsenceEntry, type ChainRow, type VersionEntry } from './chain-state.ts';
 
 /** One event of `absence-changes` as it stands in the topic. */
 export interface LoggedStep {
@@ -40,18 +40,18 @@ export class EntryReplay {
    * settled before stays so, as what was forgotten is not told again. `isAnew`: the index is made from nothing, and events
    * that were read may be of a student whom the record no longer names.
    */
-  row(row: ChainRow, options: { isNews: boolean; isAnew: boolean }): void {
+  row(row: ChainRow, options: { isNews: boolean; isReset: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
     // As in a resolution: a record that names no student any more stays with the one that it named.
     const student = row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId);
-    const isOthers = options.isAnew && before !== null && areOfTwo(before.student, student);
+    const isOthers = options.isReset && before !== null && areOfTwo(before.student, student);
     this.#set(row.id, {
       ...entryOf(row),
       student,
       state: 'present',
       linkedFrom: this.#linksTo(row, before),
       absenceId: isOthers ? null : (before?.absenceId ?? null),
-      isSettled: !options.isNews || (isVersion(before) && before.isSettled),
+      isResolved: !options.isNews || (isVersion(before) && before.isResolved),
     });
     this.#link(row);
   }
@@ -62,7 +62,7 @@ export class EntryReplay {
    */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
-    this.#set(versionId, { ...before, state: isVersion(before) ? 'vanished' : 'gone', isSettled: false });
+    this.#set(versionId, { ...before, state: isVersion(before) ? 'vanished' : 'gone', isResolved: false });
   }
 
   /**
@@ -85,7 +85,7 @@ export class EntryReplay {
       state: 'vanished',
       linkedFrom: this.#linksTo(row, before),
       absenceId,
-      isSettled: before?.state === 'gone' || isVersion(before) ? before.isSettled : true,
+      isResolved: before?.state === 'gone' || isVersion(before) ? before.isResolved : true,
     });
     this.#link(row);
   }
@@ -93,7 +93,7 @@ export class EntryReplay {
   /** Versions that refer to this one although it does not refer to them: also those that it no longer refers to. */
   #linksTo(row: ChainRow, before: VersionEntry | null): string[] {
     if (before === null) return [];
-    if (isKnownCrowd(before)) return [...before.linkedFrom];
+    if (isKnownPlaceholder(before)) return [...before.linkedFrom];
     const left = [before.replaces, before.replacedBy].filter((id) => id !== null && this.#refers(id, row.id));
     const all = new Set([...before.linkedFrom, ...left.filter((id) => id !== null)]);
     return [...all].filter((id) => id !== row.replaces && id !== row.replacedBy).sort();
@@ -110,7 +110,7 @@ export class EntryReplay {
       const target = this.#entries.get(to) ?? null;
       if (target === null) this.#set(to, { ...UNKNOWN, linkedFrom: [row.id] });
       else if (target.replaces !== row.id && target.replacedBy !== row.id) {
-        if (!isKnownCrowd(target) && !target.linkedFrom.includes(row.id)) {
+        if (!isKnownPlaceholder(target) && !target.linkedFrom.includes(row.id)) {
           this.#set(to, { ...target, linkedFrom: [...target.linkedFrom, row.id].sort() });
         }
       }
@@ -140,7 +140,7 @@ const UNKNOWN: VersionEntry = {
   isDeleted: false,
   student: 0,
   absenceId: null,
-  isSettled: true,
+  isResolved: true,
 };
 
 function entryOf(row: ChainRow): Pick<VersionEntry, 'replaces' | 'replacedBy' | 'isDeleted' | 'student'> {
@@ -156,5 +156,5 @@ export function idsIn(row: ChainRow): readonly string[] {
 export function absenceEntryOf(logged: LoggedStep): AbsenceEntry {
   const { step, isDeletion, row, mergedInto, since } = logged;
   const student = studentFingerprint(row.studentId);
-  return { step, toldVersionId: row.id, isToldDeleted: isDeletion, mergedInto, since, student };
+  return { step, publishedVersionId: row.id, isPublishedAsDeleted: isDeletion, mergedInto, since, student };
 }

@@ -5,8 +5,8 @@ import { nameOf } from './absence-name.ts';
 import { claimsOf, isAlive, type NamedAbsence } from './claims.ts';
 import type { ChainInput } from './cluster.ts';
 import { contradictionsIn, type Contradiction } from './contradictions.ts';
-import type { AbsenceEntry, VersionEntry } from './knowledge.ts';
-import { awaitedBy, isToRevisit, whyHeld, type Held } from './open-chain.ts';
+import type { AbsenceEntry, VersionEntry } from './chain-state.ts';
+import { awaitedBy, isToRevisit, whyDeferred, type Deferred } from './pending-chain.ts';
 import { changedVersions, isForgotten } from './version-entries.ts';
 
 /**
@@ -80,12 +80,12 @@ export interface ResolveInput extends ChainInput {
   /** Tails of chains that are not told unless they were before: they ended too long ago. */
   readonly forgotten?: ReadonlySet<string> | undefined;
   /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
-  readonly hold?: ReadonlySet<string> | undefined;
+  readonly defer?: ReadonlySet<string> | undefined;
   /** Versions of which it is not known whose they are are still to be read, under a mapping that tells it. */
   readonly awaitsStudents?: boolean | undefined;
 }
 
-export interface OpenChain {
+export interface PendingChain {
   /** Null if it was never published. */
   readonly absenceId: string | null;
   /** To be given as `revisit`, at the latest at the end of the pass. They are unsettled in the index, too. */
@@ -107,26 +107,26 @@ export interface Resolution {
    */
   readonly currents: readonly { readonly absenceId: string; readonly versionId: string | null }[];
   /** In `final` mode: what was published nevertheless. */
-  readonly open: readonly OpenChain[];
+  readonly open: readonly PendingChain[];
   /** All contradictions of every chain touched: they replace what was reported of these chains before. */
   readonly contradictions: readonly Contradiction[];
   /** Absences of which the hub has no version any more. */
-  readonly left: readonly string[];
+  readonly vanished: readonly string[];
 }
 
 interface Draft {
   readonly absences: Map<string, AbsenceEntry>;
   readonly steps: ChainStep[];
   readonly currents: Resolution['currents'][number][];
-  readonly open: OpenChain[];
+  readonly open: PendingChain[];
   readonly contradictions: Contradiction[];
-  readonly left: string[];
+  readonly vanished: string[];
   /** By component; null while unpublished. */
   readonly names: (string | null)[];
   /** By component that has to wait, and that was told and forgotten: an id that keeps that in mind. */
   readonly forgottenNames: Map<number, string>;
   /** Components that must be resolved again, beginning from the versions that came or from any. */
-  readonly unsettled: Map<number, Held>;
+  readonly pending: Map<number, Deferred>;
   readonly taken: Set<string>;
 }
 
@@ -138,17 +138,17 @@ interface Draft {
  */
 export function resolve(input: ResolveInput): Resolution {
   const graph = graphOf(input);
-  const claims = claimsOf(graph, input.knowledge);
+  const claims = claimsOf(graph, input.chainState);
   const draft: Draft = {
     absences: new Map(),
     steps: [],
     currents: [],
     open: [],
     contradictions: [],
-    left: [],
+    vanished: [],
     names: [],
     forgottenNames: new Map(),
-    unsettled: new Map(),
+    pending: new Map(),
     taken: new Set(),
   };
   const claimed = new Set([...claims.values()].flatMap((owned) => owned.map(({ id }) => id)));
@@ -158,27 +158,27 @@ export function resolve(input: ResolveInput): Resolution {
     const shape = shapeOf(nodes);
     const owned = claims.get(index) ?? [];
     const waitingFor = awaitedBy(nodes);
-    const isHeld = nodes.some((node) => input.hold?.has(node.id) === true || awaitsStudent(node, input));
-    const mustWait = input.mode === 'page' ? whyHeld({ nodes, shape, owned, graph, waitingFor }) : null;
-    const held = mustWait === 'all' ? 'all' : heldBy(isHeld || mustWait !== null, nodes);
-    draft.names.push(held === null ? settle({ input, graph, nodes, shape, owned, draft }) : null);
+    const isDeferred = nodes.some((node) => input.defer?.has(node.id) === true || awaitsStudent(node, input));
+    const mustWait = input.mode === 'page' ? whyDeferred({ nodes, shape, owned, graph, waitingFor }) : null;
+    const deferred = mustWait === 'all' ? 'all' : deferredBy(isDeferred || mustWait !== null, nodes);
+    draft.names.push(deferred === null ? publishChain({ input, graph, nodes, shape, owned, draft }) : null);
     const absenceId = draft.names[index] ?? owned.find(isAlive)?.id ?? null;
-    if (held !== null) draft.unsettled.set(index, held);
-    if (held !== null && owned.length === 0 && shape.tail !== null && nodes.some(isForgotten)) {
-      const { knowledge } = input;
-      draft.forgottenNames.set(index, nameOf({ knowledge, graph, nodes, shape, taken: draft.taken }));
+    if (deferred !== null) draft.pending.set(index, deferred);
+    if (deferred !== null && owned.length === 0 && shape.tail !== null && nodes.some(isForgotten)) {
+      const { chainState } = input;
+      draft.forgottenNames.set(index, nameOf({ chainState, graph, nodes, shape, taken: draft.taken }));
     }
-    if (held !== null || waitingFor.length > 0) {
-      const versionIds = nodes.filter((node) => isToRevisit(node, held)).map(({ id }) => id);
+    if (deferred !== null || waitingFor.length > 0) {
+      const versionIds = nodes.filter((node) => isToRevisit(node, deferred)).map(({ id }) => id);
       draft.open.push({ absenceId, versionIds, waitingFor });
     }
     const found = contradictionsIn({ graph, nodes, shape, refused: refused.get(index) ?? [] });
     for (const contradiction of found) draft.contradictions.push({ ...contradiction, absenceId });
   }
-  endUnclaimed({ input, graph, draft, claimed });
-  const { absences, steps, currents, open, contradictions, left } = draft;
+  deleteUnclaimed({ input, graph, draft, claimed });
+  const { absences, steps, currents, open, contradictions, vanished } = draft;
   const versions = changedVersions(graph, draft);
-  return { versions, absences, steps, currents, open, contradictions, left };
+  return { versions, absences, steps, currents, open, contradictions, vanished };
 }
 
 function awaitsStudent({ state, student, isTouched }: ChainNode, input: ResolveInput): boolean {
@@ -186,13 +186,13 @@ function awaitsStudent({ state, student, isTouched }: ChainNode, input: ResolveI
 }
 
 /** What another chain's change has split off has no version that came: then all are to be looked at again. */
-function heldBy(mustWait: boolean, nodes: readonly ChainNode[]): Held | null {
+function deferredBy(mustWait: boolean, nodes: readonly ChainNode[]): Deferred | null {
   if (!mustWait) return null;
   return nodes.some((node) => isToRevisit(node, 'touched')) ? 'touched' : 'all';
 }
 
 /** Publishes one chain. Returns its absence's id, null if there is nothing to publish. */
-function settle(parts: {
+function publishChain(parts: {
   input: ResolveInput;
   graph: ChainGraph;
   nodes: readonly ChainNode[];
@@ -206,7 +206,7 @@ function settle(parts: {
     return null;
   }
   const { input, graph, nodes } = parts;
-  const id = stays?.id ?? nameOf({ knowledge: input.knowledge, graph, nodes, shape, taken: draft.taken });
+  const id = stays?.id ?? nameOf({ chainState: input.chainState, graph, nodes, shape, taken: draft.taken });
   const before = stays?.entry ?? null;
   const isAtHub = (versionId: string): boolean => parts.graph.known.get(versionId)?.state === 'present';
   const steps = stepsOf({ absenceId: id, before, shape, nodes: parts.nodes, isAtHub });
@@ -219,8 +219,8 @@ function settle(parts: {
   if (last !== undefined) {
     draft.absences.set(id, {
       step: last.step,
-      toldVersionId: last.versionId,
-      isToldDeleted: last.operation === 'DELETED',
+      publishedVersionId: last.versionId,
+      isPublishedAsDeleted: last.operation === 'DELETED',
       mergedInto: null,
       since: before?.since ?? parts.input.sequence,
       student,
@@ -231,7 +231,7 @@ function settle(parts: {
   showCurrent({ id, before, shape, hasSteps: last !== undefined, draft });
   for (const other of others) merge({ other, into: id, draft });
   if (shape.tail !== null) return id;
-  draft.left.push(id);
+  draft.vanished.push(id);
   // Nothing new is published under it, so nothing needs to belong to it.
   return last === undefined ? null : id;
 }
@@ -247,15 +247,15 @@ function showCurrent(parts: {
   const { tail } = parts.shape;
   if (tail !== null && !tail.isDeleted) {
     // One that came while its chain was open is not touched any more.
-    const mayDiffer = parts.hasSteps || tail.isTouched || tail.before?.isSettled === false;
+    const mayDiffer = parts.hasSteps || tail.isTouched || tail.before?.isResolved === false;
     if (mayDiffer) draft.currents.push({ absenceId, versionId: tail.id });
-  } else if (before !== null && !before.isToldDeleted) {
+  } else if (before !== null && !before.isPublishedAsDeleted) {
     draft.currents.push({ absenceId, versionId: null });
   }
 }
 
 /** Of an absence whose versions are all another student's now, none remains (rule 16). */
-function endUnclaimed(parts: {
+function deleteUnclaimed(parts: {
   input: ResolveInput;
   graph: ChainGraph;
   draft: Draft;
@@ -263,13 +263,13 @@ function endUnclaimed(parts: {
 }): void {
   const { graph, draft } = parts;
   for (const absenceId of graph.cluster.absences) {
-    const entry = parts.input.knowledge.absences.get(absenceId) ?? null;
-    if (entry === null || entry.isToldDeleted || parts.claimed.has(absenceId)) continue;
-    const versionId = entry.toldVersionId;
+    const entry = parts.input.chainState.absences.get(absenceId) ?? null;
+    if (entry === null || entry.isPublishedAsDeleted || parts.claimed.has(absenceId)) continue;
+    const versionId = entry.publishedVersionId;
     const component = graph.known.get(versionId)?.component;
-    if (component === undefined || draft.unsettled.has(component)) continue;
+    if (component === undefined || draft.pending.has(component)) continue;
     const step = entry.step + 1;
-    draft.absences.set(absenceId, { ...entry, step, isToldDeleted: true });
+    draft.absences.set(absenceId, { ...entry, step, isPublishedAsDeleted: true });
     const ended = { absenceId, step, versionId, previousVersionId: null, mergedInto: null };
     draft.steps.push({ ...ended, operation: 'DELETED', cause: 'HUB' });
     draft.currents.push({ absenceId, versionId: null });
@@ -280,15 +280,15 @@ function merge(parts: { other: NamedAbsence; into: string; draft: Draft }): void
   const { draft, into } = parts;
   const { id: absenceId, entry } = parts.other;
   if (entry.mergedInto !== null) return;
-  const isNews = !entry.isToldDeleted;
+  const isNews = !entry.isPublishedAsDeleted;
   const step = isNews ? entry.step + 1 : entry.step;
-  draft.absences.set(absenceId, { ...entry, step, isToldDeleted: true, mergedInto: into });
+  draft.absences.set(absenceId, { ...entry, step, isPublishedAsDeleted: true, mergedInto: into });
   if (!isNews) return;
   draft.steps.push({
     absenceId,
     step,
     operation: 'DELETED',
-    versionId: entry.toldVersionId,
+    versionId: entry.publishedVersionId,
     previousVersionId: null,
     cause: 'MERGED',
     mergedInto: into,

@@ -1,7 +1,7 @@
 import type { ChainGraph, ChainNode } from './chain-node.ts';
-import { CROWD, isKnownCrowd } from './crowd.ts';
-import { isSettled } from './chain-steps.ts';
-import type { VersionEntry } from './knowledge.ts';
+import { PLACEHOLDER_REFERENCES, isKnownPlaceholder } from './placeholder-ids.ts';
+import { isResolved } from './chain-steps.ts';
+import type { VersionEntry } from './chain-state.ts';
 
 /** What the index must be told of the versions of a resolution; null for an id that nothing refers to any more. */
 export function changedVersions(
@@ -10,7 +10,7 @@ export function changedVersions(
     /** Absence id by component; null where nothing was published. */
     names: readonly (string | null)[];
     /** Components that must be resolved again, beginning from the versions that came or from any. */
-    unsettled: ReadonlyMap<number, 'touched' | 'all'>;
+    pending: ReadonlyMap<number, 'touched' | 'all'>;
     /** By component that has to wait: an absence id for those of its versions that are forgotten. */
     forgottenNames: ReadonlyMap<number, string>;
   },
@@ -19,14 +19,14 @@ export function changedVersions(
   const linkedFrom = backLinks(graph);
   const linksOf = (id: string, before: VersionEntry | null): string[] => {
     const links = linkedFrom.get(id) ?? [];
-    return graph.crowds.has(id) ? crowdLinks(before, links) : links.sort();
+    return graph.placeholders.has(id) ? placeholderLinks(before, links) : links.sort();
   };
   const note = (id: string, before: VersionEntry | null, after: VersionEntry | null): void => {
     if (!isSame(before, after)) changes.set(id, after);
   };
   for (const node of graph.known.values()) {
-    const held = outcome.unsettled.get(node.component);
-    const isKept = held === 'touched' && !node.isTouched && node.before?.isSettled === true;
+    const deferred = outcome.pending.get(node.component);
+    const isKept = deferred === 'touched' && !node.isTouched && node.before?.isResolved === true;
     // Once it is unsettled, nothing else tells it from one that was never told.
     const forgottenName = !isKept && isForgotten(node) ? outcome.forgottenNames.get(node.component) : null;
     const name = outcome.names[node.component] ?? forgottenName ?? null;
@@ -38,15 +38,15 @@ export function changedVersions(
       isDeleted: node.isDeleted,
       student: node.student,
       absenceId: name ?? node.before?.absenceId ?? null,
-      isSettled: held === undefined || isKept,
+      isResolved: deferred === undefined || isKept,
     });
   }
-  for (const [id, ghosts] of graph.ghosts) {
-    const [ghost] = ghosts.values();
-    if (ghost !== undefined)
-      note(id, ghost.before, { ...ghostOf(ghost), linkedFrom: linksOf(id, ghost.before) });
+  for (const [id, danglingReferences] of graph.danglingReferences) {
+    const [dangling] = danglingReferences.values();
+    if (dangling !== undefined)
+      note(id, dangling.before, { ...danglingOf(dangling), linkedFrom: linksOf(id, dangling.before) });
   }
-  for (const [id, before] of graph.crowds) {
+  for (const [id, before] of graph.placeholders) {
     if (!graph.known.has(id)) note(id, before, { ...NO_VERSION, linkedFrom: linksOf(id, before) });
   }
   for (const id of graph.unlinked.keys()) changes.set(id, null);
@@ -55,7 +55,7 @@ export function changedVersions(
 
 /** It was told, but it is not known any more under which id. */
 export function isForgotten(node: ChainNode): boolean {
-  return node.state === 'present' && isSettled(node) && node.before?.absenceId === null;
+  return node.state === 'present' && isResolved(node) && node.before?.absenceId === null;
 }
 
 /** Nobody needs to be asked for it. */
@@ -67,18 +67,18 @@ const NO_VERSION: VersionEntry = {
   isDeleted: false,
   student: 0,
   absenceId: null,
-  isSettled: true,
+  isResolved: true,
 };
 
-function ghostOf({ state, isDeleted, before }: ChainNode): VersionEntry {
+function danglingOf({ state, isDeleted, before }: ChainNode): VersionEntry {
   return { ...NO_VERSION, state, isDeleted, absenceId: before?.absenceId ?? null };
 }
 
 /** So many as show that they are too many. */
-function crowdLinks(before: VersionEntry | null, links: readonly string[]): string[] {
+function placeholderLinks(before: VersionEntry | null, links: readonly string[]): string[] {
   const known = before?.linkedFrom ?? [];
-  if (isKnownCrowd(before)) return [...known];
-  return [...new Set([...known, ...links])].slice(0, CROWD).sort();
+  if (isKnownPlaceholder(before)) return [...known];
+  return [...new Set([...known, ...links])].slice(0, PLACEHOLDER_REFERENCES).sort();
 }
 
 /** For each id the versions that name it and that it does not name. */
@@ -108,7 +108,7 @@ function isSame(before: VersionEntry | null, after: VersionEntry | null): boolea
     before.isDeleted === after.isDeleted &&
     before.student === after.student &&
     before.absenceId === after.absenceId &&
-    before.isSettled === after.isSettled &&
+    before.isResolved === after.isResolved &&
     before.linkedFrom.length === after.linkedFrom.length &&
     before.linkedFrom.every((id, index) => id === after.linkedFrom[index])
   );

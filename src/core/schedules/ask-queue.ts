@@ -88,13 +88,13 @@ export class AskQueue {
       this.#changed.delete(student);
       return this.#take(student, 'change');
     }
-    const again = this.#earliestAgain();
-    const isAgainDue = again !== null && again.atMs <= nowMs;
+    const republication = this.#earliestAgain();
+    const isAgainDue = republication !== null && republication.atMs <= nowMs;
     const student = this.#firstWaiting();
     const isRoundDue = student !== null && this.#nextMs <= nowMs;
     // In turns: students who fail for ever must not keep the others from being asked.
-    if (isAgainDue && !(isRoundDue && this.#wasAgain)) return this.#take(again.student, 'again');
-    const untilMs = again?.atMs ?? Number.POSITIVE_INFINITY;
+    if (isAgainDue && !(isRoundDue && this.#wasAgain)) return this.#take(republication.student, 'again');
+    const untilMs = republication?.atMs ?? Number.POSITIVE_INFINITY;
     if (student === null) return { kind: 'wait', untilMs };
     if (this.#nextMs > nowMs) return { kind: 'wait', untilMs: Math.min(untilMs, this.#nextMs) };
     // Over what is left of the time, whatever an outage has taken of it.

@@ -2,10 +2,10 @@ import { mappingDigest, shortDigest } from '../content-hash.ts';
 import { canonicalText, jsonText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { MAPPING_VERSION } from '../mapping.ts';
-import type { KeyedReading } from '../page-decision.ts';
+import type { KeyedRow } from '../page-decision.ts';
 import { pseudonymise } from '../pseudonymise.ts';
 import { isJsonObject } from '../raw-json.ts';
-import type { Reading, UnreadableRow } from '../reading.ts';
+import type { DecodedRow, UnreadableRow } from '../decoded-row.ts';
 import { parseDate } from '../timestamps.ts';
 import { compositeKey } from '../../model/keys.ts';
 import { createLessonContent, type LessonContent } from './lesson-content.ts';
@@ -43,14 +43,14 @@ export type StudentDays =
   | {
       readonly kind: 'days';
       /** Days with lessons, and days with one that is not understood, which go to `rejects`. */
-      readonly filled: readonly KeyedReading[];
+      readonly filled: readonly KeyedRow[];
       /** The window's other days, each as the value without lessons. */
-      readonly empty: readonly KeyedReading[];
+      readonly empty: readonly KeyedRow[];
       /** Not one lesson, on whatever day. */
       readonly isBlank: boolean;
     }
   /** The day of a lesson cannot be told: it may be any of them, so that none can be believed to be whole. */
-  | { readonly kind: 'unreadable'; readonly reading: KeyedReading };
+  | { readonly kind: 'unreadable'; readonly reading: KeyedRow };
 
 export interface DayReader {
   /** `lessons` as the hub gave them; those of days outside the window are passed over. */
@@ -62,7 +62,7 @@ export interface DayReader {
     readonly isUtf8: boolean;
   }): StudentDays;
   /** A student whose lessons cannot be had although others' can; `reason` holds no content. */
-  rejectStudent(student: string, reason: string): KeyedReading;
+  rejectStudent(student: string, reason: string): KeyedRow;
   /** The hash that a day read back from a record must have. */
   readonly hashOf?: ((day: DaySchedule) => Buffer) | undefined;
 }
@@ -93,14 +93,14 @@ export function createDayReader(options: DayReaderOptions): DayReader {
   const prefix = hashPrefix(options);
   const digest = (texts: readonly unknown[]): Buffer => shortDigest(`${prefix}\n${JSON.stringify(texts)}`);
   /** Like that of a day, the hash of a reject knows neither order nor stamps. */
-  const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): Reading => {
+  const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): DecodedRow => {
     const reason = [...new Set(problems)].join('; ');
     const contents = shown.map((raw) => (isJsonObject(raw) ? contentOf(raw) : canonicalText(raw)));
     const hash = digest([reason, ...contents.toSorted()]);
     return rejectOf({ rejectId, reason, shown: mayShow(shown, options) ? shown : [], hash });
   };
 
-  function dayReading(student: string, date: string, day: Day | null): KeyedReading {
+  function decodedDay(student: string, date: string, day: Day | null): KeyedRow {
     const key = compositeKey(student, date);
     const sorted = (day?.lessons ?? []).toSorted(byTime);
     const lessons = sorted.filter(({ content }, at) => content !== sorted[at - 1]?.content);
@@ -109,14 +109,14 @@ export function createDayReader(options: DayReaderOptions): DayReader {
     const problems = [...(day?.problems ?? [])];
     if (size > MAX_RECORD_BYTES) problems.push('the day is too large for a record');
     if (problems.length > 0) {
-      return { key, rejectKey: key, reading: reject(key, problems, day?.shown ?? []) };
+      return { key, rejectKey: key, decoded: reject(key, problems, day?.shown ?? []) };
     }
     const value: DaySchedule = {
       student,
       date: parseDate(date),
       lessons: lessons.map(({ values, raw }) => ({ ...values, raw })),
     };
-    const reading: Reading = {
+    const reading: DecodedRow = {
       kind: 'row',
       sourcedId: key,
       value,
@@ -124,16 +124,12 @@ export function createDayReader(options: DayReaderOptions): DayReader {
       modifiedAtMs: null,
       additionalFieldCount: 0,
     };
-    return { key, rejectKey: key, reading, isEmptied: lessons.length === 0 };
+    return { key, rejectKey: key, decoded: reading, becameEmpty: lessons.length === 0 };
   }
 
-  function rejectStudent(
-    student: string,
-    problems: readonly string[],
-    shown: readonly unknown[],
-  ): KeyedReading {
+  function rejectStudent(student: string, problems: readonly string[], shown: readonly unknown[]): KeyedRow {
     const key = studentRejectKey(student);
-    return { key, rejectKey: key, reading: reject(key, problems, shown) };
+    return { key, rejectKey: key, decoded: reject(key, problems, shown) };
   }
 
   return {
@@ -163,8 +159,8 @@ export function createDayReader(options: DayReaderOptions): DayReader {
       const all = daysOf(window).map((date) => ({ day: days.get(date) ?? null, date }));
       return {
         kind: 'days',
-        filled: all.flatMap(({ date, day }) => (day === null ? [] : [dayReading(student, date, day)])),
-        empty: all.flatMap(({ date, day }) => (day === null ? [dayReading(student, date, null)] : [])),
+        filled: all.flatMap(({ date, day }) => (day === null ? [] : [decodedDay(student, date, day)])),
+        empty: all.flatMap(({ date, day }) => (day === null ? [decodedDay(student, date, null)] : [])),
         isBlank: lessons.length === 0,
       };
     },

@@ -17,7 +17,7 @@ export interface LessonValues {
   readonly cancelled: boolean | null;
 }
 
-export type LessonReading =
+export type DecodedLesson =
   | { readonly kind: 'lesson'; readonly date: string; readonly values: LessonValues }
   /** `date` null: not even its day can be told. `reason` names fields and shapes, no values. */
   | { readonly kind: 'unreadable'; readonly date: string | null; readonly reason: string };
@@ -31,7 +31,7 @@ type Lesson = Readonly<Record<string, unknown>>;
 export function readLesson(
   lesson: Lesson,
   mapping: { fields: LessonFields; zone: ZoneClock },
-): LessonReading {
+): DecodedLesson {
   const { fields, zone } = mapping;
   const found = (part: LessonPart): FoundValue[] => valuesOf(lesson, fields[part]);
   const date = firstThat(found('date'), ({ value }) => readLessonDate(value, zone));
@@ -57,7 +57,7 @@ export function readLesson(
   };
 }
 
-function unreadable(date: string | null, reason: string): LessonReading {
+function unreadable(date: string | null, reason: string): DecodedLesson {
   return { kind: 'unreadable', date, reason };
 }
 

@@ -4,7 +4,7 @@ import type { CollectionName } from '../../model/collections.ts';
 export type WhichStudents = 'absent' | 'all' | readonly string[];
 
 /** The collection that tells who they are; null for a list of ids. */
-export function collectionTelling(which: WhichStudents): CollectionName | null {
+export function collectionOf(which: WhichStudents): CollectionName | null {
   if (which === 'absent') return 'absences';
   return which === 'all' ? 'students' : null;
 }

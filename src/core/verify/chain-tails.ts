@@ -1,4 +1,4 @@
-import type { ChainRow } from '../chains/knowledge.ts';
+import type { ChainRow } from '../chains/chain-state.ts';
 import { resolve } from '../chains/resolve.ts';
 
 /** A version of an absence as the hub has it. */
@@ -64,7 +64,7 @@ function resolved(rows: readonly ChainRow[]): HubChain[] {
   const { versions, currents, contradictions } = resolve({
     rows,
     gone,
-    knowledge: {
+    chainState: {
       versions: new Map(ids.map((id) => [id, null])),
       absences: new Map(ids.map((id) => [id, null])),
     },

@@ -7,7 +7,7 @@ export type HubSide =
       readonly hash: string;
       readonly modifiedAtMs: number | null;
       /** It is there, without any content. */
-      readonly isEmptied?: boolean | undefined;
+      readonly becameEmpty?: boolean | undefined;
     }
   | 'unreadable';
 
@@ -48,7 +48,7 @@ export function stateOf(
   { index, isWithheld, watermarkMs }: Circumstances,
 ): DifferenceState {
   if (kind === 'undecodable') return 'wrong';
-  const isLoss = hub === null || (hub !== 'unreadable' && hub.isEmptied === true);
+  const isLoss = hub === null || (hub !== 'unreadable' && hub.becameEmpty === true);
   if (kind !== 'missing' && isLoss && isWithheld) return 'withheld';
   // A removal is found by the next full pass, and only of what the index knows.
   if (hub === null || hub === 'unreadable') return index === null ? 'wrong' : 'pending';

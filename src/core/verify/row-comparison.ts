@@ -1,4 +1,4 @@
-import type { KeyedReading } from '../page-decision.ts';
+import type { KeyedRow } from '../page-decision.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import { differenceOf, type HubSide } from './judge-key.ts';
 import type { TopicEntry } from './topic-entry.ts';
@@ -31,9 +31,9 @@ export class RowComparison {
   }
 
   /** Of what the hub lists twice, the first place counts, as in a pass. False where it was met before. */
-  take(reading: KeyedReading): boolean {
+  take(reading: KeyedRow): boolean {
     const { key, rejectKey } = reading;
-    const isReject = reading.reading.kind === 'reject';
+    const isReject = reading.decoded.kind === 'reject';
     if (key !== null && this.#met.rows.has(key)) return false;
     const isNewReject = isReject && this.#met.rejects.add(rejectKey);
     if (isNewReject) {
@@ -45,7 +45,7 @@ export class RowComparison {
     this.keysMet += 1;
     if (this.#view.rows.has(key)) this.keysKnown += 1;
     if (!isReject) this.hubRows += 1;
-    const isSkipped = this.#skipsEmpty && reading.isEmptied === true && !this.#view.rows.has(key);
+    const isSkipped = this.#skipsEmpty && reading.becameEmpty === true && !this.#view.rows.has(key);
     if (!isSkipped) this.#hold('rows', key, hubSideOf('rows', reading));
     return true;
   }
@@ -66,8 +66,8 @@ export class RowComparison {
 }
 
 /** What a reading is to the topic of its rows, or to `rejects`. */
-export function hubSideOf(area: RowArea, { reading, isEmptied }: KeyedReading): HubSide {
+export function hubSideOf(area: RowArea, { decoded: reading, becameEmpty }: KeyedRow): HubSide {
   if (area === 'rows' && reading.kind === 'reject') return 'unreadable';
   const { hash, modifiedAtMs } = reading;
-  return { hash: hash.toString('latin1'), modifiedAtMs, isEmptied };
+  return { hash: hash.toString('latin1'), modifiedAtMs, becameEmpty };
 }

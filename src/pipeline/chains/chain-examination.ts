@@ -1,9 +1,13 @@
 import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import { examine, ofChainsAtHub } from '../../core/chains/examine.ts';
-import type { VersionEntry } from '../../core/chains/knowledge.ts';
+import type { VersionEntry } from '../../core/chains/chain-state.ts';
 import { resolve } from '../../core/chains/resolve.ts';
-import { toldNames } from '../../core/chains/told-names.ts';
-import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import { publishedNames } from '../../core/chains/published-names.ts';
+import {
+  decodePublishedAbsence,
+  encodePublishedAbsence,
+  type PublishedAbsence,
+} from '../../core/chains/published-absence.ts';
 import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
 import { KnownChains } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
@@ -12,7 +16,7 @@ import { ReplayedEntries } from './replayed-entries.ts';
 export interface ChainExaminationParts {
   readonly replay: Pick<IndexReplay, 'lookup' | 'entries' | 'write'>;
   /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
-  readonly wasWhole: boolean;
+  readonly wasComplete: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -34,12 +38,12 @@ export class ChainExamination {
    * A version belongs to the absence that lives and was last told to be it: an older event of another absence may have
    * been read after that, from another partition. One that was last told deleted keeps it where no other has it.
    */
-  async nameTold(told: ReadonlyMap<string, ToldAbsence>): Promise<void> {
+  async nameByPublished(told: ReadonlyMap<string, PublishedAbsence>): Promise<void> {
     const alive = new Map<string, string>();
     const ended = new Map<string, string>();
     for (const [id, { entry }] of told) {
       if (entry === null || entry.mergedInto !== null) continue;
-      (entry.isToldDeleted ? ended : alive).set(entry.toldVersionId, id);
+      (entry.isPublishedAsDeleted ? ended : alive).set(entry.publishedVersionId, id);
     }
     const changes: IndexChange[] = [];
     for (const [key, entry] of await this.#entries.of([...alive.keys(), ...ended.keys()])) {
@@ -58,15 +62,15 @@ export class ChainExamination {
   async presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
     const told = entries.map(([id, value]) => {
-      const { entry } = decodeToldAbsence(id, value);
-      return entry === null || entry.isToldDeleted ? null : entry.toldVersionId;
+      const { entry } = decodePublishedAbsence(id, value);
+      return entry === null || entry.isPublishedAsDeleted ? null : entry.publishedVersionId;
     });
     const versionIds = [...new Set(told)].filter((id) => id !== null);
     const versions = await this.#entries.of(versionIds);
     const changes: IndexChange[] = [];
     for (const [id, entry] of versions) {
       // Unsettled: the log tells of its removal.
-      if (entry?.state !== 'vanished' || !entry.isSettled) continue;
+      if (entry?.state !== 'vanished' || !entry.isResolved) continue;
       const value = encodeVersionEntry(id, { ...entry, state: 'present' });
       changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
     }
@@ -79,16 +83,16 @@ export class ChainExamination {
     const versions = entries.map(([id, value]) => ({ id, entry: decodeVersionEntry(id, value) }));
     const forgotten = await this.#forgottenOf(versions);
     for (const { id, entry } of versions) {
-      const { isSettled, state } = entry;
+      const { isResolved, state } = entry;
       const isForgotten = forgotten.has(id);
       if (isForgotten) changes.push({ area: 'versions', key: id, value: null });
-      else if (state === 'gone' && !isSettled)
+      else if (state === 'gone' && !isResolved)
         changes.push({
           area: 'versions',
           key: id,
-          value: encodeVersionEntry(id, { ...entry, isSettled: true }),
+          value: encodeVersionEntry(id, { ...entry, isResolved: true }),
         });
-      else if (state === 'vanished' && !isSettled) changes.push({ area: 'open', key: id, value: EMPTY });
+      else if (state === 'vanished' && !isResolved) changes.push({ area: 'open', key: id, value: EMPTY });
       if (state === 'present' || (state === 'vanished' && !isForgotten)) ids.push(id);
     }
     if (changes.length > 0) await this.#parts.replay.write(changes);
@@ -105,11 +109,11 @@ export class ChainExamination {
     );
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
-    return new Set(revisit).difference(ofChainsAtHub({ rows: [], revisit, knowledge: known }));
+    return new Set(revisit).difference(ofChainsAtHub({ rows: [], revisit, chainState: known }));
   }
 
   /** What a resume has touched, or was open before: where nothing is left to tell, it is settled. */
-  async examineOpen(): Promise<void> {
+  async examinePending(): Promise<void> {
     const { replay } = this.#parts;
     for await (const entries of replay.entries('open')) {
       const some = entries.map(([id]) => id);
@@ -130,17 +134,17 @@ export class ChainExamination {
 
   /** `left`: versions that are left open. */
   async #examine(revisit: readonly string[]): Promise<{ known: KnownChains; left: ReadonlySet<string> }> {
-    const { replay, wasWhole } = this.#parts;
+    const { replay, wasComplete } = this.#parts;
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
     const changes = await nameMembers(known, revisit);
     const unreadable = await this.#unreadable(known);
-    const found = examine({ rows: [], revisit, knowledge: known, unreadable });
+    const found = examine({ rows: [], revisit, chainState: known, unreadable });
     changes.push(...contradictionChanges(found.contradictions, { versionIds: [], reported: [] }));
-    if (wasWhole) changes.push(...settled(found.untoldOver, known));
-    const untold = wasWhole ? found.untold : [...found.untold, ...found.untoldOver];
+    if (wasComplete) changes.push(...settled(found.unpublishedEnded, known));
+    const untold = wasComplete ? found.unpublished : [...found.unpublished, ...found.unpublishedEnded];
     // What the log has not told yet of the absences that it tells of, whatever the reason.
-    const { steps } = resolve({ rows: [], revisit, knowledge: known, mode: 'final', sequence: 0 });
+    const { steps } = resolve({ rows: [], revisit, chainState: known, mode: 'final', sequence: 0 });
     const left = new Set(untold);
     for (const { absenceId, versionId } of steps) {
       if ((known.absences.get(absenceId) ?? null) === null) continue;
@@ -150,7 +154,7 @@ export class ChainExamination {
     for (const id of untold) {
       const entry = known.versions.get(id) ?? null;
       if (entry === null) continue;
-      const value = encodeVersionEntry(id, { ...entry, absenceId: null, isSettled: false });
+      const value = encodeVersionEntry(id, { ...entry, absenceId: null, isResolved: false });
       changes.push({ area: 'versions', key: id, value }, { area: 'open', key: id, value: EMPTY });
     }
     if (changes.length > 0) await replay.write(changes);
@@ -172,8 +176,8 @@ export class ChainExamination {
   /** Leaves open what is told otherwise than it is. */
   async examineAbsences(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
-    const told = entries.map(([id, value]) => ({ id, ...decodeToldAbsence(id, value) }));
-    const versionIds = told.map(({ id, entry }) => entry?.toldVersionId ?? id);
+    const told = entries.map(([id, value]) => ({ id, ...decodePublishedAbsence(id, value) }));
+    const versionIds = told.map(({ id, entry }) => entry?.publishedVersionId ?? id);
     const versions = await this.#entries.of(versionIds);
     const hashes = await replay.lookup('rows', versionIds);
     const changes: IndexChange[] = [];
@@ -182,19 +186,24 @@ export class ChainExamination {
       const version = versions.get(versionId) ?? null;
       if (version === null || entry === null) continue;
       const hash = hashes[at] ?? null;
-      const isAsTold = entry.isToldDeleted
+      const isAsTold = entry.isPublishedAsDeleted
         ? shown === null
         : version.state === 'present' &&
           shown !== null &&
           hash !== null &&
           (shown.equals(hash) || hash.equals(UNKNOWN_CONTENT));
-      if (isAsTold && !entry.isToldDeleted && version.student !== 0 && version.student !== entry.student) {
+      if (
+        isAsTold &&
+        !entry.isPublishedAsDeleted &&
+        version.student !== 0 &&
+        version.student !== entry.student
+      ) {
         // The hub has given the record to another student since its event.
-        const value = encodeToldAbsence(id, { entry: { ...entry, student: version.student }, shown });
+        const value = encodePublishedAbsence(id, { entry: { ...entry, student: version.student }, shown });
         changes.push({ area: 'absences', key: id, value });
       }
       if (isAsTold || entry.mergedInto !== null) continue;
-      const value = encodeVersionEntry(versionId, { ...version, isSettled: false });
+      const value = encodeVersionEntry(versionId, { ...version, isResolved: false });
       changes.push(
         { area: 'versions', key: versionId, value },
         { area: 'open', key: versionId, value: EMPTY },
@@ -204,13 +213,17 @@ export class ChainExamination {
   }
 
   /** Nothing in the index says any more that they were told; but they are not told again. */
-  async settleForgotten(revisit: readonly string[]): Promise<void> {
+  async resolveForgotten(revisit: readonly string[]): Promise<void> {
     const { replay } = this.#parts;
     for (let at = 0; at < revisit.length; at += EXAMINE_AT_ONCE) {
       const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
       const known = new KnownChains((area, keys) => replay.lookup(area, keys));
       await known.complete({ rows: [], revisit: some });
-      const { untoldNews, untoldOver } = examine({ rows: [], revisit: some, knowledge: known });
+      const { unpublishedNew: untoldNews, unpublishedEnded: untoldOver } = examine({
+        rows: [],
+        revisit: some,
+        chainState: known,
+      });
       // The log says that they were forgotten, whatever was open when the index was here last.
       const changes = settled([...untoldOver, ...untoldNews], known);
       if (changes.length > 0) await replay.write(changes);
@@ -219,7 +232,7 @@ export class ChainExamination {
 }
 
 async function nameMembers(known: KnownChains, revisit: readonly string[]): Promise<IndexChange[]> {
-  const named = toldNames({ rows: [], revisit, knowledge: known });
+  const named = publishedNames({ rows: [], revisit, chainState: known });
   for (const [id, entry] of named) known.versions.set(id, entry);
   // Other names may ask for more.
   if (named.size > 0) await known.complete({ rows: [], revisit });
@@ -235,7 +248,7 @@ function settled(ids: readonly string[], known: KnownChains): IndexChange[] {
   return ids.flatMap((id): IndexChange[] => {
     const entry = known.versions.get(id) ?? null;
     if (entry === null) return [{ area: 'open', key: id, value: null }];
-    const value = encodeVersionEntry(id, { ...entry, isSettled: true });
+    const value = encodeVersionEntry(id, { ...entry, isResolved: true });
     return [
       { area: 'versions', key: id, value },
       { area: 'open', key: id, value: null },

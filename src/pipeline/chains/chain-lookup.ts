@@ -1,8 +1,8 @@
 import type { ChainInput } from '../../core/chains/cluster.ts';
 import { decodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { AbsenceEntry, VersionEntry } from '../../core/chains/knowledge.ts';
+import type { AbsenceEntry, VersionEntry } from '../../core/chains/chain-state.ts';
 import { missing } from '../../core/chains/missing.ts';
-import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
+import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import type { IndexArea } from '../../state/index-store.ts';
 
 /** Reads values of the chain index, in the order of the keys. */
@@ -21,9 +21,9 @@ export class KnownChains {
   }
 
   /** Looks up all that the input depends on; returns the ids that only the hub can tell of. */
-  async complete(input: Omit<ChainInput, 'knowledge'>): Promise<readonly string[]> {
+  async complete(input: Omit<ChainInput, 'chainState'>): Promise<readonly string[]> {
     for (;;) {
-      const wanted = missing({ ...input, knowledge: this });
+      const wanted = missing({ ...input, chainState: this });
       if (wanted.versions.length === 0 && wanted.absences.length === 0) return wanted.hub;
       if (wanted.versions.length > 0) await this.#addVersions(wanted.versions);
       if (wanted.absences.length > 0) await this.#addAbsences(wanted.absences);
@@ -41,7 +41,7 @@ export class KnownChains {
   async #addAbsences(ids: readonly string[]): Promise<void> {
     const found = await this.#lookUp('absences', ids);
     for (const [at, id] of ids.entries()) {
-      const { entry, shown } = decodeToldAbsence(id, found[at] ?? null);
+      const { entry, shown } = decodePublishedAbsence(id, found[at] ?? null);
       this.absences.set(id, entry);
       this.shown.set(id, shown);
     }

@@ -1,11 +1,15 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import { chainRowInForce, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { ChainRow, VersionEntry } from '../../core/chains/knowledge.ts';
+import type { ChainRow, VersionEntry } from '../../core/chains/chain-state.ts';
 import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
-import { decodeToldAbsence, encodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import {
+  decodePublishedAbsence,
+  encodePublishedAbsence,
+  type PublishedAbsence,
+} from '../../core/chains/published-absence.ts';
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
-import type { RowReader } from '../../core/reading.ts';
+import type { RowReader } from '../../core/decoded-row.ts';
 import { isFramed } from '../../publisher/framing.ts';
 import type { LoggedRecord } from '../../publisher/log.ts';
 import type { IndexChange } from '../../state/index-store.ts';
@@ -18,7 +22,7 @@ import {
 import { dayNumber, encodeDay } from './ended-day.ts';
 import { ReplayedEntries } from './replayed-entries.ts';
 
-export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasWhole'> {
+export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasComplete'> {
   /** A framed value of one of the three topics. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
   /** Of `absence-versions`. */
@@ -30,9 +34,9 @@ export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasWhole'
    * Of a partition of `absence-versions`: the last offset that the last complete full pass stands for. Null where that is
    * not known.
    */
-  readonly wholeUpTo: ((partition: number) => number) | null;
+  readonly completeUpTo: ((partition: number) => number) | null;
   /** Whether every chain was told at least once; null where progress was lost, and what was told must say it. */
-  readonly wasWhole: boolean | null;
+  readonly wasComplete: boolean | null;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -55,7 +59,7 @@ export class ChainReplay {
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
     this.#entries = new ReplayedEntries(parts.replay);
-    this.#isFirstLoadOver = parts.wasWhole ?? false;
+    this.#isFirstLoadOver = parts.wasComplete ?? false;
   }
 
   /** Whether what is told from now on is news; known when all was read. */
@@ -90,7 +94,7 @@ export class ChainReplay {
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
-      else replay.row(row, { isNews, isAnew: !isResumed });
+      else replay.row(row, { isNews, isReset: !isResumed });
       // Of what is resumed, all that was touched is examined in the end.
       const isOpen = isResumed || isNews || row === null;
       changes.push({ area: 'open', key: id, value: isOpen ? EMPTY : null });
@@ -101,9 +105,9 @@ export class ChainReplay {
 
   /** Whether a record came after the last transaction that told of all that was there. */
   #isNews(record: LoggedRecord | undefined): boolean {
-    const { isResumed, wholeUpTo } = this.#parts;
+    const { isResumed, completeUpTo } = this.#parts;
     if (record === undefined) return isResumed;
-    const last = wholeUpTo?.(record.partition);
+    const last = completeUpTo?.(record.partition);
     return last === undefined ? isResumed : record.offset > last;
   }
 
@@ -154,10 +158,10 @@ export class ChainReplay {
     for (const [absenceId, { step, atMs }] of last) {
       const shown = told.get(absenceId)?.shown ?? null;
       const entry = step === null ? null : absenceEntryOf(step);
-      const isEnded = entry?.isToldDeleted === true;
+      const isEnded = entry?.isPublishedAsDeleted === true;
       changes.push(
         { area: 'ended', key: absenceId, value: isEnded ? encodeDay(dayNumber(atMs)) : null },
-        toldChange(absenceId, { entry, shown }),
+        absenceChange(absenceId, { entry, shown }),
       );
     }
     await this.#write(replay, changes);
@@ -174,7 +178,7 @@ export class ChainReplay {
       const current =
         value === null ? null : ((await this.#decode(value)) as AbsenceVersionValue | undefined);
       const shown = current === undefined ? UNKNOWN_CONTENT : current === null ? null : hash;
-      changes.push(toldChange(absenceId, { entry, shown }));
+      changes.push(absenceChange(absenceId, { entry, shown }));
       const absent = current === null || current === undefined ? null : absentEntryOf(current);
       const isKept = absent !== null && absent.toMs >= absentSinceMs();
       changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
@@ -192,19 +196,21 @@ export class ChainReplay {
 
   /** To be called when all was read: finds what the log leaves untold. */
   async finish(): Promise<void> {
-    this.#isFirstLoadOver = this.#parts.wasWhole ?? (this.#hasToldNews && (await this.#holdsEvents()));
-    const examination = new ChainExamination({ ...this.#parts, wasWhole: this.#isFirstLoadOver });
+    this.#isFirstLoadOver = this.#parts.wasComplete ?? (this.#hasToldNews && (await this.#holdsEvents()));
+    const examination = new ChainExamination({ ...this.#parts, wasComplete: this.#isFirstLoadOver });
     if (this.#parts.isResumed) {
       const told = [...this.#lastTold.keys()];
       for (let at = 0; at < told.length; at += EXAMINE_AT_ONCE) {
-        await examination.nameTold(await this.#entries.told(told.slice(at, at + EXAMINE_AT_ONCE)));
+        await examination.nameByPublished(await this.#entries.told(told.slice(at, at + EXAMINE_AT_ONCE)));
       }
-      await examination.settleForgotten([...new Set(this.#forgotten.values())]);
-      await examination.examineOpen();
+      await examination.resolveForgotten([...new Set(this.#forgotten.values())]);
+      await examination.examinePending();
       return;
     }
     for await (const entries of this.#parts.replay.entries('absences')) {
-      await examination.nameTold(new Map(entries.map(([id, value]) => [id, decodeToldAbsence(id, value)])));
+      await examination.nameByPublished(
+        new Map(entries.map(([id, value]) => [id, decodePublishedAbsence(id, value)])),
+      );
       await examination.presume(entries);
     }
     for await (const entries of this.#parts.replay.entries('versions'))
@@ -216,7 +222,7 @@ export class ChainReplay {
   /** A topic that was purged begins with a first load, though its events may still be there below their nulls. */
   async #holdsEvents(): Promise<boolean> {
     for await (const entries of this.#parts.replay.entries('absences')) {
-      if (entries.some(([id, value]) => decodeToldAbsence(id, value).entry !== null)) return true;
+      if (entries.some(([id, value]) => decodePublishedAbsence(id, value).entry !== null)) return true;
     }
     return false;
   }
@@ -225,13 +231,13 @@ export class ChainReplay {
   #noteForgotten(parts: {
     steps: readonly LoggedStep[];
     last: ReadonlyMap<string, { step: LoggedStep | null }>;
-    told: ReadonlyMap<string, ToldAbsence>;
+    told: ReadonlyMap<string, PublishedAbsence>;
   }): void {
     if (!this.#parts.isResumed) return;
     for (const { absenceId, row } of parts.steps) this.#lastTold.set(absenceId, row.id);
     for (const [absenceId, { step }] of parts.last) {
       const versionId =
-        this.#lastTold.get(absenceId) ?? parts.told.get(absenceId)?.entry?.toldVersionId ?? absenceId;
+        this.#lastTold.get(absenceId) ?? parts.told.get(absenceId)?.entry?.publishedVersionId ?? absenceId;
       if (step === null) this.#forgotten.set(absenceId, versionId);
       else this.#forgotten.delete(absenceId);
     }
@@ -247,9 +253,13 @@ export class ChainReplay {
   }
 }
 
-function toldChange(absenceId: string, told: ToldAbsence): IndexChange {
+function absenceChange(absenceId: string, told: PublishedAbsence): IndexChange {
   const isNothing = told.entry === null && told.shown === null;
-  return { area: 'absences', key: absenceId, value: isNothing ? null : encodeToldAbsence(absenceId, told) };
+  return {
+    area: 'absences',
+    key: absenceId,
+    value: isNothing ? null : encodePublishedAbsence(absenceId, told),
+  };
 }
 
 /** What a version hung together with may be another chain now: it is looked at, too. */

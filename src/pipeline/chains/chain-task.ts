@@ -20,7 +20,7 @@ export interface ChainTask {
   readonly firstRecord: number;
   readonly snapshot: boolean;
   /** Whether a current absence is shown again although its record is as it was. */
-  readonly showsAgain?: ((absenceId: string) => boolean) | undefined;
+  readonly republishes?: ((absenceId: string) => boolean) | undefined;
   /**
    * Deleted before then (ms since the epoch) and untold is taken for forgotten; null where all is told. For versions that
    * are published again.

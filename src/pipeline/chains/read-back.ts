@@ -1,7 +1,7 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { inForce, type LoggedValue } from '../../core/in-force.ts';
-import type { RowReader } from '../../core/reading.ts';
+import type { RowReader } from '../../core/decoded-row.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { isFramed } from '../../publisher/framing.ts';
 import type { LoggedRecord, TenantLog } from '../../publisher/log.ts';

@@ -2,8 +2,8 @@ import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainStep } from '../../core/chains/chain-steps.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { AbsenceEntry, VersionEntry } from '../../core/chains/knowledge.ts';
-import { encodeToldAbsence } from '../../core/chains/told-absence.ts';
+import type { AbsenceEntry, VersionEntry } from '../../core/chains/chain-state.ts';
+import { encodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { changeHash, operationOf, type AbsenceChangeValue } from '../../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../core/cloud-events.ts';
 import type { OutgoingRecord } from '../../publisher/log.ts';
@@ -25,7 +25,7 @@ export interface RenderChainsParts {
 
 type RenderedTask = Pick<
   ChainTask,
-  'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'showsAgain' | 'revisit'
+  'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'republishes' | 'revisit'
 >;
 
 /** Turns a resolution into records and changes of the index. */
@@ -35,10 +35,10 @@ export function renderChains(
   resolved: Resolved,
 ): Omit<ChainOutcome, 'contradictions'> {
   const draft = new OutcomeDraft(parts, task, resolved);
-  draft.tellSteps();
-  draft.showCurrents();
-  draft.noteVersions();
-  draft.noteAbsences();
+  draft.renderSteps();
+  draft.renderCurrents();
+  draft.indexVersions();
+  draft.indexAbsences();
   return draft.outcome();
 }
 
@@ -73,12 +73,12 @@ class OutcomeDraft {
     return this.#resolved.resolution.open.filter(({ waitingFor }) => waitingFor.length > 0).length;
   }
 
-  tellSteps(): void {
+  renderSteps(): void {
     const { tenantId, encodeChange, mapping, now } = this.#parts;
-    const { absences, left, steps } = this.#resolved.resolution;
+    const { absences, vanished: left, steps } = this.#resolved.resolution;
     for (const step of steps) {
       const { versionId, previousVersionId, ...told } = step;
-      const version = this.#hasLeftStudent(step) ? { sourcedId: versionId } : this.#record(versionId);
+      const version = this.#changedStudent(step) ? { sourcedId: versionId } : this.#record(versionId);
       const previousVersion =
         previousVersionId === null ? null : this.#previousOf(version, previousVersionId);
       const event = { ...told, version, snapshot: this.#task.snapshot, detectedAt: now() };
@@ -115,7 +115,7 @@ class OutcomeDraft {
   }
 
   /** The same of a deletion: the record is another student's now, and stands under another absence id. */
-  #hasLeftStudent({ absenceId, versionId }: ChainStep): boolean {
+  #changedStudent({ absenceId, versionId }: ChainStep): boolean {
     const { known, resolution } = this.#resolved;
     const before = known.versions.get(versionId) ?? null;
     const after = resolution.versions.get(versionId) ?? null;
@@ -124,7 +124,7 @@ class OutcomeDraft {
     return student !== 0 && student !== after.student;
   }
 
-  showCurrents(): void {
+  renderCurrents(): void {
     for (const { absenceId, versionId } of this.#resolved.resolution.currents) {
       const before = this.#resolved.known.shown.get(absenceId) ?? null;
       if (versionId === null) {
@@ -141,19 +141,19 @@ class OutcomeDraft {
   }
 
   #showsAgain(absenceId: string, versionId: string): boolean {
-    return this.#resolved.records.has(versionId) && this.#task.showsAgain?.(absenceId) === true;
+    return this.#resolved.records.has(versionId) && this.#task.republishes?.(absenceId) === true;
   }
 
   /** Shown before the topic of events was lost, and told as deleted at once. */
   #hideDeleted(): void {
     const { known, resolution } = this.#resolved;
-    for (const [absenceId, { isToldDeleted }] of resolution.absences) {
+    for (const [absenceId, { isPublishedAsDeleted }] of resolution.absences) {
       const isShown = !this.#shown.has(absenceId) && (known.shown.get(absenceId) ?? null) !== null;
-      if (isToldDeleted && isShown) this.#hide(absenceId);
+      if (isPublishedAsDeleted && isShown) this.#hide(absenceId);
     }
   }
 
-  noteVersions(): void {
+  indexVersions(): void {
     const { known, resolution } = this.#resolved;
     const dropped = this.#droppedVersions();
     for (const [id, entry] of resolution.versions) {
@@ -174,26 +174,26 @@ class OutcomeDraft {
     }
   }
 
-  noteAbsences(): void {
+  indexAbsences(): void {
     const { known, resolution } = this.#resolved;
-    const gone = new Set(resolution.left);
+    const gone = new Set(resolution.vanished);
     const told = new Set(resolution.steps.map(({ absenceId }) => absenceId));
     const entryOf = (id: string): AbsenceEntry | null =>
       resolution.absences.get(id) ?? known.absences.get(id) ?? null;
     for (const id of new Set([...resolution.absences.keys(), ...this.#shown.keys(), ...gone])) {
-      const wasEnded = known.absences.get(id)?.isToldDeleted === true;
+      const wasDeleted = known.absences.get(id)?.isPublishedAsDeleted === true;
       if (gone.has(id)) {
         this.#change('absences', id, null);
-        if (wasEnded) this.#change('ended', id, null);
+        if (wasDeleted) this.#change('ended', id, null);
         continue;
       }
       const entry = entryOf(id);
       const shown = this.#shown.get(id) ?? (this.#shown.has(id) ? null : (known.shown.get(id) ?? null));
-      this.#change('absences', id, encodeToldAbsence(id, { entry, shown }));
-      const isEnded = entry?.isToldDeleted === true;
-      if (isEnded && (!wasEnded || told.has(id)))
+      this.#change('absences', id, encodePublishedAbsence(id, { entry, shown }));
+      const isEnded = entry?.isPublishedAsDeleted === true;
+      if (isEnded && (!wasDeleted || told.has(id)))
         this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
-      if (!isEnded && wasEnded) this.#change('ended', id, null);
+      if (!isEnded && wasDeleted) this.#change('ended', id, null);
     }
   }
 
@@ -201,14 +201,14 @@ class OutcomeDraft {
   #droppedVersions(): ReadonlySet<string> {
     const { known, resolution } = this.#resolved;
     const dropped = new Set<string>();
-    const left = new Set(resolution.left);
+    const left = new Set(resolution.vanished);
     const entryOf = (id: string): VersionEntry | null => {
       const after = resolution.versions.get(id);
       return after === undefined ? (known.versions.get(id) ?? null) : after;
     };
     for (const id of known.versions.keys()) {
       const entry = entryOf(id);
-      if (entry?.state !== 'vanished' || !entry.isSettled) continue;
+      if (entry?.state !== 'vanished' || !entry.isResolved) continue;
       const absence = entry.absenceId;
       const isTold = absence !== null && (known.absences.get(absence) ?? null) !== null && !left.has(absence);
       const neighbours = [entry.replaces, entry.replacedBy, ...entry.linkedFrom];
@@ -285,7 +285,7 @@ const LARGEST_EVENT_BYTES = 950_000;
 
 /** Its chain is to be looked at again. */
 function isUnsettled(entry: VersionEntry | null): boolean {
-  return entry !== null && !entry.isSettled && (entry.state === 'present' || entry.state === 'vanished');
+  return entry !== null && !entry.isResolved && (entry.state === 'present' || entry.state === 'vanished');
 }
 
 /** The removal of an absence from `absences`. */

@@ -1,6 +1,6 @@
 import { decodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { VersionEntry } from '../../core/chains/knowledge.ts';
-import { decodeToldAbsence, type ToldAbsence } from '../../core/chains/told-absence.ts';
+import type { VersionEntry } from '../../core/chains/chain-state.ts';
+import { decodePublishedAbsence, type PublishedAbsence } from '../../core/chains/published-absence.ts';
 import type { IndexReplay } from '../../state/index-store.ts';
 
 /** What an index that is being made again holds of chains. */
@@ -32,8 +32,8 @@ export class ReplayedEntries {
     );
   }
 
-  async told(absenceIds: readonly string[]): Promise<Map<string, ToldAbsence>> {
+  async told(absenceIds: readonly string[]): Promise<Map<string, PublishedAbsence>> {
     const found = await this.#replay.lookup('absences', absenceIds);
-    return new Map(absenceIds.map((id, at) => [id, decodeToldAbsence(id, found[at] ?? null)]));
+    return new Map(absenceIds.map((id, at) => [id, decodePublishedAbsence(id, found[at] ?? null)]));
   }
 }

@@ -1,5 +1,5 @@
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import type { ChainRow } from '../../core/chains/knowledge.ts';
+import type { ChainRow } from '../../core/chains/chain-state.ts';
 import { resolve, type Resolution } from '../../core/chains/resolve.ts';
 import { KnownChains } from './chain-lookup.ts';
 import type { ChainTask, FetchedVersions } from './chain-task.ts';
@@ -43,9 +43,9 @@ interface Draft {
   readonly hashes: Map<string, Buffer>;
   readonly gone: Set<string>;
   /** Asked for in vain. */
-  readonly mute: Set<string>;
+  readonly notFound: Set<string>;
   /** Too many to be asked for at once: nothing is told of their chains before the next pass. */
-  readonly postponed: Set<string>;
+  readonly deferredQuestions: Set<string>;
   /** The hub could not be asked: nothing is told of their chains, either. */
   readonly unanswered: Set<string>;
   readonly known: KnownChains;
@@ -66,45 +66,45 @@ export async function resolveTask(
     records: new Map(),
     hashes: new Map(),
     gone: new Set(),
-    mute: new Set(),
+    notFound: new Set(),
     unanswered: new Set(),
-    postponed: new Set(),
+    deferredQuestions: new Set(),
     forgotten: new Set(),
     known: new KnownChains(task.lookUp),
     asked: 0,
   };
   for (const value of task.versions) addVersion(draft, value);
   await learn(task, draft);
-  const hold = new Set<string>();
+  const defer = new Set<string>();
   for (;;) {
     const { mode, sequence } = task;
-    for (const id of [...draft.unanswered, ...draft.postponed]) hold.add(id);
+    for (const id of [...draft.unanswered, ...draft.deferredQuestions]) defer.add(id);
     const resolution = resolve({
       ...inputOf(task, draft),
-      knowledge: draft.known,
+      chainState: draft.known,
       mode,
       sequence,
       awaitsStudents: task.awaitsStudents,
-      hold,
+      defer,
       forgotten: draft.forgotten,
     });
-    if (await askForRevived({ task, draft, resolution, hold })) continue;
+    if (await askForRevived({ task, draft, resolution, defer })) continue;
     const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
     const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
-    const holders = task.mode === 'final' ? [] : holdersOf(resolution, new Set(lacking));
-    const mayHold = holders.some((id) => !hold.has(id));
+    const deferred = task.mode === 'final' ? [] : chainsNeeding(resolution, new Set(lacking));
+    const mayDefer = deferred.some((id) => !defer.has(id));
     if (isNews) {
       await learn(task, draft);
     } else if (forget({ task, draft, resolution })) {
       // Decided anew, without them.
-    } else if (!mayHold) {
+    } else if (!mayDefer) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
       const { known, records, rows, unanswered } = draft;
       const isUnanswered = unanswered.size > 0;
       const published = new Map([...hashes, ...draft.hashes]);
       return { resolution, known, records, hashes: published, changed: [...rows.keys()], isUnanswered };
     } else {
-      for (const id of holders) hold.add(id);
+      for (const id of deferred) defer.add(id);
     }
   }
 }
@@ -142,12 +142,12 @@ function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }
 async function learn(task: ChainTask, draft: Draft): Promise<void> {
   for (;;) {
     const wanted = await draft.known.complete(inputOf(task, draft));
-    const news = wanted.filter((id) => !draft.mute.has(id));
+    const news = wanted.filter((id) => !draft.notFound.has(id));
     if (news.length === 0) return;
     if (task.isGone === null || news.length <= ASK_RATHER_AT_MOST) await ask(task, draft, news);
-    else for (const id of news) draft.mute.add(id);
+    else for (const id of news) draft.notFound.add(id);
     for (const id of news) {
-      if (draft.mute.has(id) && task.isGone?.(id) === true) draft.gone.add(id);
+      if (draft.notFound.has(id) && task.isGone?.(id) === true) draft.gone.add(id);
     }
   }
 }
@@ -156,13 +156,13 @@ const NOTHING_ASKED: FetchedVersions = { versions: [], gone: [], isFailed: false
 
 async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
-  if (!task.tellsUnanswered) for (const id of ids.slice(asked.length)) draft.postponed.add(id);
+  if (!task.tellsUnanswered) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
   draft.asked += asked.length;
   const found = asked.length === 0 ? NOTHING_ASKED : await task.fetch(asked);
   if (found.isFailed && !task.tellsUnanswered) for (const id of asked) draft.unanswered.add(id);
   for (const value of found.versions) addVersion(draft, value);
   for (const id of found.gone) draft.gone.add(id);
-  for (const id of ids) if (!draft.rows.has(id) && !draft.gone.has(id)) draft.mute.add(id);
+  for (const id of ids) if (!draft.rows.has(id) && !draft.gone.has(id)) draft.notFound.add(id);
 }
 
 /**
@@ -186,16 +186,16 @@ async function gather(parts: {
   const vanished = new Set(task.vanished);
   const isAtHub = (id: string): boolean =>
     draft.known.versions.get(id)?.state === 'present' && !vanished.has(id);
-  const askable = lacking().filter((id) => isAtHub(id) && !draft.mute.has(id));
+  const askable = lacking().filter((id) => isAtHub(id) && !draft.notFound.has(id));
   if (askable.length > 0 && draft.asked + askable.length <= task.askAtMost) {
     draft.asked += askable.length;
     const found = await task.fetch(askable);
     for (const value of found.versions) addVersion(draft, value);
-    for (const id of askable) if (!draft.records.has(id)) draft.mute.add(id);
+    for (const id of askable) if (!draft.records.has(id)) draft.notFound.add(id);
     // What the hub has no more is told as current no more: it waits for its removal.
     const current = new Set(parts.resolution.currents.map(({ versionId }) => versionId));
     const leaving = found.gone.filter((id) => current.has(id));
-    for (const id of leaving) draft.postponed.add(id);
+    for (const id of leaving) draft.deferredQuestions.add(id);
     if (found.versions.length > 0 || leaving.length > 0) return { lacking: [], isNews: true };
   }
   if (task.mode === 'final' && lacking().length > 0) {
@@ -239,33 +239,33 @@ async function askForRevived(parts: {
   task: ChainTask;
   draft: Draft;
   resolution: Resolution;
-  hold: Set<string>;
+  defer: Set<string>;
 }): Promise<boolean> {
-  const { task, draft, hold } = parts;
+  const { task, draft, defer } = parts;
   const revived = parts.resolution.steps.flatMap(({ cause, operation, versionId }) =>
     cause === 'VANISHED' &&
     operation === 'REPLACED' &&
     !draft.rows.has(versionId) &&
-    !draft.mute.has(versionId)
+    !draft.notFound.has(versionId)
       ? [versionId]
       : [],
   );
   if (revived.length === 0 || draft.asked + revived.length > task.askAtMost) return false;
   await ask(task, draft, revived);
-  for (const id of revived) if (draft.gone.delete(id)) hold.add(id);
+  for (const id of revived) if (draft.gone.delete(id)) defer.add(id);
   await learn(task, draft);
   return true;
 }
 
 /** Versions of the chains that need one of these records. */
-function holdersOf(resolution: Resolution, lacking: ReadonlySet<string>): readonly string[] {
-  const holders: string[] = [];
+function chainsNeeding(resolution: Resolution, lacking: ReadonlySet<string>): readonly string[] {
+  const deferred: string[] = [];
   for (const { absenceId, mergedInto, versionId, previousVersionId } of resolution.steps) {
     if (!lacking.has(versionId) && !lacking.has(previousVersionId ?? versionId)) continue;
-    for (const id of [versionId, absenceId, mergedInto]) if (id !== null) holders.push(id);
+    for (const id of [versionId, absenceId, mergedInto]) if (id !== null) deferred.push(id);
   }
   for (const { versionId } of resolution.currents) {
-    if (versionId !== null && lacking.has(versionId)) holders.push(versionId);
+    if (versionId !== null && lacking.has(versionId)) deferred.push(versionId);
   }
-  return holders;
+  return deferred;
 }

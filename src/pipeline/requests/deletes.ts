@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestOfList } from '../../core/withheld-list.ts';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { PassResult } from '../pass.ts';
+import type { SyncResult } from '../sync-pass.ts';
 import { countWithheld } from '../withholding.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { readWithheldList, type WithheldList } from './withheld-list.ts';
@@ -104,7 +104,7 @@ async function findList(
 ): Promise<WithheldList> {
   const list = await currentList(work, collection);
   if (!makeLists || list.keys.length > 0 || list.count === 0) return list;
-  await work.pass(collection, 'FULL');
+  await work.sync(collection, 'FULL');
   return currentList(work, collection);
 }
 
@@ -120,7 +120,7 @@ async function approve(
   list: WithheldList,
 ): Promise<DeletesOutcome> {
   const listed = list.keys.length;
-  const result = await work.pass(collection, 'FULL', { approved: new Set(list.keys) });
+  const result = await work.sync(collection, 'FULL', { approved: new Set(list.keys) });
   const after = await currentList(work, collection);
   const waiting = after.count;
   const approvedGone = result.kind === 'wholesale' ? null : result.approvedGone;
@@ -133,7 +133,7 @@ async function approve(
   return outcome(collection, { outcome: 'done', listed, released: approvedGone, back, waiting });
 }
 
-function whyUnproven(result: PassResult): { why: string; remedy: string } {
+function whyUnproven(result: SyncResult): { why: string; remedy: string } {
   return {
     why: result.kind === 'suspect' ? result.why : 'the full pass did not prove that it saw every row',
     remedy: 'Nothing was released. Look at what the hub answers, and give the command again.',

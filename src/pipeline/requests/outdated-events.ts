@@ -64,7 +64,7 @@ export class OutdatedEvents {
   }
 
   /** Reads what came since: an absence that has another event, or was forgotten, is none of them any more. */
-  dropOvertaken(): Promise<void> {
+  dropStale(): Promise<void> {
     return this.#readOn(({ key }) => {
       this.drop(key);
       return Promise.resolve();
@@ -106,19 +106,23 @@ export class OutdatedEvents {
     return !full.signal.aborted;
   }
 
-  #readOn(look: (record: LoggedRecord) => Promise<void>): Promise<void> {
+  #readOn(attempt: (record: LoggedRecord) => Promise<void>): Promise<void> {
     const note = async (record: LoggedRecord): Promise<void> => {
-      await look(record);
+      await attempt(record);
       this.#knownTo[this.#partitionOf(record)] = record.offset;
     };
     return this.#read({ ...this.#knownTo }, note, this.#parts.signal);
   }
 
-  #read(after: Offsets, look: (record: LoggedRecord) => Promise<void>, signal: AbortSignal): Promise<void> {
+  #read(
+    after: Offsets,
+    attempt: (record: LoggedRecord) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     return this.#parts.tenant.log.read({
       from: [{ topic: TOPIC, after }],
       onBatch: async (records) => {
-        for (const record of records) await look(record);
+        for (const record of records) await attempt(record);
       },
       signal,
     });

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { PassMode } from '../../model/progress.ts';
-import type { PassResult } from '../pass.ts';
-import type { PassOptions } from '../pass-runner.ts';
+import type { SyncMode } from '../../model/progress.ts';
+import type { SyncResult } from '../sync-pass.ts';
+import type { SyncOptions } from '../sync-runner.ts';
 import type { TenantParts, TenantSession } from '../tenant.ts';
 
 /** What a request of a command has to work with: a tenant that this process owns. */
@@ -11,7 +11,7 @@ export interface OwnerWork {
   readonly parts: TenantParts;
   readonly session: TenantSession;
   /** A pass as soon as may be. Rejects with what the pass, or the whole session, fails with. */
-  readonly pass: (collection: CollectionName, mode: PassMode, options?: PassOptions) => Promise<PassResult>;
+  readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;
   /** Tells the asker how far it is; must survive JSON. Never rejects. */
   readonly report: (progress: unknown) => Promise<void>;
   readonly signal: AbortSignal;

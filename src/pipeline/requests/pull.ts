@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { PassMode } from '../../model/progress.ts';
-import type { PassResult } from '../pass.ts';
-import { commonestReasons, type RejectReason } from '../pass-stats.ts';
+import type { SyncMode } from '../../model/progress.ts';
+import type { SyncResult } from '../sync-pass.ts';
+import { commonestReasons, type RejectReason } from '../sync-stats.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const MOST_REASONS = 3;
@@ -23,7 +23,7 @@ export interface PullOutcome {
   readonly collection: CollectionName;
   /** `stopped`: before anything was published, because a person must look. */
   readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
-  readonly mode: PassMode | null;
+  readonly mode: SyncMode | null;
   readonly seen: number;
   readonly created: number;
   readonly updated: number;
@@ -44,11 +44,11 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   async meet({ collections, full, acceptNew }, work) {
     const { runners } = work.session;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
-    const pass = (collection: CollectionName): Promise<PullOutcome> =>
+    const sync = (collection: CollectionName): Promise<PullOutcome> =>
       pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew });
     const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
-    const first = await Promise.all(wanted.filter((each) => !isLate(each)).map(pass));
-    const late = await Promise.all(wanted.filter(isLate).map(pass));
+    const first = await Promise.all(wanted.filter((each) => !isLate(each)).map(sync));
+    const late = await Promise.all(wanted.filter(isLate).map(sync));
     const outcomes = new Map([...first, ...late].map((each) => [each.collection, each]));
     return wanted.flatMap((collection) => outcomes.get(collection) ?? []);
   },
@@ -58,12 +58,12 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
 async function pullOne(
   work: OwnerWork,
   collection: CollectionName,
-  { mode, acceptNew }: { mode: PassMode; acceptNew: boolean },
+  { mode, acceptNew }: { mode: SyncMode; acceptNew: boolean },
 ): Promise<PullOutcome> {
   if (!work.session.runners.has(collection)) throw notMirrored(collection);
   try {
     return pullOutcome(collection, {
-      result: await work.pass(collection, mode, { acceptNew }),
+      result: await work.sync(collection, mode, { acceptNew }),
       error: null,
     });
   } catch (error) {
@@ -74,7 +74,7 @@ async function pullOne(
 
 function pullOutcome(
   collection: CollectionName,
-  settled: { result: PassResult | null; error: unknown },
+  settled: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
   const { result, error } = settled;
   const stats = result?.stats;
@@ -92,14 +92,14 @@ function pullOutcome(
     why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
     remedy:
       result?.kind === 'suspect'
-        ? suspectRemedy(result.isListed === true)
+        ? inconclusiveRemedy(result.isListed === true)
         : error instanceof RollcallError
           ? error.remedy
           : null,
   };
 }
 
-function outcomeOf(result: PassResult): 'complete' | 'suspect' | 'stopped' {
+function outcomeOf(result: SyncResult): 'complete' | 'suspect' | 'stopped' {
   if (result.kind === 'complete') return 'complete';
   return result.kind === 'suspect' && result.isListed === true ? 'stopped' : 'suspect';
 }
@@ -110,10 +110,10 @@ function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
   return error.code === 'HUB_NOT_OFFERED' ? 'not-offered' : 'failed';
 }
 
-function suspectRemedy(isListed: boolean): string {
-  const look =
+function inconclusiveRemedy(isListed: boolean): string {
+  const advice =
     "Nothing was removed and the pass does not count as complete. Look at what the hub answers, and at the token's rights.";
-  return isListed ? `${look} If the rows are really gone: rollcall deletes approve.` : look;
+  return isListed ? `${advice} If the rows are really gone: rollcall deletes approve.` : advice;
 }
 
 /** Only our own errors are known to hold no content of rows. */

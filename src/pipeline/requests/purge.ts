@@ -5,8 +5,8 @@ import { COLLECTIONS, isChainCollection, type CollectionName } from '../../model
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { OutgoingRecord } from '../../publisher/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import { noteSettled } from '../withholding.ts';
-import { passOf } from './again-pass.ts';
+import { noteDecided } from '../withholding.ts';
+import { syncOf } from './republication-sync.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
@@ -120,23 +120,23 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
       remedy: `Purge the whole collection: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
     });
   }
-  const pass = passOf(work, writer, {});
+  const sync = syncOf(work, writer, {});
   const isOwn = (key: string): boolean => key.startsWith(compositeKey(id, ''));
   const removed = { rows: 0, rejects: 0 };
-  writer.begin(pass);
+  writer.begin(sync);
   try {
     // Rejects hold rows whole, and are seen least: they go first, so that where this breaks off they are not what is left.
     for (const area of ['rejects', 'rows'] as const) {
       for (;;) {
         const { keys } = await writer.find(area, isOwn);
         if (keys.length === 0) break;
-        await writer.remove(pass, area, keys);
-        await writer.flush(pass);
+        await writer.remove(sync, area, keys);
+        await writer.flush(sync);
         removed[area] += keys.length;
       }
     }
   } finally {
-    writer.end(pass);
+    writer.end(sync);
   }
   await forgetRemoved(work, writer, isOwn);
   parts.emit({ type: 'purged', collection: AFTERSCHOOL_USERS, afterschool: id, ...removed });
@@ -158,7 +158,7 @@ async function forgetRemoved(
   const left = without(listed);
   if (left.size === listed.size) return;
   const note = await memory.note(collection);
-  if (left.size === 0) await noteSettled({ collection, memory, writer });
+  if (left.size === 0) await noteDecided({ collection, memory, writer });
   else if (note !== null)
     await memory.setNote(collection, { ...note, count: note.count - listed.size + left.size });
   await memory.setWithheld(collection, left);

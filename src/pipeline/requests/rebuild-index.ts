@@ -1,5 +1,5 @@
 import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import { decodeToldAbsence, encodeToldAbsence } from '../../core/chains/told-absence.ts';
+import { decodePublishedAbsence, encodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
@@ -11,14 +11,14 @@ import { requireRecords } from '../topic-ends.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
 /** Keys whose records are not what they seem, so that the next full pass publishes them again. */
-export interface Spoilt {
+export interface Corrupt {
   readonly rows: readonly string[];
   readonly rejects: readonly string[];
   /** Of `absences`, beside `absence-versions`. */
   readonly absences: readonly string[];
 }
 
-const NOTHING_SPOILT: Spoilt = { rows: [], rejects: [], absences: [] };
+const NOTHING_CORRUPT: Corrupt = { rows: [], rejects: [], absences: [] };
 /** A hash that no row has. */
 const UNKNOWN_CONTENT = Buffer.alloc(16);
 const KEYS_AT_ONCE = 5_000;
@@ -30,7 +30,7 @@ const KEYS_AT_ONCE = 5_000;
 export async function rebuildIndex(
   work: OwnerWork,
   collection: CollectionName,
-  spoilt: Spoilt = NOTHING_SPOILT,
+  corrupt: Corrupt = NOTHING_CORRUPT,
 ): Promise<void> {
   const { parts, session, signal } = work;
   const writer = session.writers.get(collection);
@@ -41,7 +41,7 @@ export async function rebuildIndex(
     await requireRecords(parts, new Map([[collection, writer]]), signal);
     await index.rebuild();
     const start = await readAgain(work, { collection, writer, isFirstLoadOver });
-    await mark(index, start, spoilt);
+    await mark(index, start, corrupt);
     return start;
   });
 }
@@ -61,7 +61,7 @@ async function readAgain(
       progress: byName((progress) => progress),
       transactionIds: byName(({ transactionId }) => new Set([transactionId])),
       loadedBefore: new Set(isFirstLoadOver ? ['absence-changes'] : []),
-      toldAtMs: new Map(),
+      recordedAtMs: new Map(),
     },
     signal,
   );
@@ -71,16 +71,16 @@ async function readAgain(
 }
 
 /** Only of keys that the index knows: what is not there will be published anyway. */
-async function mark(index: CollectionIndex, start: WriterStart, spoilt: Spoilt): Promise<void> {
+async function mark(index: CollectionIndex, start: WriterStart, corrupt: Corrupt): Promise<void> {
   const position = await index.position();
   if (position === null) return;
   const changes: IndexChange[] = [];
   for (const area of ['rows', 'rejects'] as const) {
-    for (const [key, value] of await lookUpAll(index, { area, keys: spoilt[area], at: start.indexed })) {
+    for (const [key, value] of await lookUpAll(index, { area, keys: corrupt[area], at: start.indexed })) {
       if (value !== null) changes.push({ area, key, value: UNKNOWN_CONTENT });
     }
   }
-  changes.push(...(await markAbsences(index, start, spoilt.absences)));
+  changes.push(...(await markAbsences(index, start, corrupt.absences)));
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }
 
@@ -93,17 +93,17 @@ async function markAbsences(
   const changes: IndexChange[] = [];
   const told = await lookUpAll(index, { area: 'absences', keys, at });
   const entries = [...told].flatMap(([key, value]) => {
-    const { entry, shown } = decodeToldAbsence(key, value);
+    const { entry, shown } = decodePublishedAbsence(key, value);
     return entry === null || shown === null ? [] : [{ key, entry }];
   });
   for (const { key, entry } of entries) {
-    const value = encodeToldAbsence(key, { entry, shown: UNKNOWN_CONTENT });
+    const value = encodePublishedAbsence(key, { entry, shown: UNKNOWN_CONTENT });
     changes.push({ area: 'absences', key, value });
   }
-  const versionIds = entries.map(({ entry }) => entry.toldVersionId);
+  const versionIds = entries.map(({ entry }) => entry.publishedVersionId);
   for (const [key, value] of await lookUpAll(index, { area: 'versions', keys: versionIds, at })) {
     if (value === null) continue;
-    const entry = { ...decodeVersionEntry(key, value), isSettled: false };
+    const entry = { ...decodeVersionEntry(key, value), isResolved: false };
     changes.push(
       { area: 'versions', key, value: encodeVersionEntry(key, entry) },
       { area: 'open', key, value: Buffer.alloc(0) },

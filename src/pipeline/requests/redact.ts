@@ -5,7 +5,7 @@ import { absenceChangeHeaders } from '../../core/cloud-events.ts';
 import { offsetsOf, type Offsets } from '../../model/progress.ts';
 import type { OutgoingRecord } from '../../publisher/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import { passOf } from './again-pass.ts';
+import { syncOf } from './republication-sync.ts';
 import { OutdatedEvents, type BatchBounds, type RedactedEvent } from './outdated-events.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
@@ -55,9 +55,9 @@ async function publishAgain(
   let knownTo = writer.offsets;
   await outdated.find();
   for await (const batch of outdated.batches(AT_ONCE)) {
-    const published = await writer.reissue(passOf(work, writer, {}), async (idOf) => {
+    const published = await writer.reissue(syncOf(work, writer, {}), async (idOf) => {
       // An event that was published meanwhile must not be followed by an older one of its absence.
-      if (hasMoved(knownTo, writer.offsets)) await outdated.dropOvertaken();
+      if (hasMoved(knownTo, writer.offsets)) await outdated.dropStale();
       const left = batch.filter(({ absenceId }) => outdated.has(absenceId));
       return left.map((event, index) => recordOf(work, event, idOf(index)));
     });

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { PassOptions } from '../pass-runner.ts';
+import type { SyncOptions } from '../sync-runner.ts';
 import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
 import { PULL, type PullOutcome } from './pull.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
 /** More are left for another repair. */
-export const MOST_SPOILT_KEYS = 50_000;
+export const MAX_CORRUPT_KEYS = 50_000;
 
-const keys = z.array(z.string()).max(MOST_SPOILT_KEYS);
+const keys = z.array(z.string()).max(MAX_CORRUPT_KEYS);
 
 const parameters = z.strictObject({
   /** Those with passes of their own. */
@@ -38,17 +38,17 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
     const names = collections.map(({ name }) => name);
     const unknown = names.find((name) => !work.session.writers.has(name));
     if (unknown !== undefined) throw notMirrored(unknown);
-    for (const { name, ...spoilt } of collections) {
+    for (const { name, ...corrupt } of collections) {
       await work.report({ collection: name, what: 'index' });
-      await rebuildIndex(work, name, spoilt);
+      await rebuildIndex(work, name, corrupt);
     }
     await work.report({ collection: names.join(', '), what: 'pass' });
-    const pass = (collection: CollectionName, options: PassOptions = {}) =>
-      work.pass(collection, 'FULL', { ...options, again: { hidesOrphans: true } });
-    const passes = {
+    const sync = (collection: CollectionName, options: SyncOptions = {}) =>
+      work.sync(collection, 'FULL', { ...options, republication: { hidesUnattributed: true } });
+    const syncs = {
       ...work,
-      pass: (name: CollectionName, _mode: unknown, options?: PassOptions) => pass(name, options),
+      sync: (name: CollectionName, _mode: unknown, options?: SyncOptions) => sync(name, options),
     };
-    return PULL.meet({ collections: names, full: true, acceptNew: false }, passes);
+    return PULL.meet({ collections: names, full: true, acceptNew: false }, syncs);
   },
 };

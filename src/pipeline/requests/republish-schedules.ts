@@ -3,7 +3,7 @@ import { isInWindow, windowAround } from '../../core/schedules/window.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { askForStudent } from '../schedule-answers.ts';
-import { passOf } from './again-pass.ts';
+import { syncOf } from './republication-sync.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
 /**
@@ -12,10 +12,10 @@ import { notMirrored, type OwnerWork } from './owner-request.ts';
  */
 export async function republishSchedules(
   work: OwnerWork,
-  options: { writer: CollectionWriter; keys: readonly string[]; again: (key: string) => boolean },
+  options: { writer: CollectionWriter; keys: readonly string[]; republication: (key: string) => boolean },
 ): Promise<void> {
   const { parts, signal } = work;
-  const { writer, keys, again } = options;
+  const { writer, keys, republication } = options;
   const { schedules: settings } = parts;
   const collection = parts.collections.find(({ name }) => name === 'schedules');
   if (settings === undefined || collection === undefined) throw notMirrored('schedules');
@@ -26,10 +26,10 @@ export async function republishSchedules(
     days.flatMap((day) => (day !== null && isInWindow(day[1], window) ? [day[0]] : [])),
   );
   const left = [...students];
-  const pass = passOf(work, writer, { rows: again });
+  const sync = syncOf(work, writer, { rows: republication });
   const worker = async (): Promise<void> => {
     for (let student = left.pop(); student !== undefined; student = left.pop()) {
-      const stamp = writer.stamp();
+      const readVersion = writer.readVersion();
       const asked = { student, window, signal };
       const { lessons, isUtf8 } = await askForStudent(
         { api: settings.api, reader: settings.reader, writer },
@@ -38,21 +38,21 @@ export async function republishSchedules(
       const read = settings.reader.read({ student, window, lessons, isUtf8 });
       if (read.kind !== 'days') continue;
       const filled = read.filled.filter(
-        ({ key, reading }) => reading.kind === 'row' && key !== null && wanted.has(key),
+        ({ key, decoded: reading }) => reading.kind === 'row' && key !== null && wanted.has(key),
       );
       const changed = new Set(await writer.differing(filled));
       const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
       const readings = filled.filter((each) => known.has(each.key ?? '') && !changed.has(each));
-      await writer.accept(pass, { readings, stamp });
-      if (writer.isFull) await writer.flush(pass);
+      await writer.accept(sync, { readings, readVersion: readVersion });
+      if (writer.isFull) await writer.flush(sync);
     }
   };
-  writer.begin(pass);
+  writer.begin(sync);
   try {
     await Promise.all(Array.from({ length: settings.api.concurrency }, worker));
-    await writer.flush(pass);
+    await writer.flush(sync);
   } finally {
-    writer.end(pass);
+    writer.end(sync);
   }
 }
 

@@ -4,8 +4,8 @@ import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { plainSource } from '../source.ts';
-import { onceEach, type TellAgain } from '../tell-again.ts';
-import { passOf } from './again-pass.ts';
+import { onceEach, type Republication } from '../republication.ts';
+import { syncOf } from './republication-sync.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { republishSchedules } from './republish-schedules.ts';
 
@@ -43,10 +43,11 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     const writer = work.session.writers.get(sourceOf(collection));
     if (writer === undefined) throw notMirrored(collection);
     const told = new Told(keys);
-    if (collection === 'schedules') await republishSchedules(work, { writer, keys, again: told.take });
-    else if (keys.length === 0 || !canAskById(collection)) return byFullPass(work, collection, told);
+    if (collection === 'schedules')
+      await republishSchedules(work, { writer, keys, republication: told.take });
+    else if (keys.length === 0 || !canAskById(collection)) return byFullSync(work, collection, told);
     else if ((await byId(work, { collection, writer, keys, told })) === 'untold') {
-      return byFullPass(work, collection, told);
+      return byFullSync(work, collection, told);
     }
     return { published: told.count, missing: told.missing, why: null, withheld: 0 };
   },
@@ -92,9 +93,10 @@ function canAskById(collection: CollectionName): boolean {
   return keyset && derivedFrom === null && !path.includes('{id}');
 }
 
-async function byFullPass(work: OwnerWork, collection: CollectionName, told: Told): Promise<Republished> {
-  const again: TellAgain = collection === 'absences' ? { absences: told.take } : { rows: told.take };
-  const result = await work.pass(sourceOf(collection), 'FULL', { again });
+async function byFullSync(work: OwnerWork, collection: CollectionName, told: Told): Promise<Republished> {
+  const republication: Republication =
+    collection === 'absences' ? { absences: told.take } : { rows: told.take };
+  const result = await work.sync(sourceOf(collection), 'FULL', { republication });
   const why = result.kind === 'suspect' ? result.why : null;
   const withheld = result.kind === 'wholesale' ? 0 : result.withheld;
   return { published: told.count, missing: told.missing, why, withheld };
@@ -110,14 +112,14 @@ async function byId(
   const reader = parts.collections.find(({ name }) => name === collection)?.reader;
   const source = reader === undefined ? null : plainSource(parts.hub, collectionNamed(collection), reader);
   if (source?.fetchRows === undefined) return 'untold';
-  const { pages, gone } = await source.fetchRows(keys, { stamp: writer.stamp, signal });
-  const pass = passOf(work, writer, { rows: told.take });
-  writer.begin(pass);
+  const { pages, gone } = await source.fetchRows(keys, { readVersion: writer.readVersion, signal });
+  const sync = syncOf(work, writer, { rows: told.take });
+  writer.begin(sync);
   try {
-    for (const page of pages) await writer.accept(pass, page);
-    await writer.flush(pass);
+    for (const page of pages) await writer.accept(sync, page);
+    await writer.flush(sync);
   } finally {
-    writer.end(pass);
+    writer.end(sync);
   }
   return pages.length + gone.length < keys.length ? 'untold' : 'told';
 }

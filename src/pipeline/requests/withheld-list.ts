@@ -2,7 +2,7 @@ import { digestOfList } from '../../core/withheld-list.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { DeletionMemory } from '../../state/index-store.ts';
-import { countWaiting, whoseTripHolds } from '../withholding.ts';
+import { countWaiting, whoseTripWithholds } from '../withholding.ts';
 
 /** Removals of a collection that wait for a person. */
 export interface WithheldList {
@@ -38,7 +38,7 @@ export async function readWithheldList(
     count: countWaiting({ listed: keys.length, note, progress }),
     sinceMs,
     why: note?.why ?? null,
-    heldBy: isHeld ? (whoseTripHolds(collection, tripped) ?? null) : null,
+    heldBy: isHeld ? (whoseTripWithholds(collection, tripped) ?? null) : null,
     digest: keys.length === 0 ? null : digestOfList(collection, keys),
   };
 }

@@ -5,7 +5,7 @@ import type { ShownAbsence, ToldEvents } from '../../core/verify/compare-chains.
 import { topicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
 import type { RecordCheck } from './record-check.ts';
-import { TopicReading, type StoredRecord, type TopicReadingParts } from './topic-reading.ts';
+import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
 
 /** `absences` and `absence-changes` as they stand in their topics. */
 export class ChainTopicsView {
@@ -14,11 +14,11 @@ export class ChainTopicsView {
   /** Of the last event of each absence: the mapping that it was published under. */
   readonly #mappings = new Map<string, string>();
   readonly #check: RecordCheck;
-  readonly #reading: TopicReading;
+  readonly #reading: TopicReader;
 
-  constructor(parts: TopicReadingParts, check: RecordCheck) {
+  constructor(parts: TopicReaderParts, check: RecordCheck) {
     this.#check = check;
-    this.#reading = new TopicReading(parts, CHAIN_COLLECTIONS, (record) => this.#take(record));
+    this.#reading = new TopicReader(parts, CHAIN_COLLECTIONS, (record) => this.#take(record));
   }
 
   readOn(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { localDate } from '../../core/full-pull-time.ts';
 import type { Difference } from '../../core/verify/difference.ts';
 import { foreseeGuard, type Foreseen } from '../../core/verify/foresee-guard.ts';
 import type { TenantCollection } from '../tenant.ts';
-import { whyOthersHold } from '../withholding.ts';
+import { whyOthersWithhold } from '../withholding.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
 /** Tells removals that the next full pass will withhold from those that it brings. */
@@ -22,7 +22,8 @@ export async function foreseeWithholding(
   const isStanding = differences.some((each) => each.state === 'withheld');
   const isTripped = isStanding && (await memory?.tripped())?.has(name) === true;
   const ownList = isTripped ? 'earlier deletions wait for a person' : null;
-  const others = memory === undefined ? null : await whyOthersHold({ collection: name, memory, mirrored });
+  const others =
+    memory === undefined ? null : await whyOthersWithhold({ collection: name, memory, mirrored });
   return foreseeGuard(differences, {
     isLoss,
     topicKeys,

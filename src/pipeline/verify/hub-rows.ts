@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
-import type { FullWalk } from '../../core/completeness.ts';
-import type { KeyedReading } from '../../core/page-decision.ts';
+import type { FullScan } from '../../core/completeness.ts';
+import type { KeyedRow } from '../../core/page-decision.ts';
 import { SeenKeys } from '../../core/seen-keys.ts';
 import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
-import type { SourceEnd } from '../pass.ts';
+import type { SourceEnd } from '../sync-pass.ts';
 import type { TenantCollection, TenantParts } from '../tenant.ts';
 
 /** More keys than this are looked for by reading the whole list once more. */
@@ -14,12 +14,12 @@ export const ASK_AT_MOST = 2_000;
 
 /** What the hub says of keys when it is asked again. Keys that are in neither could not be asked for. */
 export interface Asked {
-  readonly readings: readonly KeyedReading[];
+  readonly readings: readonly KeyedRow[];
   readonly gone: readonly string[];
 }
 
 /** How a collection was read, as far as it tells whether all was seen; a row without an id counts as one more. */
-export interface HubWalk extends Omit<FullWalk, 'knownRows'> {
+export interface HubScan extends Omit<FullScan, 'knownRows'> {
   /** By the hub's clock, ms since the epoch; null where it does not tell. */
   readonly startedAtMs: number | null;
 }
@@ -27,7 +27,7 @@ export interface HubWalk extends Omit<FullWalk, 'knownRows'> {
 /** A collection's rows as the hub gives them to somebody who only looks. Throws what the hub throws. */
 export interface HubRows {
   /** All rows that the hub lists; null where there is no such list. */
-  read(onReadings: (readings: readonly KeyedReading[]) => void, signal: AbortSignal): Promise<HubWalk | null>;
+  read(onRows: (readings: readonly KeyedRow[]) => void, signal: AbortSignal): Promise<HubScan | null>;
   /** Whether the configuration still wants a key: the hub is not asked for any other. */
   isWanted(key: string): boolean;
   /** Single rows, where the hub can be asked for them by id. */
@@ -41,11 +41,11 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
   if (collection.name === 'class-students') return classRows(parts);
   const source = sourceOf(parts, collection);
   return {
-    read: (onReadings, signal) => readWalks(source, onReadings, signal),
+    read: (onRows, signal) => readScans(source, onRows, signal),
     isWanted: (key) => source.isWanted?.(key) ?? true,
     async ask(keys, signal) {
       if (source.fetchRows === undefined || keys.length > ASK_AT_MOST) return NOTHING;
-      const { pages, gone } = await source.fetchRows(keys, { stamp: NO_STAMP, signal });
+      const { pages, gone } = await source.fetchRows(keys, { readVersion: NO_STAMP, signal });
       return { readings: pages.flatMap(({ readings }) => readings), gone };
     },
   };
@@ -86,18 +86,18 @@ function classRows({ hub }: HubParts): HubRows {
     });
   return {
     isWanted: () => true,
-    async read(onReadings, signal) {
+    async read(onRows, signal) {
       const ids = new Set<string>();
       const listed = await readIds(hub, classes, { onId: (id) => ids.add(id), signal });
-      const read = await readWalks(sourceFor([...ids]), onReadings, signal);
+      const read = await readScans(sourceFor([...ids]), onRows, signal);
       // One record a class: they are all there where all classes were. A class that went meanwhile was looked at.
       return listed.ending === 'hub-sign' ? { ...listed, ending: read.ending } : listed;
     },
     async ask(keys, signal) {
       if (keys.length > ASK_AT_MOST) return NOTHING;
       const existing = await hub.findExisting({ collection: classes, ids: keys, signal });
-      const readings: KeyedReading[] = [];
-      await readWalks(sourceFor([...existing]), (page) => readings.push(...page), signal);
+      const readings: KeyedRow[] = [];
+      await readScans(sourceFor([...existing]), (page) => readings.push(...page), signal);
       return { readings, gone: keys.filter((key) => !existing.has(key)) };
     },
   };
@@ -108,15 +108,15 @@ export async function readIds(
   hub: Hub,
   collection: Collection,
   { onId, signal }: { onId: (id: string) => void; signal: AbortSignal },
-): Promise<HubWalk> {
+): Promise<HubScan> {
   const met = new Set<string>();
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
-  const pages = hub.readPages({ collection, stamp: NO_STAMP, signal });
+  const pages = hub.readPages({ collection, readVersion: NO_STAMP, signal });
   for (;;) {
     const step = await pages.next();
     if (step.done === true) {
-      return walkOf([step.value], { distinctRows: met.size + rowsWithoutId, startedAtMs });
+      return scanOf([step.value], { distinctRows: met.size + rowsWithoutId, startedAtMs });
     }
     startedAtMs ??= step.value.hubTimeMs;
     for (const row of step.value.rows) {
@@ -130,17 +130,17 @@ export async function readIds(
   }
 }
 
-async function readWalks(
+async function readScans(
   source: Source,
-  onReadings: (readings: readonly KeyedReading[]) => void,
+  onRows: (readings: readonly KeyedRow[]) => void,
   signal: AbortSignal,
-): Promise<HubWalk> {
+): Promise<HubScan> {
   const ends: SourceEnd[] = [];
   const met = new SeenKeys(randomInt(SEEDS));
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
-  for (const walk of await source.walks()) {
-    const pages = walk.open({ modifiedAfterMs: undefined, stamp: NO_STAMP, signal });
+  for (const scan of await source.scans()) {
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion: NO_STAMP, signal });
     for (;;) {
       const step = await pages.next();
       if (step.done === true) {
@@ -153,13 +153,13 @@ async function readWalks(
         if (key === null) rowsWithoutId += 1;
         else met.add(key);
       }
-      onReadings(readings);
+      onRows(readings);
     }
   }
-  return walkOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });
+  return scanOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });
 }
 
-function walkOf(ends: readonly SourceEnd[], counted: Pick<HubWalk, 'distinctRows' | 'startedAtMs'>): HubWalk {
+function scanOf(ends: readonly SourceEnd[], counted: Pick<HubScan, 'distinctRows' | 'startedAtMs'>): HubScan {
   return {
     ...counted,
     ending: endingOf(ends),
@@ -170,7 +170,7 @@ function walkOf(ends: readonly SourceEnd[], counted: Pick<HubWalk, 'distinctRows
   };
 }
 
-function endingOf(ends: readonly SourceEnd[]): HubWalk['ending'] {
+function endingOf(ends: readonly SourceEnd[]): HubScan['ending'] {
   if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
   if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
   if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';

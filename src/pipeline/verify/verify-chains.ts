@@ -1,8 +1,8 @@
-import type { KeyedReading } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/page-decision.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import { decodeToldAbsence } from '../../core/chains/told-absence.ts';
+import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
-import { tellsGone } from '../../core/verify/judge-walk.ts';
+import { tellsGone } from '../../core/verify/judge-scan.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
@@ -15,8 +15,8 @@ import { verifyIndex, type IndexedArea } from './verify-index.ts';
 import { indexDifferences } from './verify-rows.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 
-const LOOKS = 3;
-const BETWEEN_LOOKS_MS = 1_000;
+const ATTEMPTS = 3;
+const BETWEEN_ATTEMPTS_MS = 1_000;
 /** Asked for anew, versions may refer to others. */
 const ROUNDS_OF_ASKING = 5;
 const DAY_MS = 24 * 3_600_000;
@@ -29,7 +29,7 @@ export class VersionsOfHub {
   /** Those that cannot be read: their records, and what follows from them, stay as they were. */
   readonly unreadable = new Set<string>();
 
-  readonly take = ({ reading }: KeyedReading): void => {
+  readonly take = ({ decoded: reading }: KeyedRow): void => {
     if (reading.kind === 'reject') {
       if (reading.sourcedId !== null) this.unreadable.add(reading.sourcedId);
     } else if (!this.versions.has(reading.sourcedId)) {
@@ -47,7 +47,7 @@ export class VersionsOfHub {
     });
   }
 
-  replace(reading: Extract<KeyedReading['reading'], { kind: 'row' }>): void {
+  replace(reading: Extract<KeyedRow['decoded'], { kind: 'row' }>): void {
     const value = reading.value as AbsenceVersionValue;
     this.versions.set(reading.sourcedId, {
       row: chainRowOf(value),
@@ -87,8 +87,8 @@ export async function verifyChains(
   let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isTold);
   const before = found.length;
   let told: Difference[] = [];
-  for (let look = 1; look <= LOOKS && found.length > 0; look += 1) {
-    if (look > 1) await tools.parts.sleep(BETWEEN_LOOKS_MS, signal);
+  for (let attempt = 1; attempt <= ATTEMPTS && found.length > 0; attempt += 1) {
+    if (attempt > 1) await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, signal);
     const touched = await askAgain(tools, options, found);
     const circumstances = await circumstancesOf(tools, touched, options);
     await readOn();
@@ -137,9 +137,9 @@ async function askAgain(
     if (asked.size + news.length > ASK_AT_MOST) break;
     const { readings, gone } = await source.ask(news, signal);
     const untold = new Set(news);
-    for (const { reading } of readings) {
+    for (const { decoded: reading } of readings) {
       if (reading.kind === 'row') hub.replace(reading);
-      else hub.take({ key: null, rejectKey: '', reading });
+      else hub.take({ key: null, rejectKey: '', decoded: reading });
       if (reading.sourcedId !== null) untold.delete(reading.sourcedId);
     }
     for (const id of gone) {
@@ -150,11 +150,11 @@ async function askAgain(
     for (const id of news) asked.add(id);
     touched = linkedWith(versions, touched);
   }
-  const again = new VersionsOfHub();
-  const walk = await source.read((readings) => readings.forEach(again.take), signal);
-  if (walk === null || !tellsGone({ ...walk, knownRows: versions.size })) return touched;
+  const republication = new VersionsOfHub();
+  const scan = await source.read((readings) => readings.forEach(republication.take), signal);
+  if (scan === null || !tellsGone({ ...scan, knownRows: versions.size })) return touched;
   versions.clear();
-  for (const [id, version] of again.versions) versions.set(id, version);
+  for (const [id, version] of republication.versions) versions.set(id, version);
   return 'all';
 }
 
@@ -227,8 +227,8 @@ function stateOf(
   const watermarkMs = known.progress?.watermarkMs ?? null;
   if (rows === undefined) {
     const isRecent = versionIds.some((id) => {
-      const stamp = versions.get(id)?.modifiedAtMs ?? null;
-      return isGone(id) || watermarkMs === null || (stamp !== null && stamp >= watermarkMs);
+      const readVersion = versions.get(id)?.modifiedAtMs ?? null;
+      return isGone(id) || watermarkMs === null || (readVersion !== null && readVersion >= watermarkMs);
     });
     return isRecent ? 'pending' : 'wrong';
   }
@@ -258,14 +258,14 @@ async function verifyIndexed(
       area: 'absences',
       entries: viewOf(topics.absences, ({ entry }) => entry),
       hashIn: (key, value) =>
-        readOrNull(() => decodeToldAbsence(key, value).shown?.toString('latin1') ?? null),
+        readOrNull(() => decodePublishedAbsence(key, value).shown?.toString('latin1') ?? null),
     },
     'absence-changes': {
       area: 'absences',
       entries: viewOf(topics.changes, ({ step }) => stepText(step)),
       hashIn: (key, value) =>
         readOrNull(() => {
-          const { entry } = decodeToldAbsence(key, value);
+          const { entry } = decodePublishedAbsence(key, value);
           return entry === null ? null : stepText(entry.step);
         }),
     },

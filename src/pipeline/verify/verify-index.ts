@@ -24,8 +24,8 @@ export function hashedAreas(view: TopicView): readonly IndexedArea[] {
 
 /** As it stands in the index for what the log lost, or somebody else wrote. */
 const UNKNOWN_CONTENT = hashIn(topicEntry(null, true));
-const LOOKS = 3;
-const BETWEEN_LOOKS_MS = 500;
+const ATTEMPTS = 3;
+const BETWEEN_ATTEMPTS_MS = 500;
 
 /** Keys of which the index says something else than the topic, and how many could not be told for all that is written. */
 export async function verifyIndex(
@@ -47,21 +47,21 @@ export async function verifyIndex(
   let skipped = 0;
   for (const each of areas) {
     let doubtful = await differing(tools, collection, each);
-    for (let look = 1; doubtful.length > 0; look += 1) {
+    for (let attempt = 1; doubtful.length > 0; attempt += 1) {
       const before = await index.position();
       const values = await lookUpIndex(tools, collection, { area: each.area, keys: doubtful });
       await readOn();
       const after = await index.position();
       if (values !== undefined) doubtful = doubtful.filter((key) => differs(each, key, values.get(key)));
-      if (values !== undefined && before?.transactionId === after?.transactionId && look > 1) {
+      if (values !== undefined && before?.transactionId === after?.transactionId && attempt > 1) {
         found.push(...doubtful);
         break;
       }
-      if (look > LOOKS) {
+      if (attempt > ATTEMPTS) {
         skipped += doubtful.length;
         break;
       }
-      await tools.parts.sleep(BETWEEN_LOOKS_MS, signal);
+      await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, signal);
     }
   }
   return { keys: found, skipped };

@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto';
-import { canTellForeign, judgeOverlap } from '../../core/foreign-data.ts';
-import type { KeyedReading } from '../../core/page-decision.ts';
+import { canVerifyIdentity, judgeOverlap } from '../../core/tenant-identity.ts';
+import type { KeyedRow } from '../../core/page-decision.ts';
 import type { Difference, DifferenceKind } from '../../core/verify/difference.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { FOREIGN_REMEDY } from '../foreign-watch.ts';
+import { WRONG_TENANT_REMEDY } from '../tenant-identity.ts';
 import type { TenantCollection } from '../tenant.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
-import { readUntilWhole, type Doubt } from './read-until-whole.ts';
-import { settleRows } from './settle-rows.ts';
-import { TopicReading } from './topic-reading.ts';
+import { readUntilComplete, type Doubt } from './read-until-complete.ts';
+import { confirmDifferences } from './confirm-differences.ts';
+import { TopicReader } from './topic-reader.ts';
 import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
@@ -25,14 +25,14 @@ export async function verifyRows(
   tools: VerifyTools,
   collection: TenantCollection,
   options: {
-    readonly onReading?: ((reading: KeyedReading) => void) | undefined;
+    readonly onRow?: ((reading: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<CollectionReport> {
   const { name } = collection;
-  const { signal, onReading } = options;
+  const { signal, onRow } = options;
   const view: TopicView = { rows: new Map(), rejects: tools.rejects.of(name) };
-  const topic = readingOf(tools, name, view.rows);
+  const topic = decodedRowOf(tools, name, view.rows);
   const readOn = async (): Promise<void> => {
     await topic.readOn(signal);
     await tools.rejects.readOn(signal);
@@ -41,18 +41,26 @@ export async function verifyRows(
   const hub = hubRows(tools.parts, collection);
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
   const known = wantedSize(view.rows, hub);
-  const doubt = await readHub(tools, { name, hub, comparison, view, onReading, signal });
-  const isForeign = canTellForeign(known) && whoseRows(comparison, known) === 'foreign';
+  const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
+  const isWrongTenant = canVerifyIdentity(known) && whoseRows(comparison, known) === 'foreign';
   const { candidates } = comparison;
-  const settled = await settleRows(tools, { collection: name, candidates, view, hub, readOn, signal });
+  const settled = await confirmDifferences(tools, {
+    collection: name,
+    candidates,
+    view,
+    hub,
+    readOn,
+    signal,
+  });
   const isExplained = settled.differences.every(
     ({ kind, state }) => kind !== 'left-over' || state === 'withheld',
   );
-  const { differences, why: foreseen } = isForeign
+  const { differences, why: foreseen } = isWrongTenant
     ? { differences: settled.differences.map(notByItself), why: null }
     : await foreseeWithholding(tools, collection, {
         differences: settled.differences,
-        isLoss: ({ kind, key }) => kind === 'left-over' || (kind === 'different' && settled.emptied.has(key)),
+        isLoss: ({ kind, key }) =>
+          kind === 'left-over' || (kind === 'different' && settled.becameEmpty.has(key)),
         topicKeys: wantedSize(view.rows, hub),
       });
   const index = await verifyIndex(tools, {
@@ -65,7 +73,12 @@ export async function verifyRows(
   const isGone = doubt?.isEmpty === true && isExplained;
   return {
     collection: name,
-    ...verdictOf({ doubt, isGone, foreign: isForeign ? counts : null, wasWhole: settled.wasWhole }),
+    ...verdictOf({
+      doubt,
+      isGone,
+      wrongTenant: isWrongTenant ? counts : null,
+      wasComplete: settled.wasComplete,
+    }),
     foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
@@ -99,32 +112,32 @@ async function readHub(
     readonly hub: HubRows;
     readonly comparison: RowComparison;
     readonly view: TopicView;
-    readonly onReading: ((reading: KeyedReading) => void) | undefined;
+    readonly onRow: ((reading: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<Doubt | null> {
-  const { name, hub, comparison, view, onReading, signal } = options;
+  const { name, hub, comparison, view, onRow, signal } = options;
   const startedAtMs = tools.parts.now();
   const known = wantedSize(view.rows, hub);
-  const doubt = await readUntilWhole(known + view.rejects.size, async (firstStartedAtMs) => {
+  const doubt = await readUntilComplete(known + view.rejects.size, async (firstStartedAtMs) => {
     const sinceMs = firstStartedAtMs ?? startedAtMs;
     let rows = 0;
     let news = 0;
     let oldNews = 0;
-    const walk = await hub.read((readings) => {
+    const scan = await hub.read((readings) => {
       for (const each of readings) {
         const isNew = comparison.take(each);
-        onReading?.(each);
+        onRow?.(each);
         if (!isNew) continue;
         news += 1;
-        const { modifiedAtMs } = each.reading;
+        const { modifiedAtMs } = each.decoded;
         if (modifiedAtMs === null || modifiedAtMs < sinceMs) oldNews += 1;
       }
       rows += readings.length;
       tools.onProgress({ collection: name, what: 'rows of the hub', count: rows });
     }, signal);
-    if (walk === null) throw new TypeError(`${name} is no list`);
-    return { walk, news, oldNews };
+    if (scan === null) throw new TypeError(`${name} is no list`);
+    return { scan, news, oldNews };
   }).catch((error: unknown) => {
     throw withKeys(error, name, known);
   });
@@ -146,20 +159,20 @@ function verdictOf(found: {
   readonly doubt: Doubt | null;
   /** The hub says that it has no rows, and that has been said to a person. */
   readonly isGone: boolean;
-  readonly foreign: { readonly met: number; readonly known: number; readonly ofThem: number } | null;
-  readonly wasWhole: boolean;
+  readonly wrongTenant: { readonly met: number; readonly known: number; readonly ofThem: number } | null;
+  readonly wasComplete: boolean;
 }): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
-  const { doubt, isGone, foreign, wasWhole } = found;
+  const { doubt, isGone, wrongTenant, wasComplete } = found;
   if (doubt !== null) {
     const why = doubt.isEmpty ? EMPTY_LIST : `what the hub has was not seen whole: ${doubt.why}`;
     return { outcome: isGone ? 'compared' : 'unproven', why, remedy: UNPROVEN_REMEDY };
   }
-  if (foreign !== null) {
-    const { met, known, ofThem } = foreign;
+  if (wrongTenant !== null) {
+    const { met, known, ofThem } = wrongTenant;
     const why = `the hub gives quite other rows than were published: of its ${met}, ${ofThem} are among the topic's ${known}`;
-    return { outcome: 'unproven', why, remedy: FOREIGN_REMEDY };
+    return { outcome: 'unproven', why, remedy: WRONG_TENANT_REMEDY };
   }
-  if (!wasWhole) return { outcome: 'unproven', why: NEVER_WHOLE, remedy: NEVER_WHOLE_REMEDY };
+  if (!wasComplete) return { outcome: 'unproven', why: NEVER_COMPLETE, remedy: NEVER_COMPLETE_REMEDY };
   return { outcome: 'compared', why: null, remedy: null };
 }
 
@@ -173,8 +186,8 @@ function withKeys(error: unknown, collection: CollectionName, keys: number): unk
   });
 }
 
-export const NEVER_WHOLE = 'it has never been read whole';
-export const NEVER_WHOLE_REMEDY = 'Wait for the first full pass, or make one: "rollcall pull --full".';
+export const NEVER_COMPLETE = 'it has never been read whole';
+export const NEVER_COMPLETE_REMEDY = 'Wait for the first full pass, or make one: "rollcall pull --full".';
 /** Which may be true, or all that a token without rights is shown. */
 const EMPTY_LIST = 'the hub gives an empty list';
 const UNPROVEN_REMEDY =
@@ -194,9 +207,13 @@ export function indexDifferences(
     .map((key) => ({ collection, key, kind: 'index', state: 'wrong' }));
 }
 
-function readingOf(tools: VerifyTools, name: CollectionName, entries: Map<string, TopicEntry>): TopicReading {
+function decodedRowOf(
+  tools: VerifyTools,
+  name: CollectionName,
+  entries: Map<string, TopicEntry>,
+): TopicReader {
   let count = 0;
-  return new TopicReading(tools, [name], async (record) => {
+  return new TopicReader(tools, [name], async (record) => {
     await takeRecord(tools.check, entries, record);
     count += 1;
     if (count % REPORT_EVERY === 0)

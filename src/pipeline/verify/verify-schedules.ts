@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { absentEntryOf } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { localDate } from '../../core/full-pull-time.ts';
-import type { KeyedReading } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/page-decision.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
@@ -13,11 +13,11 @@ import type { ScheduleSettings } from '../create-schedule-runner.ts';
 import type { TenantCollection } from '../tenant.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import { readIds, type HubRows } from './hub-rows.ts';
-import { readUntilWhole, type Doubt } from './read-until-whole.ts';
-import { settleRows } from './settle-rows.ts';
-import { TopicReading } from './topic-reading.ts';
+import { readUntilComplete, type Doubt } from './read-until-complete.ts';
+import { confirmDifferences } from './confirm-differences.ts';
+import { TopicReader } from './topic-reader.ts';
 import { hashedAreas, verifyIndex } from './verify-index.ts';
-import { indexDifferences, NEVER_WHOLE, NEVER_WHOLE_REMEDY } from './verify-rows.ts';
+import { indexDifferences, NEVER_COMPLETE, NEVER_COMPLETE_REMEDY } from './verify-rows.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
 const SEEDS = 2 ** 31;
@@ -33,7 +33,7 @@ export async function verifySchedules(
   }: { collection: TenantCollection; settings: ScheduleSettings; signal: AbortSignal },
 ): Promise<CollectionReport> {
   const view: TopicView = { rows: new Map(), rejects: tools.rejects.of(NAME) };
-  const topic = new TopicReading(tools, [NAME], async (record) => {
+  const topic = new TopicReader(tools, [NAME], async (record) => {
     await takeRecord(tools.check, view.rows, record);
   });
   const readOn = async (): Promise<void> => {
@@ -57,7 +57,7 @@ export async function verifySchedules(
   );
   const unknown = new Set([...failed, ...asking.unreadable]);
   comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
-  const settled = await settleRows(tools, {
+  const settled = await confirmDifferences(tools, {
     collection: NAME,
     candidates: comparison.candidates,
     view,
@@ -68,7 +68,7 @@ export async function verifySchedules(
   // Days that leave the window, and students who are not wanted any more, go unasked.
   const { differences, why: foreseen } = await foreseeWithholding(tools, collection, {
     differences: settled.differences,
-    isLoss: ({ kind, key }) => kind === 'different' && settled.emptied.has(key),
+    isLoss: ({ kind, key }) => kind === 'different' && settled.becameEmpty.has(key),
     topicKeys: view.rows.size,
   });
   const index = await verifyIndex(tools, {
@@ -80,7 +80,7 @@ export async function verifySchedules(
   const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
   return {
     collection: NAME,
-    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasWhole: settled.wasWhole }),
+    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasComplete: settled.wasComplete }),
     foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
@@ -95,9 +95,9 @@ function verdictOf(asked: {
   doubt: Doubt | null;
   failed: number;
   of: number;
-  wasWhole: boolean;
+  wasComplete: boolean;
 }): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
-  const { doubt, failed, of, wasWhole } = asked;
+  const { doubt, failed, of, wasComplete } = asked;
   if (doubt !== null) {
     const why = `not all students were seen: ${doubt.why}`;
     return { outcome: 'unproven', why, remedy: "Look at what the hub answers, and at the token's rights." };
@@ -106,7 +106,7 @@ function verdictOf(asked: {
     const why = `${failed} of ${of} students could not be asked for`;
     return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
   }
-  if (!wasWhole) return { outcome: 'unproven', why: NEVER_WHOLE, remedy: NEVER_WHOLE_REMEDY };
+  if (!wasComplete) return { outcome: 'unproven', why: NEVER_COMPLETE, remedy: NEVER_COMPLETE_REMEDY };
   return { outcome: 'compared', why: null, remedy: null };
 }
 
@@ -133,7 +133,7 @@ async function wantedOf(
   if (which === 'all') return studentsOfHub(tools, options);
   const clock = createZoneClock(timeZone);
   const absent = new Map<string, string>();
-  const reading = new TopicReading(tools, ['absences'], async (record) => {
+  const reading = new TopicReader(tools, ['absences'], async (record) => {
     absent.delete(record.key);
     if (record.value === null) return;
     const { value } = await tools.check.check({ ...record, value: record.value });
@@ -151,12 +151,12 @@ async function studentsOfHub(
   { knownDays, signal }: { knownDays: number; signal: AbortSignal },
 ): Promise<Wanted> {
   const students = new Set<string>();
-  const doubt = await readUntilWhole(knownDays, async () => {
+  const doubt = await readUntilComplete(knownDays, async () => {
     const before = students.size;
     const onId = (id: string): void => void students.add(id);
-    const walk = await readIds(parts.hub, collectionNamed('students'), { onId, signal });
+    const scan = await readIds(parts.hub, collectionNamed('students'), { onId, signal });
     const news = students.size - before;
-    return { walk, news, oldNews: news };
+    return { scan, news, oldNews: news };
   });
   return { students, doubt };
 }
@@ -193,7 +193,7 @@ class Asking {
   /** Returns the students that could not be asked for. Throws when none could. */
   async readAll(
     students: readonly string[],
-    onReadings: (readings: readonly KeyedReading[]) => void,
+    onRows: (readings: readonly KeyedRow[]) => void,
   ): Promise<readonly string[]> {
     const { api } = this.#options.settings;
     const left = [...students];
@@ -203,7 +203,7 @@ class Asking {
     const worker = async (): Promise<void> => {
       for (let student = left.pop(); student !== undefined; student = left.pop()) {
         try {
-          onReadings(await this.#read(student));
+          onRows(await this.#read(student));
         } catch (error) {
           if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
           failure = error;
@@ -219,7 +219,7 @@ class Asking {
   }
 
   /** Every day of the window. */
-  async #read(student: string): Promise<readonly KeyedReading[]> {
+  async #read(student: string): Promise<readonly KeyedRow[]> {
     const { settings, window, signal } = this.#options;
     const { lessons, isUtf8 } = await settings.api.readSchedule({ student, ...askedDays(window), signal });
     const days = settings.reader.read({ student, window, lessons, isUtf8 });
@@ -240,11 +240,11 @@ class Asking {
         const isAsked = ({ parts }: (typeof days)[number]): boolean =>
           parts !== null && wanted.has(parts[0]) && (parts[1] === '*' || isInWindow(parts[1], window));
         const students = new Set(days.filter(isAsked).flatMap(({ parts }) => parts?.[0] ?? []));
-        const met = new Map<string, KeyedReading>();
+        const met = new Map<string, KeyedRow>();
         const failed = new Set(
           await this.readAll([...students], (readings) => {
             for (const reading of readings) {
-              if (reading.isEmptied !== true || view.rows.has(reading.key ?? ''))
+              if (reading.becameEmpty !== true || view.rows.has(reading.key ?? ''))
                 met.set(reading.rejectKey, reading);
             }
           }),

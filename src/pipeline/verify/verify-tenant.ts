@@ -99,7 +99,7 @@ async function verifySource(
     }
     const chains = own.some(isChainCollection) ? parts.chains : undefined;
     const hub = chains === undefined ? null : new VersionsOfHub();
-    const rows = await verifyRows(tools, collection, { onReading: hub?.take, signal });
+    const rows = await verifyRows(tools, collection, { onRow: hub?.take, signal });
     if (chains === undefined || hub === null || rows.outcome !== 'compared') return [rows];
     const { forgetAfterMs } = chains;
     const withheld = new Set(

@@ -5,10 +5,10 @@ import type { Difference } from '../../core/verify/difference.ts';
 import type { TenantParts } from '../tenant.ts';
 import type { CircumstanceParts } from './circumstances.ts';
 import type { RecordCheck } from './record-check.ts';
-import { TopicReading, type StoredRecord, type TopicReadingParts } from './topic-reading.ts';
+import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
 
 /** What every comparison works with. */
-export interface VerifyTools extends CircumstanceParts, TopicReadingParts {
+export interface VerifyTools extends CircumstanceParts, TopicReaderParts {
   readonly parts: TenantParts;
   readonly check: RecordCheck;
   readonly rejects: RejectsView;
@@ -57,11 +57,11 @@ export async function takeRecord(
 /** The topic `rejects`, which all collections share. */
 export class RejectsView {
   readonly #entries = new Map<CollectionName, Map<string, TopicEntry>>();
-  readonly #reading: TopicReading;
+  readonly #reading: TopicReader;
 
-  constructor(parts: TopicReadingParts, check: RecordCheck) {
+  constructor(parts: TopicReaderParts, check: RecordCheck) {
     const topic: TopicSuffix = 'rejects';
-    this.#reading = new TopicReading(parts, [topic], async (record) => {
+    this.#reading = new TopicReader(parts, [topic], async (record) => {
       const key = splitCompositeKey(record.key);
       if (key === null) return;
       await takeRecord(check, this.of(key[0] as CollectionName), { ...record, entryKey: key[1] });

@@ -104,12 +104,12 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
       ['users', 'students', 'enrollments', 'absence-versions'],
       ['class-students', 'schedules'],
     ]) {
-      const demand = async (name: string): Promise<void> => {
+      const request = async (name: string): Promise<void> => {
         const runner = session.runners.get(name as CollectionName);
-        await runner?.demand('FULL');
-        await runner?.demand('FULL');
+        await runner?.request('FULL');
+        await runner?.request('FULL');
       };
-      await Promise.all(names.map(demand));
+      await Promise.all(names.map(request));
     }
     await vi.waitFor(async () => expect(await holding()).toEqual([]), {
       timeout: GONE_WITHIN_MS,

@@ -61,7 +61,7 @@ function keyWith(topic: string, test: (records: Records) => boolean): Records {
 }
 
 /** Appends a record to its partition, with an id of its own. */
-function again(records: Records, record: TopicRecord, changed: Partial<TopicRecord> = {}): Records {
+function republication(records: Records, record: TopicRecord, changed: Partial<TopicRecord> = {}): Records {
   const headers = { ...record.headers, ce_id: 'planted' };
   return [...records, { ...record, headers, offset: 1_000_000, ...changed }];
 }
@@ -99,14 +99,16 @@ describe('the checker', () => {
       () => {
         const [record] = recordsOf('users');
         return withTopic('users', (records) =>
-          again(records, record as TopicRecord, { value: { ...record?.value, familyName: 'Nobody' } }),
+          republication(records, record as TopicRecord, {
+            value: { ...record?.value, familyName: 'Nobody' },
+          }),
         );
       },
     ],
     [
       'was never at the hub',
       'a key that was never there',
-      () => withTopic('users', (records) => again(records, last(records), { key: 'stranger' })),
+      () => withTopic('users', (records) => republication(records, last(records), { key: 'stranger' })),
     ],
     [
       'older after newer',
@@ -123,7 +125,7 @@ describe('the checker', () => {
       'a content published twice',
       () => {
         const known = keyWith('results', (records) => last(records).value !== null);
-        return withTopic('results', (records) => again(records, last(known)));
+        return withTopic('results', (records) => republication(records, last(known)));
       },
     ],
     [
@@ -131,7 +133,7 @@ describe('the checker', () => {
       'a hash published twice, whatever the content',
       () => {
         const known = keyWith('absence-versions', (records) => last(records).value !== null);
-        return withTopic('absence-versions', (records) => again(records, last(known)));
+        return withTopic('absence-versions', (records) => republication(records, last(known)));
       },
     ],
     [
@@ -140,7 +142,7 @@ describe('the checker', () => {
       () => {
         const known = keyWith('enrollments', (records) => records.every(({ value }) => value !== null));
         return withTopic('enrollments', (records) =>
-          again(records, last(known), { value: null, publishedAtMs: Date.now() }),
+          republication(records, last(known), { value: null, publishedAtMs: Date.now() }),
         );
       },
     ],
@@ -149,7 +151,7 @@ describe('the checker', () => {
       'one departure published twice',
       () => {
         const known = keyWith('users', (records) => last(records).value === null);
-        return withTopic('users', (records) => again(records, last(known)));
+        return withTopic('users', (records) => republication(records, last(known)));
       },
     ],
     [
@@ -193,7 +195,7 @@ describe('the checker', () => {
     [
       'comes as number',
       'a step published twice',
-      () => withTopic('absence-changes', (records) => again(records, last(records))),
+      () => withTopic('absence-changes', (records) => republication(records, last(records))),
     ],
     [
       'step 2 comes as number 1',
@@ -212,7 +214,7 @@ describe('the checker', () => {
         const known = keyWith('absence-changes', (records) => operationOf(last(records)) === 'DELETED');
         const step = Number(last(known).value?.['step']) + 1;
         const value = { ...known[0]?.value, step, operation: 'REPLACED' };
-        return withTopic('absence-changes', (records) => again(records, last(known), { value }));
+        return withTopic('absence-changes', (records) => republication(records, last(known), { value }));
       },
     ],
     [

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
  */
 
 const [node = '', , configPath = '', clockFile = ''] = process.argv;
-const LOOK_EVERY_MS = 20;
+const CHECK_EVERY_MS = 20;
 
 const RealDate = Date;
 let offsetMs = 0;
@@ -14,7 +14,7 @@ let lookedAt = -Infinity;
 
 function nowMs(): number {
   const at = performance.now();
-  if (at - lookedAt > LOOK_EVERY_MS) {
+  if (at - lookedAt > CHECK_EVERY_MS) {
     lookedAt = at;
     offsetMs = Number(readFileSync(clockFile, 'utf8')) || 0;
   }

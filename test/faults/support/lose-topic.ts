@@ -13,7 +13,7 @@ const { ConfigResourceTypes } = kafkajs;
 /** Ways in which a topic loses what was written to it. */
 const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
   'deleted and recreated': recreateTopic,
-  emptied: (topic) => deleteRecords(topic, ({ high }) => high),
+  becameEmpty: (topic) => deleteRecords(topic, ({ high }) => high),
   'cut off at the front': (topic) =>
     deleteRecords(topic, ({ low, high }) => low + Math.ceil((high - low) / 2)),
 };

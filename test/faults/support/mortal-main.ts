@@ -28,7 +28,7 @@ const [configPath = '', point = '', nth = '1', signal = 'SIGKILL', decision = ''
 let met = 0;
 
 /** Comes back at once, or when it is woken, or never. */
-function pass(here: KillPoint): void {
+function sync(here: KillPoint): void {
   if (here !== point) return;
   met += 1;
   if (met !== Number(nth)) return;
@@ -59,22 +59,22 @@ function mortalTransaction(transaction: KafkaTransaction): KafkaTransaction {
   const mortal: Pick<Producer, 'send' | 'sendBatch'> & Pick<KafkaTransaction, 'commit' | 'abort'> = {
     async send(record) {
       if (record.messages[0]?.key === '@owner') kind = 'owner';
-      if (isOf('data')) pass('data sent, progress not');
+      if (isOf('data')) sync('data sent, progress not');
       return real.send(record);
     },
     async sendBatch(batch) {
       if (batch.topicMessages?.[0]?.messages[0]?.key === '@seal') kind = 'seal';
-      if (isOf('data')) pass('decided, nothing sent');
+      if (isOf('data')) sync('decided, nothing sent');
       return real.sendBatch(batch);
     },
     async commit() {
-      pass(isOf('owner') ? 'owner sent, not committed' : 'all sent, commit not asked for');
+      sync(isOf('owner') ? 'owner sent, not committed' : 'all sent, commit not asked for');
       isCommitting = isOf('data');
       await real.commit();
       isCommitting = false;
     },
     async abort() {
-      if (isOf('seal')) pass('ends marked, not aborted');
+      if (isOf('seal')) sync('ends marked, not aborted');
       await real.abort();
     },
   };
@@ -93,7 +93,7 @@ function mortalSockets(): void {
     const [chunk] = args;
     const asksToEnd = Buffer.isBuffer(chunk) && chunk.length > 6 && chunk.readInt16BE(4) === END_TXN;
     // Small as it is, the kernel has it at once.
-    if (isCommitting && asksToEnd) pass('commit asked for, not answered');
+    if (isCommitting && asksToEnd) sync('commit asked for, not answered');
     return result;
   };
 }
@@ -107,7 +107,7 @@ function mortalHub(hub: Hub): Hub {
       for (;;) {
         const next = await pages.next();
         if (next.done === true) return next.value;
-        pass('a page is fetched, nothing decided');
+        sync('a page is fetched, nothing decided');
         yield next.value;
       }
     },
@@ -122,11 +122,11 @@ function mortalLog(log: TenantLog): TenantLog {
     ...forwarding(log),
     async own(signal) {
       const ownership = await log.own(signal);
-      pass('owner committed');
+      sync('owner committed');
       return ownership;
     },
     async commit(transaction) {
-      if (transaction.progress.complete) pass('all committed but the watermark');
+      if (transaction.progress.complete) sync('all committed but the watermark');
       const committed = await log.commit(transaction);
       hasRemoved = transaction.records.some(({ topic, body }) => topic !== 'rejects' && body === null);
       return committed;
@@ -136,7 +136,7 @@ function mortalLog(log: TenantLog): TenantLog {
         ...options,
         onBatch: async (records) => {
           await options.onBatch(records);
-          pass('amid the replay');
+          sync('amid the replay');
         },
       }),
   };
@@ -159,9 +159,9 @@ function mortalIndex(index: CollectionIndex): CollectionIndex {
     lookup: (area, keys) => replay.lookup(area, keys),
     entries: (area) => replay.entries(area),
     async finish(position) {
-      pass('replayed, not finished');
+      sync('replayed, not finished');
       await replay.finish(position);
-      pass('replay finished');
+      sync('replay finished');
     },
   });
   return {
@@ -173,16 +173,16 @@ function mortalIndex(index: CollectionIndex): CollectionIndex {
     rebuild: async () => mortalReplay(await index.rebuild()),
     resume: async (from) => mortalReplay(await index.resume(from)),
     async apply(previous, position, changes) {
-      pass('committed, index not written');
+      sync('committed, index not written');
       await index.apply(previous, position, changes);
-      pass('index written, next not begun');
+      sync('index written, next not begun');
     },
   };
 }
 
 function mortalMemory(memory: DeletionMemory): DeletionMemory {
   const heard = (): void => {
-    if (hasRemoved) pass('removals committed, memory not written');
+    if (hasRemoved) sync('removals committed, memory not written');
   };
   return {
     ...forwarding(memory),
@@ -193,15 +193,15 @@ function mortalMemory(memory: DeletionMemory): DeletionMemory {
     async setWithheld(collection, keys) {
       heard();
       await memory.setWithheld(collection, keys);
-      if (keys.size > 0) pass('withheld set written');
+      if (keys.size > 0) sync('withheld set written');
     },
     async setTripped(collection, isTripped) {
       await memory.setTripped(collection, isTripped);
-      if (isTripped) pass('guard tripped, set not written');
+      if (isTripped) sync('guard tripped, set not written');
     },
     async addRemoved(day, collection, count) {
       await memory.addRemoved(day, collection, count);
-      pass('removals counted, not committed');
+      sync('removals counted, not committed');
     },
   };
 }
@@ -216,7 +216,7 @@ function mortalState(state: TenantState): TenantState {
 
 async function readOnAndOn({ runners }: TenantSession): Promise<void> {
   const loops = [...runners.values()].map(async (runner) => {
-    for (;;) await runner.demand('FULL');
+    for (;;) await runner.request('FULL');
   });
   await Promise.all(loops);
 }

@@ -96,9 +96,9 @@ it('cut: connections break, and no new one gets through until the proxy is mende
   const [error] = await once(refused, 'error');
   expect(error).toMatchObject({ code: 'ECONNRESET' });
   proxy.mend();
-  const again = await connectTo(proxy);
-  again.socket.write('b');
-  await vi.waitFor(() => expect(again.heard()).toBe('b'));
+  const republication = await connectTo(proxy);
+  republication.socket.write('b');
+  await vi.waitFor(() => expect(republication.heard()).toBe('b'));
   expect(echo.received).toEqual(['a', 'b']);
 });
 

@@ -161,7 +161,7 @@ class RunningProxy implements Proxy {
     connection: Connection,
     from: Socket,
     to: Socket,
-    look: (chunk: Buffer) => Promise<Buffer>,
+    attempt: (chunk: Buffer) => Promise<Buffer>,
   ): Promise<void> {
     try {
       for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -169,7 +169,7 @@ class RunningProxy implements Proxy {
           this.#held += 1;
           await this.#takeTime(piece.length);
           this.#held -= 1;
-          const seen = await look(piece);
+          const seen = await attempt(piece);
           if (seen.length > 0 && !connection.isForgotten && to.writable) to.write(seen);
         }
       }

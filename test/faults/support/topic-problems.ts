@@ -54,7 +54,7 @@ export function progressProblems(
       const told = toldBy(record);
       if (told === null) continue;
       const problem =
-        problemAfter(before, told, { isWhole: topics.has(key), clocksAgree }) ??
+        problemAfter(before, told, { isComplete: topics.has(key), clocksAgree }) ??
         (ids.has(told.transactionId) ? 'has an id again' : null);
       if (problem !== null) problems.push(`progress ${key} ${told.sequence}: ${problem}`);
       ids.add(told.transactionId);
@@ -86,11 +86,11 @@ function toldBy(record: TopicRecord | undefined): Told | null {
 function problemAfter(
   before: Told | null,
   told: Told,
-  { isWhole, clocksAgree }: { isWhole: boolean; clocksAgree: boolean },
+  { isComplete, clocksAgree }: { isComplete: boolean; clocksAgree: boolean },
 ): string | null {
   if (before === null) return null;
   if (told.sequence !== before.sequence + 1) return `comes after ${before.sequence}`;
-  if (!isWhole) return null;
+  if (!isComplete) return null;
   for (const [name, offset] of Object.entries(before.offsets)) {
     if ((told.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
   }

@@ -91,15 +91,17 @@ describe('status', () => {
     const tail = district.replaceAbsence(root);
     const rival = register(student);
     district.patch('absence-versions', rival, { replaces: refer(root) });
-    const foreign = register(other);
-    district.patch('absence-versions', foreign, { replaces: refer(root) });
+    const wrongTenant = register(other);
+    district.patch('absence-versions', wrongTenant, { replaces: refer(root) });
     await mirror.delta();
     const { code, stdout } = await rollcall(configPath, 'status');
     expect(code).toBe(0);
     expect(stdout).toContain('all well, 2 contradictory absences; no process is running');
     const versions = [root, tail, rival].toSorted().join(', ');
     expect(stdout).toContain(`fork           absence ${root}: ${versions}\n`);
-    expect(stdout).toContain(`other-student  absence ${foreign}: ${[foreign, root].toSorted().join(', ')}\n`);
+    expect(stdout).toContain(
+      `other-student  absence ${wrongTenant}: ${[wrongTenant, root].toSorted().join(', ')}\n`,
+    );
     expect(stdout).toContain('docs/consuming.md');
     const { needsPerson, tenants } = await statusJson();
     expect(needsPerson).toBe(false);
@@ -190,16 +192,16 @@ describe('metrics and log', () => {
   });
 
   it('name the created and shown absences of a sync', () => {
-    const passes = mirror.logLines
+    const syncs = mirror.logLines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => msg === 'a pass ended');
-    const [first] = passes;
+    const [first] = syncs;
     expect(first).toMatchObject({
       level: 'info',
       collection: 'absence-versions',
       // oxlint-disable-next-line typescript/no-unsafe-assignment -- vitest's matchers are any
       absences: { created: expect.any(Number), shown: expect.any(Number) },
     });
-    expect(passes.some((pass) => !('absences' in pass))).toBe(true);
+    expect(syncs.some((sync) => !('absences' in sync))).toBe(true);
   });
 });

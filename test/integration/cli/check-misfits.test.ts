@@ -21,16 +21,16 @@ async function toRegistry(method: 'POST' | 'PUT', path: string, body: object): P
 
 describe('check', () => {
   it("reports another program's schema and a changed compatibility level, with the subject and the remedy", async () => {
-    const foreign = `${tenant.topicPrefix}.north.users-value`;
+    const wrongTenant = `${tenant.topicPrefix}.north.users-value`;
     const weakened = `${tenant.topicPrefix}.north.orgs-value`;
     const schema = JSON.stringify({ type: 'record', name: 'Other', fields: [{ name: 'n', type: 'int' }] });
-    await toRegistry('POST', `/subjects/${foreign}/versions`, { schema });
-    await toRegistry('PUT', `/config/${foreign}`, { compatibility: 'FULL_TRANSITIVE' });
+    await toRegistry('POST', `/subjects/${wrongTenant}/versions`, { schema });
+    await toRegistry('PUT', `/config/${wrongTenant}`, { compatibility: 'FULL_TRANSITIVE' });
     await toRegistry('POST', `/subjects/${weakened}/versions`, { schema });
     await toRegistry('PUT', `/config/${weakened}`, { compatibility: 'NONE' });
     const { code, stdout } = await rollcall(tenant.configPath, 'check');
     expect(code).toBe(1);
-    expect(stdout).toContain(`${foreign} holds versions that this version's schema does not fit`);
+    expect(stdout).toContain(`${wrongTenant} holds versions that this version's schema does not fit`);
     expect(stdout).toContain(`${weakened} has compatibility NONE`);
     expect(stdout).toContain(`PUT ${inject('stack').registryUrl}/config/${weakened}`);
   });

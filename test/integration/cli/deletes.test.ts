@@ -15,7 +15,7 @@ beforeAll(async () => {
       sourcedId: `course-${String(at).padStart(2, '0')}`,
       title: `Course ${at}`,
     });
-  await tenant.pass('FULL', ['orgs', 'courses', 'users']);
+  await tenant.sync('FULL', ['orgs', 'courses', 'users']);
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -71,7 +71,7 @@ describe('rollcall deletes', () => {
     expect([before.code, before.stdout]).toEqual([0, expect.stringContaining('no deletion waits')]);
     const gone = courses.slice(0, courses.length - 20);
     takeAway(gone);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     const listed = await deletes('list', '--json');
     expect([listed.code, listed.stderr]).toEqual([3, '']);
     expect(JSON.parse(listed.stdout)).toMatchObject({
@@ -110,7 +110,7 @@ describe('rollcall deletes', () => {
   it('approve is handled by the running process, which goes on', async () => {
     const gone = courses.slice(0, 12);
     takeAway(gone);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     const running = startRollcall(tenant.configPath, ['run']);
     await running.says('mirroring');
     const approved = await deletes('approve');
@@ -126,9 +126,9 @@ describe('rollcall deletes', () => {
   it('approve reports what the owner has released, even before its commit can be read', async () => {
     const gone = Array.from({ length: 79 }, (_, at) => `late-${at}`);
     for (const id of gone) tenant.hub.district.put('courses', { sourcedId: id, title: id });
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     takeAway(gone);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     const running = startRollcall(tenant.configPath, ['run']);
     await running.says('mirroring');
     await using stableEnd = await holdStableEnd();
@@ -155,7 +155,7 @@ describe('rollcall deletes', () => {
   it('discard releases nothing and leaves no deletion waiting', async () => {
     const gone = courses.slice(0, courses.length - 1);
     takeAway(gone);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     expect((await deletes('list')).code).toBe(3);
     const discarded = await deletes('discard', '--json');
     expect(discarded.code).toBe(0);

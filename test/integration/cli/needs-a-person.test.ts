@@ -16,12 +16,12 @@ describe('status', () => {
   });
 
   it('exits with 3 while deletions are withheld, even when only the topic shows it', async () => {
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const gone = tenant.hub.district.ids('courses').slice(1);
     for (const id of gone) tenant.hub.district.remove('courses', id);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     // Many rows are gone, so they wait for a second full sync that misses them too.
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     const { code, stdout } = await rollcall(tenant.configPath, 'status');
     expect(stdout).toContain(`needs a person: ${gone.length} deletions are withheld in courses`);
     expect(code).toBe(3);

@@ -5,7 +5,7 @@ import { rollcall } from './support/rollcall.ts';
 let tenant: TestTenant;
 beforeAll(async () => {
   tenant = await startTestTenant();
-  await tenant.pass('FULL', COLLECTIONS);
+  await tenant.sync('FULL', COLLECTIONS);
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 

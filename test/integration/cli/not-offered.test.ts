@@ -13,7 +13,7 @@ describe('a hub without absences', () => {
   it('is mirrored: pull exits with 0 each time, and status says what is not offered', async () => {
     const collections = '[orgs, students, absence-versions, absences, absence-changes, schedules]';
     const configPath = tenant.configWith({ collections });
-    for (let again = 0; again < 2; again += 1) {
+    for (let republication = 0; republication < 2; republication += 1) {
       const pull = await rollcall(configPath, 'pull', '--full');
       expect(pull.stdout).toMatch(/schedules +not-offered/);
       expect(pull.stderr).toContain('the hub does not offer absence-versions');

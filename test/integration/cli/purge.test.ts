@@ -114,8 +114,11 @@ describe('data that the configuration no longer wants', () => {
         'orgs',
       ]);
       expect(await redisKeys(`{${topicPrefix}:${topicPrefix}:north:courses}*`)).toEqual([]);
-      const again = await purge(config.path, '--tenant', 'north', '--collection', 'courses', '--yes');
-      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('nothing is left of courses')]);
+      const republication = await purge(config.path, '--tenant', 'north', '--collection', 'courses', '--yes');
+      expect([republication.code, republication.stdout]).toEqual([
+        0,
+        expect.stringContaining('nothing is left of courses'),
+      ]);
       expect((await rollcall(config.path, 'status')).stdout).not.toContain('courses');
     } finally {
       await deleteAll(topicPrefix);
@@ -177,8 +180,11 @@ describe('data that the configuration no longer wants', () => {
       expect([gone.code, JSON.parse(gone.stdout)]).toEqual([0, { confirmed: true, topics: [], ...counted }]);
       expect(await rejectsOf(two)).toEqual([]);
       expect(await rejectsOf(one)).toEqual(wanted);
-      const again = await purge(config.path, ...words);
-      expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { confirmed: null, rejects: 0 }]);
+      const republication = await purge(config.path, ...words);
+      expect([republication.code, JSON.parse(republication.stdout)]).toMatchObject([
+        0,
+        { confirmed: null, rejects: 0 },
+      ]);
       expect((await rollcall(config.path, 'status')).stdout).not.toContain(two);
     } finally {
       await deleteAll(topicPrefix);

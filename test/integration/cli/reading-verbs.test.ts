@@ -7,7 +7,7 @@ const NOBODY = '127.0.0.1:1';
 let tenant: TestTenant;
 beforeAll(async () => {
   tenant = await startTestTenant();
-  await tenant.pass('FULL', COLLECTIONS);
+  await tenant.sync('FULL', COLLECTIONS);
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 
@@ -42,7 +42,7 @@ describe('tail', () => {
     await tail.says('listening to');
     tenant.hub.district.patch('orgs', first, { name: 'Oppdiktet skole' });
     tenant.hub.district.patch('orgs', second, { name: 'En annen skole' });
-    await tenant.pass('DELTA', ['orgs']);
+    await tenant.sync('DELTA', ['orgs']);
     await Promise.all([tail.says(first), tail.says(second)]);
     tail.kill('SIGINT');
     const { code, stdout } = await tail.ended;

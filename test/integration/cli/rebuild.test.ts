@@ -12,7 +12,7 @@ const COLLECTIONS = ['users', 'classes', 'absence-versions', 'absences', 'absenc
 async function spoilIndex({ topicPrefix }: Mirror): Promise<string[]> {
   const client = new Redis(inject('stack').redisUrl);
   try {
-    const spoilt: string[] = [];
+    const corrupt: string[] = [];
     for (const [collection, area] of [
       ['users', 'rows'],
       ['absence-versions', 'rows'],
@@ -21,9 +21,9 @@ async function spoilIndex({ topicPrefix }: Mirror): Promise<string[]> {
       const [name = ''] = await client.keys(`{${topicPrefix}:*:north:${collection}}:${area}`);
       const keys = (await client.hkeys(name)).slice(0, 5);
       for (const key of keys) await client.hset(name, key, Buffer.alloc(17, 1));
-      spoilt.push(...keys);
+      corrupt.push(...keys);
     }
-    return spoilt;
+    return corrupt;
   } finally {
     await client.quit();
   }
@@ -44,10 +44,10 @@ describe('state rebuild', () => {
     await mirror.full();
     using config = configFile(mirror.configText);
     const ends = await mirror.ends();
-    const spoilt = await spoilIndex(mirror);
+    const corrupt = await spoilIndex(mirror);
     const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
     expect(found.filter(({ kind }) => kind === 'index').length).toBeGreaterThanOrEqual(10);
-    expect(spoilt).toEqual(expect.arrayContaining(found.map(({ key }) => key)));
+    expect(corrupt).toEqual(expect.arrayContaining(found.map(({ key }) => key)));
     const rebuilt = await rollcall(config.path, 'state', 'rebuild', '--json');
     expect(rebuilt.code).toBe(0);
     const users = (await mirror.view('users')).size;

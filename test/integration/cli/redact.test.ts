@@ -42,8 +42,8 @@ describe('republish absence-changes --redact', () => {
     const done = await redact('--yes');
     expect([done.code, tenants(done)]).toEqual([0, [{ tenant: 'north', absences: events }]]);
     expect(await schoolsIn('absence-changes')).toBe(0);
-    const again = await redact('--yes');
-    expect([again.code, tenants(again)]).toEqual([0, [{ tenant: 'north', absences: 0 }]]);
+    const republication = await redact('--yes');
+    expect([republication.code, tenants(republication)]).toEqual([0, [{ tenant: 'north', absences: 0 }]]);
     expect((await redact('--key', 'one', '--yes')).code).toBe(2);
 
     async function schoolsIn(topic: string): Promise<number> {

@@ -32,7 +32,7 @@ async function harm(mirror: Mirror): Promise<Harm> {
   const bareRecord = await rawRecord(topic, bare);
   const { headers } = await rawRecord(topic, lying);
   const shown = [...(await mirror.view('absences')).keys()];
-  const [hidden = '', wrong = '', spoilt = '', untold = '', lyingToo = ''] = shown;
+  const [hidden = '', wrong = '', corrupt = '', untold = '', lyingToo = ''] = shown;
   const absence = await rawRecord(mirror.topic('absences'), shown[10] ?? '');
   const absenceHeaders = (await rawRecord(mirror.topic('absences'), lyingToo)).headers;
   await plant(topic, [
@@ -46,7 +46,7 @@ async function harm(mirror: Mirror): Promise<Harm> {
   await plant(mirror.topic('absences'), [
     { key: hidden, value: null },
     { ...absence, key: wrong },
-    { key: spoilt, value: Buffer.from('no Avro either') },
+    { key: corrupt, value: Buffer.from('no Avro either') },
     { key: lyingToo, value: absence.value, headers: absenceHeaders },
     { ...absence, key: 'of-nobody' },
   ]);
@@ -54,7 +54,7 @@ async function harm(mirror: Mirror): Promise<Harm> {
   return {
     keys: [
       ...[removed, overwritten, noAvro, bare, lying, 'nobody'].map((key) => `users ${key}`),
-      ...[hidden, wrong, spoilt, lyingToo, 'of-nobody'].map((key) => `absences ${key}`),
+      ...[hidden, wrong, corrupt, lyingToo, 'of-nobody'].map((key) => `absences ${key}`),
       `absence-changes ${untold}`,
     ],
   };
@@ -112,7 +112,7 @@ describe('verify --repair', () => {
     await mirror.full();
     using config = configFile(mirror.configText);
     const [removed = '', lying = '', other = ''] = (await mirror.view('schedules')).keys();
-    const [emptied = '', noAvro = ''] = (await mirror.view('class-students')).keys();
+    const [becameEmpty = '', noAvro = ''] = (await mirror.view('class-students')).keys();
     const { value } = await rawRecord(mirror.topic('schedules'), other);
     const { headers } = await rawRecord(mirror.topic('schedules'), lying);
     await plant(mirror.topic('schedules'), [
@@ -120,7 +120,7 @@ describe('verify --repair', () => {
       { key: lying, value, headers },
     ]);
     await plant(mirror.topic('class-students'), [
-      { key: emptied, value: null },
+      { key: becameEmpty, value: null },
       { key: noAvro, value: Buffer.from('no Avro') },
     ]);
     const ends = await mirror.ends();
@@ -130,7 +130,7 @@ describe('verify --repair', () => {
     for (const name of ['schedules', 'class-students', 'students', 'classes']) {
       for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(key);
     }
-    expect(published.toSorted()).toEqual([removed, lying, emptied, noAvro].toSorted());
+    expect(published.toSorted()).toEqual([removed, lying, becameEmpty, noAvro].toSorted());
   });
 
   it('publishes nothing where nothing differs', async () => {

@@ -31,8 +31,8 @@ describe('topics', () => {
   it('list reports missing topics and creates none; apply creates them, and a second apply has nothing to do', async () => {
     const before = await rollcall(tenant.configPath, 'topics', 'list');
     expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('5 of 5 missing') });
-    const again = await rollcall(tenant.configPath, 'topics', 'list', '--json');
-    expect(JSON.parse(again.stdout)).toEqual(
+    const republication = await rollcall(tenant.configPath, 'topics', 'list', '--json');
+    expect(JSON.parse(republication.stdout)).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ topic: `${tenant.topicPrefix}.north.users`, exists: false }),
       ]),

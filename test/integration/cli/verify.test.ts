@@ -19,7 +19,7 @@ describe('verify', () => {
   const topicOf = (collection: string): string => `${tenant.topicPrefix}.north.${collection}`;
   beforeAll(async () => {
     tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     users = [...tenant.hub.district.ids('users')].map(String);
   });
   afterAll(() => tenant[Symbol.asyncDispose]());
@@ -61,10 +61,10 @@ describe('verify', () => {
   });
 
   it('reports keys of an index that differs from the topic', async () => {
-    const [spoilt = '', forgotten = ''] = tenant.hub.district.ids('courses').map(String);
+    const [corrupt = '', forgotten = ''] = tenant.hub.district.ids('courses').map(String);
     await using redis = connectRedis();
     const [rows = ''] = await redis.client.keys(`{${tenant.topicPrefix}:*:north:courses}:rows`);
-    await redis.client.hset(rows, spoilt, Buffer.alloc(16, 7));
+    await redis.client.hset(rows, corrupt, Buffer.alloc(16, 7));
     const before = await redis.client.hgetBuffer(rows, forgotten);
     // The number of keys stays as the position says, or the loss would be noticed at once.
     await redis.client.hdel(rows, forgotten);
@@ -72,7 +72,7 @@ describe('verify', () => {
     const ended = await verify(tenant, '--collection', 'courses');
     expect(told(ended)).toEqual(
       expect.arrayContaining(
-        [spoilt, forgotten, 'invented'].map((key) => ({
+        [corrupt, forgotten, 'invented'].map((key) => ({
           collection: 'courses',
           key,
           kind: 'index',
@@ -116,11 +116,11 @@ function connectRedis(): AsyncDisposable & { client: Redis } {
 describe('verify of deletions that wait for a person', () => {
   it('reports them as withheld and exits with 3', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const gone = tenant.hub.district.ids('courses').slice(1).map(String);
     for (const id of gone) tenant.hub.district.remove('courses', id);
-    await tenant.pass('FULL', ['courses']);
-    await tenant.pass('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
+    await tenant.sync('FULL', ['courses']);
     const ended = await verify(tenant);
     expect(new Set(told(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
       new Set(['withheld left-over']),
@@ -133,7 +133,7 @@ describe('verify of deletions that wait for a person', () => {
 describe('verify of what the next full sync will withhold', () => {
   it('reports it as withheld, with and without Redis, and exits with 3', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const users = tenant.hub.district.ids('users').map(String);
     const gone = users.slice(0, Math.ceil(users.length / 2));
     for (const id of gone) tenant.hub.district.remove('users', id);
@@ -151,8 +151,8 @@ describe('verify of what the next full sync will withhold', () => {
     expect(stdout).toContain('2 of 3 collections are equal.');
     expect(stdout).toContain('or will after the next full pass: "rollcall deletes list"');
     // The next full sync does withhold them.
-    await tenant.pass('FULL', ['users']);
-    await tenant.pass('FULL', ['users']);
+    await tenant.sync('FULL', ['users']);
+    await tenant.sync('FULL', ['users']);
     const listed = await rollcall(tenant.configPath, 'deletes', 'list');
     expect([listed.stdout, listed.code]).toEqual([expect.stringContaining(String(gone.length)), 3]);
   });
@@ -262,19 +262,19 @@ describe('verify of schedules and nested collections', () => {
     const classes = [...(await mirror.view('class-students')).keys()];
     expect(days.length).toBeGreaterThan(10);
     const [removed = '', overwritten = ''] = days;
-    const [emptied = ''] = classes;
+    const [becameEmpty = ''] = classes;
     const record = await rawRecord(mirror.topic('schedules'), days[5] ?? '');
     await plant(mirror.topic('schedules'), [
       { key: removed, value: null },
       { ...record, key: overwritten },
     ]);
-    await plant(mirror.topic('class-students'), [{ key: emptied, value: null }]);
+    await plant(mirror.topic('class-students'), [{ key: becameEmpty, value: null }]);
     const found = told(await rollcall(config.path, 'verify', '--json'));
     expect(
       found.map(({ collection, key, kind, state }) => `${state} ${collection} ${kind} ${key}`).toSorted(),
     ).toEqual(
       [
-        `wrong class-students missing ${emptied}`,
+        `wrong class-students missing ${becameEmpty}`,
         `wrong schedules different ${overwritten}`,
         `wrong schedules missing ${removed}`,
       ].toSorted(),
@@ -285,7 +285,7 @@ describe('verify of schedules and nested collections', () => {
 describe('verify in unusual cases', () => {
   it('does not call a collection equal that was never read in full', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', ['orgs']);
+    await tenant.sync('FULL', ['orgs']);
     const ended = await rollcall(tenant.configPath, 'verify');
     expect(ended.stdout).toContain('1 of 3 collections are equal');
     expect(ended.stderr).toContain('users: it has never been read whole');
@@ -294,7 +294,7 @@ describe('verify in unusual cases', () => {
 
   it('compares topics and hub without Redis, and says when the index was not compared', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const without = tenant.configWith({ redisUrl: null });
     expect((await rollcall(without, 'verify')).stdout).toContain('All 3 collections are equal.');
     const [removed = ''] = tenant.hub.district.ids('users').map(String);
@@ -308,7 +308,7 @@ describe('verify in unusual cases', () => {
 
   it('refuses an empty list as the state of the hub', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     for (const id of tenant.hub.district.ids('orgs')) tenant.hub.district.remove('orgs', id);
     const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
     expect(ended.stderr).toContain('orgs: the hub gives an empty list');
@@ -317,7 +317,7 @@ describe('verify in unusual cases', () => {
 
   it('refuses an incomplete scan as the state of the hub, and scans again', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const users = [...tenant.hub.district.ids('users')].map(String).toSorted();
     // This is the row that the fault leaves out of the only page.
     const unseen = users[Math.floor(users.length / 2)] ?? '';
@@ -338,7 +338,7 @@ describe('verify in unusual cases', () => {
 
   it('compares a hub that gives no total', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     for (const fault of ['no-total', 'zero-total']) {
       tenant.hub.faults.clear();
       tenant.hub.faults.set(fault);
@@ -350,7 +350,7 @@ describe('verify in unusual cases', () => {
 
   it("reports another tenant's rows as wrong, not as pending", async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     const { district } = tenant.hub;
     const own = district.ids('courses').map(String);
     for (const id of own) {
@@ -370,7 +370,7 @@ describe('verify in unusual cases', () => {
 
   it('exits with 1 where the hub fails', async () => {
     await using tenant = await startTestTenant();
-    await tenant.pass('FULL', COLLECTIONS);
+    await tenant.sync('FULL', COLLECTIONS);
     tenant.hub.faults.set('error-rate=1');
     const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
     expect(ended.stdout).toContain('0 of 1 collections are equal');

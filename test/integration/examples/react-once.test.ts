@@ -135,9 +135,9 @@ describe('examples/react-once.ts', () => {
     await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
     const { district, clock } = mirror.hub;
     await using reactor = new Reactor(mirror);
-    const tick = async (pass: () => Promise<unknown> = () => mirror.delta()): Promise<void> => {
+    const tick = async (sync: () => Promise<unknown> = () => mirror.delta()): Promise<void> => {
       clock.advance(MINUTE_MS);
-      await pass();
+      await sync();
     };
     const student = district.ids('students')[0] ?? '';
     const register = (): string =>
@@ -229,11 +229,11 @@ describe('examples/react-once.ts', () => {
     await running.kill('SIGTERM');
     await reactor.forgetOffsets();
     await liveOn();
-    const again = reactor.start();
+    const republication = reactor.start();
     await reactor.readAll();
     expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(told);
     // The reactions of this run are new, too.
-    const said = again.lines().map((line) => line.split(' ').at(-1));
+    const said = republication.lines().map((line) => line.split(' ').at(-1));
     expect(new Set(said).size).toBe(said.length);
     expect(said.length).toBeLessThan(told);
   });

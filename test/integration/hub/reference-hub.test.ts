@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
 import type { HubEvent } from '../../../src/hub/events.ts';
-import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { ROW_COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
 
@@ -35,17 +35,17 @@ async function read(
   hub: ReturnType<typeof createHub>,
   name: CollectionName,
   options: Partial<ReadOptions> = {},
-): Promise<{ ids: string[]; end: WalkEnd; pages: HubPage[] }> {
+): Promise<{ ids: string[]; end: ScanEnd; pages: HubPage[] }> {
   const collection = collectionNamed(name);
-  const walk = hub.readPages({
+  const scan = hub.readPages({
     collection,
-    stamp: () => 0,
+    readVersion: () => 0,
     signal: new AbortController().signal,
     ...options,
   });
   const pages: HubPage[] = [];
   for (;;) {
-    const next = await walk.next();
+    const next = await scan.next();
     if (next.done === true) {
       const ids = pages.flatMap(({ rows }) => rows.map((row) => (row as { sourcedId: string }).sourcedId));
       return { ids, end: next.value, pages };

@@ -197,9 +197,9 @@ describe('absences and their changes', () => {
     await lose(mirror, 'absence-changes');
     await mirror.restart();
     await mirror.full();
-    const again = toldChanges(await mirror.records('absence-changes'));
-    expect(again.filter(({ snapshot }) => !snapshot)).toEqual([]);
-    expect(new Set(again.map(({ versionId }) => versionId))).toEqual(
+    const republication = toldChanges(await mirror.records('absence-changes'));
+    expect(republication.filter(({ snapshot }) => !snapshot)).toEqual([]);
+    expect(new Set(republication.map(({ versionId }) => versionId))).toEqual(
       new Set(told.map(({ versionId }) => versionId)),
     );
     expect(await problemsOf(mirror)).toEqual([]);

@@ -150,7 +150,7 @@ describe('an approval of class lists and absences', () => {
     );
     expect(filled.length).toBeGreaterThan(5);
     mirror.hub.faults.set('empty-list@class-students');
-    for (let pass = 1; pass <= 2; pass += 1) await mirror.full('class-students');
+    for (let sync = 1; sync <= 2; sync += 1) await mirror.full('class-students');
     expect(await waitingKeys(mirror, 'class-students')).toEqual(filled.map(([key]) => key).sort());
     const before = await mirror.ends();
     const outcomes = await approve(mirror, 'class-students');
@@ -173,7 +173,7 @@ describe('an approval of class lists and absences', () => {
     const known = district.ids('absence-versions');
     const gone = known.slice(0, Math.ceil(known.length * 0.6));
     for (const id of gone) district.remove('absence-versions', id);
-    for (let pass = 1; pass <= 2; pass += 1) await mirror.full();
+    for (let sync = 1; sync <= 2; sync += 1) await mirror.full();
     expect((await waitingKeys(mirror, 'absence-versions')).length).toBe(gone.length);
     const outcomes = await approve(mirror, 'absence-versions');
     expect(outcomes.get('absence-versions')).toMatchObject({ released: gone.length, waiting: 0 });

@@ -21,7 +21,7 @@ const MASKED = only({
 });
 
 const NO_PASSES = {
-  pass: () => Promise.reject(new Error('no pass is wanted')),
+  sync: () => Promise.reject(new Error('no pass is wanted')),
   report: () => Promise.resolve(),
 };
 

@@ -121,14 +121,14 @@ describe('changes', () => {
     faults.set('latency=500@users');
     requests.clear();
     district.remove('users', id);
-    const pass = mirror.full();
+    const sync = mirror.full();
     await vi.waitFor(() => expect(requests.counts()['users']).toEqual({ 200: 1 }), {
       timeout: 10_000,
       interval: 5,
     });
     // The scan is over, and the request for the missing row is on its way.
     district.put('users', { ...row, sourcedId: id });
-    const result = (await pass).get('users');
+    const result = (await sync).get('users');
     expect(result).toMatchObject({ kind: 'complete', stats: { rowsSeen: district.ids('users').length - 1 } });
     expect(await mirror.ends()).toEqual(before);
   });

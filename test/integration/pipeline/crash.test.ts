@@ -12,7 +12,7 @@ const DYING_MIRROR = new URL('dying-mirror.ts', import.meta.url);
 async function afterKillAt(
   point: 'commit' | 'index',
   nth: number,
-  look: (mirror: Mirror, hub: ReferenceHub) => Promise<void>,
+  attempt: (mirror: Mirror, hub: ReferenceHub) => Promise<void>,
 ): Promise<void> {
   // The hub is so slow that each page is a transaction of its own.
   const hub = await startTestHub({ faults: ['latency=200@users'] });
@@ -23,7 +23,7 @@ async function afterKillAt(
     await child.endsWith('SIGKILL');
     hub.faults.clear();
     await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
-    await look(mirror, hub);
+    await attempt(mirror, hub);
   } finally {
     await hub.stop();
     await deleteTopicsOf(topicPrefix);

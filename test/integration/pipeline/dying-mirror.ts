@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { assemble } from '../../../src/pipeline/assemble.ts';
-import { openSession, passOnce } from '../../../src/pipeline/tenant.ts';
+import { openSession, syncOnce } from '../../../src/pipeline/tenant.ts';
 import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
 
 /**
@@ -71,6 +71,6 @@ const state = point === 'index' ? dieBeforeIndex(parts.state) : parts.state;
 const { signal } = new AbortController();
 const session = await openSession({ ...parts, state }, signal);
 process.stdout.write('owned\n');
-const results = await passOnce(session, { collections: ['users'], mode: 'FULL', signal });
+const results = await syncOnce(session, { collections: ['users'], mode: 'FULL', signal });
 process.stdout.write(`survived ${count}: ${results.map(({ error }) => String(error)).join()}\n`);
 process.exit(1);

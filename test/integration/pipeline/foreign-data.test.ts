@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
@@ -36,9 +36,9 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
 
 /** Answers deltas with another tenant's rows, and everything else correctly. */
 async function* ofTheOther(
-  pages: AsyncGenerator<HubPage, WalkEnd>,
+  pages: AsyncGenerator<HubPage, ScanEnd>,
   { modifiedAfterMs }: ReadOptions,
-): AsyncGenerator<HubPage, WalkEnd> {
+): AsyncGenerator<HubPage, ScanEnd> {
   for (;;) {
     const step = await pages.next();
     if (step.done === true) return step.value;

@@ -37,8 +37,8 @@ describe('a hub that changes while it is read', () => {
       settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
     });
     const { living, clock, district } = mirror.hub;
-    const amid = async (pass: Promise<unknown>): Promise<void> => {
-      const over = pass.then(() => true);
+    const amid = async (sync: Promise<unknown>): Promise<void> => {
+      const over = sync.then(() => true);
       const aMoment = (): Promise<boolean> =>
         new Promise((resolve) => {
           setTimeout(resolve, 15, false);

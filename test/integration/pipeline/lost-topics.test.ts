@@ -162,7 +162,7 @@ describe('a topic that lost its records while the index has them', () => {
   it.each([
     ['under the id of another schema: no record of it is lost', true, 'current'],
     ['that cannot be read: the index is rebuilt from the topics', false, 'rebuilt'],
-  ] as const)('progress %s, and nothing is published twice', async (_, isWhole, how) => {
+  ] as const)('progress %s, and nothing is published twice', async (_, isComplete, how) => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     const ends = await mirror.ends();
@@ -171,7 +171,7 @@ describe('a topic that lost its records while the index has them', () => {
     const producer = plainKafka().producer();
     await producer.connect();
     for (const { key, value, headers } of (await mirror.view('progress')).values()) {
-      const body = isWhole ? codec.toBuffer({ ...value }) : Buffer.from('nothing that Rollcall wrote');
+      const body = isComplete ? codec.toBuffer({ ...value }) : Buffer.from('nothing that Rollcall wrote');
       await producer.send({
         topic,
         messages: [{ key, value: frame(2_000_000_000, body), headers, partition: 0 }],

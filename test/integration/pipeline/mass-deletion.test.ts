@@ -49,10 +49,10 @@ describe('a mass deletion is withheld', () => {
     await using mirror = await loaded(rows);
     const before = await mirror.ends();
     takeAway(mirror, 'categories', rowsOf(deleted).map(idOf));
-    for (const pass of [1, 2, 3]) {
+    for (const sync of [1, 2, 3]) {
       const results = await mirror.full('categories');
-      expect([pass, results.get('categories')]).toMatchObject([
-        pass,
+      expect([sync, results.get('categories')]).toMatchObject([
+        sync,
         { kind: 'complete', withheld: deleted },
       ]);
     }
@@ -152,7 +152,7 @@ describe('a mass deletion is withheld', () => {
     district.remove('orgs', 'org-1');
     await mirror.full('orgs');
     putBack(mirror, 'categories', others);
-    for (let pass = 1; pass <= 3; pass += 1) {
+    for (let sync = 1; sync <= 3; sync += 1) {
       await mirror.full('categories');
       await mirror.full('orgs');
     }
@@ -221,7 +221,7 @@ describe('a token that lost its rights for one school of thirty', () => {
     await mirror.full();
     const before = await mirror.ends();
     const lost = COLLECTIONS.map((each) => takeAway(mirror, each, many(each).slice(0, 60).map(idOf)));
-    for (let pass = 1; pass <= 3; pass += 1) {
+    for (let sync = 1; sync <= 3; sync += 1) {
       const results = await mirror.full();
       expect(COLLECTIONS.map((each) => results.get(each))).toMatchObject([
         { withheld: 60 },

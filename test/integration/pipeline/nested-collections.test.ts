@@ -79,7 +79,7 @@ describe('class-students', () => {
   it('are not offered while the hub does not offer classes, and are mirrored once it does', async () => {
     await using mirror = await openMirror({ collections: ENABLED, hubOptions: { students: 40 } });
     mirror.hub.faults.set('not-offered@classes');
-    for (let again = 0; again < 2; again += 1) {
+    for (let republication = 0; republication < 2; republication += 1) {
       const outcomes = await mirror.attempt('FULL');
       const failed = outcomes.filter(({ error }) => error !== null);
       expect(failed.map(({ collection }) => collection)).toEqual(['classes', 'class-students']);

@@ -74,7 +74,7 @@ function beforeTransaction(kafka: Kafka, nth: number, act: () => Promise<void>):
 /** Runs a tenant in this process until its first full syncs are complete, and hands over the events and a mirror. */
 async function loadThrough(
   act: (options: { nth: number; commit: () => Promise<void>; topicPrefix: string }) => Promise<void>,
-  look: (mirror: Mirror, events: readonly PipelineEvent[]) => Promise<void>,
+  attempt: (mirror: Mirror, events: readonly PipelineEvent[]) => Promise<void>,
 ): Promise<void> {
   const hub = await startTestHub();
   const topicPrefix = newTopicPrefix();
@@ -83,7 +83,7 @@ async function loadThrough(
       onCommit(assembly.kafka, (nth, commit) => act({ nth, commit, topicPrefix }));
     });
     await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
-    await look(mirror, events);
+    await attempt(mirror, events);
   } finally {
     await hub.stop();
     await deleteTopicsOf(topicPrefix);

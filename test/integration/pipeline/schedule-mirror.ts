@@ -16,7 +16,7 @@ export interface ScheduleMirror extends Mirror {
   advanceDays(days: number): void;
   window(): Days;
   /** The differences between `schedules` and the hub. */
-  scheduleDifferences(students: Iterable<string>, emptied?: readonly string[]): Promise<string[]>;
+  scheduleDifferences(students: Iterable<string>, becameEmpty?: readonly string[]): Promise<string[]>;
   /** How often the hub was asked for each student since the last call. */
   asked(): Map<string, number>;
 }
@@ -46,13 +46,13 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
       skippedMs += days * DAY_MS;
     },
     window,
-    scheduleDifferences: async (wanted: Iterable<string>, emptied: readonly string[] = []) =>
+    scheduleDifferences: async (wanted: Iterable<string>, becameEmpty: readonly string[] = []) =>
       scheduleDifferences({
         hub: mirror.hub,
         students: wanted,
         days: window(),
         records: await mirror.records('schedules'),
-        emptied,
+        becameEmpty,
       }),
     asked: () => {
       const counts = new Map<string, number>();

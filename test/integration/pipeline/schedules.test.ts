@@ -231,14 +231,14 @@ describe('a day that loses its lessons', () => {
     await few.full();
     expect(brief(await few.since(before))).toEqual([`${key} updated 0`]);
     expect(few.asked()).toEqual(new Map([[student, 2], ...others.map((each) => [each, 1] as const)]));
-    const emptied = await few.ends();
+    const becameEmpty = await few.ends();
     await few.restart();
     await few.full();
-    expect(await few.ends()).toEqual(emptied);
+    expect(await few.ends()).toEqual(becameEmpty);
     expect(await few.scheduleDifferences(students, [key])).toEqual([]);
     giveBack();
     await few.full();
-    expect(brief(await few.since(emptied))).toEqual([`${key} updated 6`]);
+    expect(brief(await few.since(becameEmpty))).toEqual([`${key} updated 6`]);
   });
 
   it('is withheld together with many others, while other changes are published', async () => {
@@ -332,8 +332,8 @@ describe('a window that moves on', () => {
     const students = mirror.hub.district.ids('students');
     hideDay(mirror, students[0] ?? '', '2026-03-10');
     await mirror.full('schedules');
-    const emptied = students.map((each) => dayKey(each, '2026-03-10'));
-    expect(await mirror.scheduleDifferences(students, emptied)).toEqual([]);
+    const becameEmpty = students.map((each) => dayKey(each, '2026-03-10'));
+    expect(await mirror.scheduleDifferences(students, becameEmpty)).toEqual([]);
     mirror.advanceDays(2);
     await mirror.full('schedules');
     expect(await mirror.scheduleDifferences(students)).toEqual([]);

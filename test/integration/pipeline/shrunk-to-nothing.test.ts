@@ -20,7 +20,7 @@ async function loaded(): Promise<Mirror> {
   return mirror;
 }
 
-async function pass(mirror: Mirror) {
+async function sync(mirror: Mirror) {
   return (await mirror.full('categories')).get('categories');
 }
 
@@ -33,10 +33,10 @@ describe('a collection that became empty', () => {
   it('is listed once a second full sync finds it empty too, and removed only by an approval', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+    expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
-    for (let again = 1; again <= 3; again += 1) {
-      expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 12, isListed: true });
+    for (let republication = 1; republication <= 3; republication += 1) {
+      expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 12, isListed: true });
       expect(await waitingKeys(mirror, 'categories')).toEqual(ids);
     }
     expect(await mirror.metricsText()).toContain(
@@ -53,37 +53,37 @@ describe('a collection that became empty', () => {
     expect(await tombstones(mirror)).toEqual(ids);
     const progress = (await mirror.view('progress')).get('categories')?.value;
     expect(progress).toMatchObject({ complete: true, lastCompleteFull: { rows: 0, rowsWithheld: 0 } });
-    expect(await pass(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
+    expect(await sync(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
   });
 
   it('is not listed when a full sync between two empty ones finds rows', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    await pass(mirror);
+    await sync(mirror);
     put(mirror, ids);
-    await pass(mirror);
+    await sync(mirror);
     empty(mirror);
-    await pass(mirror);
+    await sync(mirror);
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
   });
 
   it('is never listed because of answers without a list', async () => {
     await using mirror = await loaded();
     mirror.hub.faults.set('missing-list');
-    for (let again = 1; again <= 3; again += 1)
-      expect(await pass(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+    for (let republication = 1; republication <= 3; republication += 1)
+      expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
   });
 
   it('keeps every row, and is no longer listed, when its rows come back', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    await pass(mirror);
-    await pass(mirror);
+    await sync(mirror);
+    await sync(mirror);
     await mirror.restart();
     expect(await waitingKeys(mirror, 'categories')).toEqual(ids);
     put(mirror, ids);
-    expect(await pass(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
+    expect(await sync(mirror)).toMatchObject({ kind: 'complete', withheld: 0 });
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
     expect(await tombstones(mirror)).toEqual([]);
     expect(await mirror.differences()).toEqual({});
@@ -92,8 +92,8 @@ describe('a collection that became empty', () => {
   it('keeps rows that came back before the approval', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    await pass(mirror);
-    await pass(mirror);
+    await sync(mirror);
+    await sync(mirror);
     put(mirror, ids.slice(0, 2));
     const outcomes = await approve(mirror, 'categories');
     expect(outcomes.get('categories')).toMatchObject({ released: 10, back: 2, waiting: 0 });
@@ -103,22 +103,22 @@ describe('a collection that became empty', () => {
   it('is listed again only by the second empty full sync after its list was discarded', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    await pass(mirror);
-    await pass(mirror);
+    await sync(mirror);
+    await sync(mirror);
     expect((await discard(mirror, 'categories')).get('categories')).toMatchObject({ listed: 12, waiting: 0 });
-    expect(await pass(mirror)).toMatchObject({ withheld: 0 });
-    expect(await pass(mirror)).toMatchObject({ withheld: 12 });
+    expect(await sync(mirror)).toMatchObject({ withheld: 0 });
+    expect(await sync(mirror)).toMatchObject({ withheld: 12 });
     expect(await tombstones(mirror)).toEqual([]);
   });
 
   it('is not removed by an approval of deletions that were listed before', async () => {
     await using mirror = await loaded();
     for (const id of ids.slice(0, 8)) mirror.hub.district.remove('categories', id);
-    await pass(mirror);
+    await sync(mirror);
     empty(mirror);
     const outcomes = await approve(mirror, 'categories');
     expect(outcomes.get('categories')).toMatchObject({ outcome: 'suspect', released: 0, waiting: 8 });
-    expect(await pass(mirror)).toMatchObject({ withheld: 12 });
+    expect(await sync(mirror)).toMatchObject({ withheld: 12 });
     expect(await tombstones(mirror)).toEqual([]);
   });
 });

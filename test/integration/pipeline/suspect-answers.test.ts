@@ -29,9 +29,9 @@ describe('inconclusive answers', () => {
       } else {
         faults.set(`${fault}@courses`);
       }
-      for (const pass of [1, 2, 3]) {
+      for (const sync of [1, 2, 3]) {
         const results = await mirror.full();
-        expect([pass, results.get('courses')?.kind]).toEqual([pass, 'suspect']);
+        expect([sync, results.get('courses')?.kind]).toEqual([sync, 'suspect']);
         expect(results.get('orgs')?.kind).toBe('complete');
       }
       expect(await watermark()).toBe(watermarkBefore);
@@ -77,10 +77,10 @@ describe('inconclusive answers', () => {
   it('a collection that is not offered is logged once, and the others go on', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     mirror.hub.faults.set('not-offered@courses');
-    for (const pass of [1, 2]) {
+    for (const sync of [1, 2]) {
       const outcomes = await mirror.attempt('FULL');
       const courses = outcomes.find(({ collection }) => collection === 'courses');
-      expect([pass, courses?.error]).toEqual([pass, expect.objectContaining({ code: 'HUB_NOT_OFFERED' })]);
+      expect([sync, courses?.error]).toEqual([sync, expect.objectContaining({ code: 'HUB_NOT_OFFERED' })]);
     }
     const warnings = mirror.logLines
       .map((line) => JSON.parse(line) as { level: string; msg: string; collection?: string })

@@ -66,7 +66,7 @@ describe('an unreadable row', () => {
     await mirror.full();
     const before = await mirror.ends();
     district.patch('absence-versions', id, { toTime: 'never' });
-    for (let pass = 1; pass <= 3; pass += 1) await mirror.full();
+    for (let sync = 1; sync <= 3; sync += 1) await mirror.full();
     expect((await mirror.since(before)).map(({ key }) => key)).toEqual([`absence-versions|${id}`]);
   });
 
@@ -166,8 +166,8 @@ describe('an unreadable row', () => {
     expect((await rejects(mirror)).map(([key]) => key)).toEqual(['absence-versions|a%7Cb%25c']);
     await mirror.restart();
     await mirror.full();
-    const sealed = await mirror.since(before);
-    expect(sealed).toEqual([]);
+    const markers = await mirror.since(before);
+    expect(markers).toEqual([]);
     district.remove('absence-versions', 'a|b%c');
     await mirror.full();
     expect(await rejects(mirror)).toEqual([]);

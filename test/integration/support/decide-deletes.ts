@@ -15,7 +15,7 @@ async function decide(
     {
       parts,
       session,
-      pass: async (collection, mode, options = {}) => {
+      sync: async (collection, mode, options = {}) => {
         const runner = session.runners.get(collection);
         if (runner === undefined) throw new Error(`${collection} is not mirrored`);
         return runner.once(mode, { ...options, signal });

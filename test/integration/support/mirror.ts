@@ -6,8 +6,8 @@ import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
-import type { PassResult } from '../../../src/pipeline/pass.ts';
-import { openSession, passOnce, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
+import { openSession, syncOnce, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
 import {
   startReferenceHub,
   type ReferenceHub,
@@ -44,7 +44,7 @@ export interface MirrorOptions {
 
 export interface Outcome {
   readonly collection: CollectionName;
-  readonly result: PassResult | null;
+  readonly result: SyncResult | null;
   readonly error: unknown;
 }
 
@@ -65,8 +65,8 @@ export interface Mirror extends AsyncDisposable {
   readonly logLines: string[];
   metricsText(): Promise<string>;
   /** One pass of each collection named (all by default). Throws the first error. */
-  full(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>>;
-  delta(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>>;
+  full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
+  delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   /** The same, with each collection's error. */
   attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
   /** Closes everything and begins anew, as a process that was restarted would. Events and log go on. */
@@ -228,22 +228,22 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
     const chosen = collections.length > 0 ? collections : this.#collections();
-    return passOnce(this.session, { collections: chosen, mode, signal: this.#stop.signal });
+    return syncOnce(this.session, { collections: chosen, mode, signal: this.#stop.signal });
   }
 
-  full(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>> {
-    return this.#pass('FULL', collections);
+  full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
+    return this.#sync('FULL', collections);
   }
 
-  delta(...collections: CollectionName[]): Promise<Map<CollectionName, PassResult>> {
-    return this.#pass('DELTA', collections);
+  delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>> {
+    return this.#sync('DELTA', collections);
   }
 
-  async #pass(
+  async #sync(
     mode: 'FULL' | 'DELTA',
     collections: CollectionName[],
-  ): Promise<Map<CollectionName, PassResult>> {
-    const results = new Map<CollectionName, PassResult>();
+  ): Promise<Map<CollectionName, SyncResult>> {
+    const results = new Map<CollectionName, SyncResult>();
     for (const { collection, result, error } of await this.attempt(mode, ...collections)) {
       if (result === null) throw error;
       results.set(collection, result);

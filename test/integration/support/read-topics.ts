@@ -52,8 +52,8 @@ export async function endOffsetsAt(servers: Servers, topics: readonly string[]):
     for (;;) {
       const committed = await committedEnds(admin, wanted);
       const written = await highWatermarks(servers.kafkaBrokers, Object.keys(committed));
-      const isSettled = Object.entries(committed).every(([name, end]) => end === (written[name] ?? end));
-      if (isSettled || performance.now() > giveUpAtMs) return committed;
+      const isResolved = Object.entries(committed).every(([name, end]) => end === (written[name] ?? end));
+      if (isResolved || performance.now() > giveUpAtMs) return committed;
     }
   } finally {
     await admin.disconnect();

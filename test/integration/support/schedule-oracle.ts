@@ -45,11 +45,11 @@ export function scheduleDifferences(options: {
   days: Days;
   records: readonly TopicRecord[];
   /** Keys whose list must be there and empty; `any`: others may be. */
-  emptied?: readonly string[] | 'any' | undefined;
+  becameEmpty?: readonly string[] | 'any' | undefined;
 }): string[] {
-  const { hub, days, records, emptied = [] } = options;
+  const { hub, days, records, becameEmpty = [] } = options;
   const expected = hubDays(hub, options.students, days);
-  if (emptied !== 'any') for (const key of emptied) expected.set(key, []);
+  if (becameEmpty !== 'any') for (const key of becameEmpty) expected.set(key, []);
   const view = compactedView(records);
   const found: string[] = [];
   for (const [key, lessons] of expected) {
@@ -58,8 +58,8 @@ export function scheduleDifferences(options: {
     else found.push(...dayDifferences(key, lessons, value));
   }
   for (const [key, { value }] of view) {
-    const isEmptied = emptied === 'any' && (value?.['lessons'] as unknown[] | undefined)?.length === 0;
-    if (!expected.has(key) && !isEmptied) found.push(`${key}: not at the hub`);
+    const mayBeEmpty = becameEmpty === 'any' && (value?.['lessons'] as unknown[] | undefined)?.length === 0;
+    if (!expected.has(key) && !mayBeEmpty) found.push(`${key}: not at the hub`);
   }
   return found.slice(0, 10);
 }

@@ -137,19 +137,19 @@ class ChainHistory implements ChainWorld {
     this.hub.freeze();
     await this.#hubLives;
     const process = await this.#open();
-    await process.runner(MIRRORED).demand('DELTA');
-    await process.runner(MIRRORED).demand('FULL');
-    await process.runner(MIRRORED).demand('FULL');
+    await process.runner(MIRRORED).request('DELTA');
+    await process.runner(MIRRORED).request('FULL');
+    await process.runner(MIRRORED).request('FULL');
     this.quietSince = this.topics.transactions.length;
     this.hub.restampAll();
-    await process.runner(MIRRORED).demand('DELTA');
+    await process.runner(MIRRORED).request('DELTA');
     await this.#stop(process);
     if (random.chance(0.4)) this.index.flush();
     this.#isSettled = true;
-    const again = await this.#open();
+    const republication = await this.#open();
     this.hub.restampAll();
-    await again.runner(MIRRORED).demand('FULL');
-    await this.#stop(again);
+    await republication.runner(MIRRORED).request('FULL');
+    await this.#stop(republication);
     await this.#rebuild();
   }
 
@@ -191,7 +191,7 @@ class ChainHistory implements ChainWorld {
       if (!random.chance(0.3)) continue;
       process.session?.runners
         .get(MIRRORED)
-        ?.demand(random.chance(0.6) ? 'FULL' : 'DELTA')
+        ?.request(random.chance(0.6) ? 'FULL' : 'DELTA')
         .catch(() => undefined);
     }
   }

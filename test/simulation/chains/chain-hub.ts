@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import { ChainLife, type ChainLifeOptions } from './chain-life.ts';
@@ -21,7 +21,7 @@ export class ChainHub extends ChainLife implements Hub {
     this.#at = at;
   }
 
-  readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+  readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const listing = {
       at: this.#at,
       pageRows: PAGE_ROWS,
@@ -45,11 +45,11 @@ export class ChainHub extends ChainLife implements Hub {
 
   async findRows(options: {
     ids: readonly string[];
-    stamp: () => number;
+    readVersion: () => number;
     signal: AbortSignal;
   }): Promise<FoundRows> {
     const ids = [...new Set(options.ids)];
-    const sent = options.stamp();
+    const sent = options.readVersion();
     await dawdle(this.#at, 3);
     options.signal.throwIfAborted();
     if (strikes(this.#at, 0.1)) {
@@ -59,7 +59,7 @@ export class ChainHub extends ChainLife implements Hub {
     const told = ids.filter(() => !strikes(this.#at, 0.05));
     for (const id of ids) if (!told.includes(id)) this.unanswered.add(id);
     const found = told.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
-    const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, stamp: sent }));
+    const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, readVersion: sent }));
     const gone = told.filter((id) => !this.rows.has(id));
     await dawdle(this.#at, 3);
     return { rows, gone };

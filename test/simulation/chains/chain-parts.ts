@@ -1,5 +1,5 @@
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 import type { Emit } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';

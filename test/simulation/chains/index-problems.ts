@@ -6,8 +6,8 @@ import {
   type AbsenceEntry,
   type ChainRow,
   type VersionEntry,
-} from '../../../src/core/chains/knowledge.ts';
-import { decodeToldAbsence } from '../../../src/core/chains/told-absence.ts';
+} from '../../../src/core/chains/chain-state.ts';
+import { decodePublishedAbsence } from '../../../src/core/chains/published-absence.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import type { ChainWorld } from './chain-history.ts';
@@ -33,7 +33,7 @@ function mergedSilently({ contents }: SimulatedIndex, log: ToldLog): string[] {
   return [...contents.versions].flatMap(([id, bytes]) => {
     const { absenceId } = decodeVersionEntry(id, bytes);
     const told =
-      absenceId === null ? null : decodeToldAbsence(absenceId, contents.absences.get(absenceId) ?? null);
+      absenceId === null ? null : decodePublishedAbsence(absenceId, contents.absences.get(absenceId) ?? null);
     const isMerged = (told?.entry?.mergedInto ?? null) !== null;
     return isMerged && changes.get(absenceId ?? '')?.value?.mergedInto === null ? [id] : [];
   });
@@ -67,7 +67,7 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
     ...compare(
       'absences',
       [...contents.absences].map(([key, bytes]) => {
-        const { entry, shown } = decodeToldAbsence(key, bytes);
+        const { entry, shown } = decodePublishedAbsence(key, bytes);
         // What was told deleted before it was merged has no event that says so.
         const isSilent = changes.get(key)?.value?.mergedInto === null;
         const told = entry !== null && isSilent ? { ...entry, mergedInto: null } : entry;
@@ -129,8 +129,8 @@ function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
   if (value === null) return null;
   return {
     step: value.step,
-    toldVersionId: value.version.sourcedId,
-    isToldDeleted: value.operation === 'DELETED',
+    publishedVersionId: value.version.sourcedId,
+    isPublishedAsDeleted: value.operation === 'DELETED',
     mergedInto: value.mergedInto,
     since: Number(headers[FIRST_SEQUENCE_HEADER]),
     student: 0,
@@ -139,8 +139,8 @@ function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
 
 function textOf(entry: AbsenceEntry | null): string {
   if (entry === null) return 'untold';
-  const { step, toldVersionId, isToldDeleted, mergedInto, since } = entry;
-  return `step ${step} ${toldVersionId}${isToldDeleted ? ' deleted' : ''} into ${mergedInto} since ${since}`;
+  const { step, publishedVersionId, isPublishedAsDeleted, mergedInto, since } = entry;
+  return `step ${step} ${publishedVersionId}${isPublishedAsDeleted ? ' deleted' : ''} into ${mergedInto} since ${since}`;
 }
 
 /** What is told of versions at the hub; of the others the topics tell less. */
@@ -165,7 +165,7 @@ function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): stri
       problems.push(`versions ${row.id}: ${JSON.stringify(found)}, in the topics ${JSON.stringify(wanted)}`);
     const unknown = (linkedFrom.get(row.id) ?? []).filter((id) => entry?.linkedFrom.includes(id) !== true);
     if (unknown.length > 0) problems.push(`versions ${row.id}: knows nothing of ${unknown.join(' ')}`);
-    if (entry?.isSettled === false && !mayBeOpen.has(row.id)) problems.push(`unsettled: ${row.id}`);
+    if (entry?.isResolved === false && !mayBeOpen.has(row.id)) problems.push(`unsettled: ${row.id}`);
     problems.push(...problemsOfName(world, { id: row.id, absenceId: entry?.absenceId ?? null }));
   }
   return problems;

@@ -6,7 +6,7 @@ import type { ToldLog } from './told-log.ts';
 /** Invariant 12: what a process published has passed the mapping that it was started with. */
 export function problemsOfMapping({ mappings, topics }: ChainWorld, log: ToldLog): string[] {
   const problems: string[] = [];
-  const look = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
+  const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
     const mapping = mappings[topics.transactions[where.transaction]?.by ?? 0];
     if (mapping === undefined || value === null) return;
     const fields = value as unknown as Readonly<Record<string, unknown>>;
@@ -19,10 +19,10 @@ export function problemsOfMapping({ mappings, topics }: ChainWorld, log: ToldLog
         `the mapping in force shows no ${name}: ${where.key} in transaction ${where.transaction}`,
       );
   };
-  for (const record of [...log.versions, ...log.absences]) look(record.published, record);
+  for (const record of [...log.versions, ...log.absences]) attempt(record.published, record);
   for (const { published, key, transaction } of log.changes) {
     for (const value of [published?.version, published?.previousVersion])
-      look(value ?? null, { key, transaction });
+      attempt(value ?? null, { key, transaction });
   }
   return problems;
 }

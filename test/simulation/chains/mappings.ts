@@ -1,6 +1,6 @@
 import { strictFieldsOf } from '../../../src/core/mapping.ts';
 import { pseudonymise } from '../../../src/core/pseudonymise.ts';
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { versionSchema } from './chain-codecs.ts';
 

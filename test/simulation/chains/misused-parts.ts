@@ -1,6 +1,6 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
-import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { isChainCollection, type CollectionName } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/publisher/log.ts';
@@ -39,16 +39,16 @@ export function remembering(index: CollectionIndex): CollectionIndex {
       const dropped = new Set(
         changes.flatMap(({ area, key, value }) => (area === 'absences' && value === null ? [key] : [])),
       );
-      const again: IndexChange[] = [];
+      const republication: IndexChange[] = [];
       for await (const batch of index.entries('versions')) {
         for (const [key, bytes] of batch) {
           const entry = decodeVersionEntry(key, bytes);
           if (entry.absenceId === null || !dropped.has(entry.absenceId)) continue;
-          const value = encodeVersionEntry(key, { ...entry, absenceId: null, isSettled: false });
-          again.push({ area: 'versions', key, value }, { area: 'open', key, value: Buffer.alloc(0) });
+          const value = encodeVersionEntry(key, { ...entry, absenceId: null, isResolved: false });
+          republication.push({ area: 'versions', key, value }, { area: 'open', key, value: Buffer.alloc(0) });
         }
       }
-      await index.apply(previous, position, [...changes, ...again]);
+      await index.apply(previous, position, [...changes, ...republication]);
     },
   });
 }
@@ -128,7 +128,7 @@ export function withRows(
   change: (row: Readonly<Record<string, unknown>>) => Record<string, unknown>,
 ): Hub {
   return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
       const pages = hub.readPages(options);
       for (;;) {
         const step = await pages.next();

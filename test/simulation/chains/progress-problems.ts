@@ -71,7 +71,7 @@ class Counter {
   readonly #recordsOf: (topic: TopicSuffix) => readonly StoredRecord[];
   readonly #read = new Map<TopicSuffix, number>();
   readonly #keys = new Map<TopicSuffix, Set<string>>();
-  readonly #passes = new Map<string, { published: number; removed: number }>();
+  readonly #syncs = new Map<string, { published: number; removed: number }>();
   #passId = '';
 
   constructor(recordsOf: (topic: TopicSuffix) => readonly StoredRecord[]) {
@@ -85,7 +85,7 @@ class Counter {
       const keys = this.#keys.get(topic) ?? new Set();
       this.#keys.set(topic, keys);
       const tally = this.ofPass(topic);
-      this.#passes.set(`${passId} ${topic}`, tally);
+      this.#syncs.set(`${passId} ${topic}`, tally);
       let read = this.#read.get(topic) ?? 0;
       for (; records[read]?.transaction === transaction; read += 1) {
         const { key, body } = records[read] as StoredRecord;
@@ -102,7 +102,7 @@ class Counter {
   }
 
   ofPass(topic: TopicSuffix): { published: number; removed: number } {
-    return this.#passes.get(`${this.#passId} ${topic}`) ?? { published: 0, removed: 0 };
+    return this.#syncs.get(`${this.#passId} ${topic}`) ?? { published: 0, removed: 0 };
   }
 
   offsetsOf(topics: readonly TopicSuffix[]): Offsets {

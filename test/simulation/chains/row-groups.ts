@@ -1,5 +1,5 @@
 import { chainRowOf } from '../../../src/core/chains/chain-row.ts';
-import type { ChainRow } from '../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../src/core/chains/chain-state.ts';
 import { viewOf, type ToldLog } from './told-log.ts';
 
 /** Versions that hang together by any link, whatever the student. */

@@ -1,5 +1,5 @@
 import { currentVersions } from '../../unit/core/chains/support/oracle.ts';
-import type { ChainRow } from '../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../src/core/chains/chain-state.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOf } from './hub-version.ts';
 import { rowGroups } from './row-groups.ts';

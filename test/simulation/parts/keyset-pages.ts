@@ -1,4 +1,4 @@
-import type { HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 
 /** How a simulated hub lists one collection by keyset. */
@@ -21,12 +21,12 @@ export interface KeysetListing<Row> {
 export async function* keysetPages<Row>(
   hub: KeysetListing<Row>,
   options: ReadOptions,
-): AsyncGenerator<HubPage, WalkEnd> {
+): AsyncGenerator<HubPage, ScanEnd> {
   const { at } = hub;
   const totalAtStart = hub.count();
   let after = '';
   let rowsSoFar = 0;
-  const end = (sign: WalkEnd['sign']): WalkEnd => ({
+  const end = (sign: ScanEnd['sign']): ScanEnd => ({
     sign,
     paging: 'keyset',
     rows: rowsSoFar,
@@ -34,7 +34,7 @@ export async function* keysetPages<Row>(
     totalAtEnd: hub.count(),
   });
   for (;;) {
-    const stamp = options.stamp();
+    const stamp = options.readVersion();
     const sentAtMs = at.time.now();
     await dawdle(at, 8);
     options.signal.throwIfAborted();
@@ -47,7 +47,7 @@ export async function* keysetPages<Row>(
     await dawdle(at, at.random.chance(0.15) ? hub.longestMs : 10);
     const last = page.at(-1);
     if (last === undefined && rowsSoFar > 0) return end('empty-page');
-    yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 };
+    yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, readVersion: stamp, bytes: 1 };
     rowsSoFar += page.length;
     if (last === undefined) return end('no-rows');
     if (rest.length === page.length) return end('no-next-link');

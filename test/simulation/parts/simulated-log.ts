@@ -70,7 +70,7 @@ export class SimulatedLog implements TenantLog {
       owner: `process ${this.#process}`,
       progress: topics.newestProgress(),
       transactionIds: topics.transactionIds(),
-      toldAtMs: topics.toldAtMs(),
+      recordedAtMs: topics.recordedAtMs(),
     };
   }
 

@@ -1,6 +1,6 @@
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { PassRunner } from '../../../src/pipeline/pass-runner.ts';
+import type { SyncRunner } from '../../../src/pipeline/sync-runner.ts';
 import { runTenant, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */
@@ -28,7 +28,7 @@ export class SimulatedProcess {
   }
 
   /** Throws where it does not own the tenant. */
-  runner(collection: CollectionName): PassRunner {
+  runner(collection: CollectionName): SyncRunner {
     const runner = this.#session?.runners.get(collection);
     if (runner === undefined) throw new Error(`the last process does not own the tenant: ${this.#fate}`);
     return runner;

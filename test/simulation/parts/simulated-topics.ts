@@ -77,7 +77,7 @@ export class SimulatedTopics {
   }
 
   /** When the newest progress of each collection was committed. */
-  toldAtMs(): Map<CollectionName, number> {
+  recordedAtMs(): Map<CollectionName, number> {
     return new Map(
       this.transactions.flatMap(({ progress, derived, committedAtMs }) =>
         [progress, ...derived].map((each) => [each.collection, committedAtMs] as const),

@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { SimulatedRow } from './simulated-row.ts';
 import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
@@ -46,7 +46,7 @@ export class LivingHub implements Hub {
     this.#isStill = true;
   }
 
-  readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
+  readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
     const listing = {
       at: this.#at,
       pageRows: PAGE_ROWS,
@@ -70,14 +70,14 @@ export class LivingHub implements Hub {
 
   async findRows({
     ids,
-    stamp,
+    readVersion,
     signal,
   }: {
     ids: readonly string[];
-    stamp: () => number;
+    readVersion: () => number;
     signal: AbortSignal;
   }): Promise<FoundRows> {
-    const sent = stamp();
+    const sent = readVersion();
     await dawdle(this.#at, 3);
     signal.throwIfAborted();
     if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
@@ -86,7 +86,7 @@ export class LivingHub implements Hub {
     const found = told.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
     const gone = told.filter((id) => !this.#rows.has(id));
     await dawdle(this.#at, 3);
-    return { rows: found.map((row) => ({ row, isUtf8: true, stamp: sent })), gone };
+    return { rows: found.map((row) => ({ row, isUtf8: true, readVersion: sent })), gone };
   }
 
   #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {
@@ -129,7 +129,7 @@ export class LivingHub implements Hub {
  * Some pages hold a second row under an id, right behind the first one: an older version, which no reader may take for
  * the row, at whatever pass.
  */
-async function* withTwins(pages: AsyncGenerator<HubPage, WalkEnd>): AsyncGenerator<HubPage, WalkEnd> {
+async function* withTwins(pages: AsyncGenerator<HubPage, ScanEnd>): AsyncGenerator<HubPage, ScanEnd> {
   for (;;) {
     const step = await pages.next();
     if (step.done === true) return step.value;

@@ -1,4 +1,4 @@
-import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { TenantLog, Transaction } from '../../../src/publisher/log.ts';
 import type { CollectionIndex, IndexPosition } from '../../../src/state/index-store.ts';
@@ -132,7 +132,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     name: 'a page passes for newer than all that was published',
     kind: 'restarts',
     finds: 'older after newer',
-    mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, stamp: Number.POSITIVE_INFINITY })) },
+    mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })) },
   },
   {
     name: 'the watermark runs ahead of the hub',
@@ -200,7 +200,7 @@ function trustedBlindly(index: CollectionIndex): CollectionIndex {
 
 function withPages(hub: Hub, change: (page: HubPage) => HubPage): Hub {
   return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
       const pages = hub.readPages(options);
       for (;;) {
         const step = await pages.next();
@@ -215,10 +215,10 @@ function hiding(id: string, hub: Hub): Hub {
   const isOther = (row: unknown): boolean => (row as { sourcedId: string }).sourcedId !== id;
   const fewer = (total: number | null): number | null => (total === null ? null : total - 1);
   return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
       const pages = hub.readPages(options);
       // Hidden only later, or it would never have been published.
-      const isHidden = options.stamp() > 40;
+      const isHidden = options.readVersion() > 40;
       for (;;) {
         const step = await pages.next();
         if (step.done === true) {
@@ -246,7 +246,7 @@ function hiding(id: string, hub: Hub): Hub {
   });
 }
 
-async function* reversed(pages: AsyncGenerator<HubPage, WalkEnd>): AsyncGenerator<HubPage, WalkEnd> {
+async function* reversed(pages: AsyncGenerator<HubPage, ScanEnd>): AsyncGenerator<HubPage, ScanEnd> {
   for (;;) {
     const step = await pages.next();
     if (step.done === true) return step.value;

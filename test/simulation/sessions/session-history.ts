@@ -133,10 +133,10 @@ class History implements World {
       CATCH_UP_WITHIN_MS,
       () => process.session !== null || process.fate !== 'running',
     );
-    await process.runner(MIRRORED).demand('DELTA');
+    await process.runner(MIRRORED).request('DELTA');
     check.afterDelta(this);
-    await process.runner(MIRRORED).demand('FULL');
-    await process.runner(MIRRORED).demand('FULL');
+    await process.runner(MIRRORED).request('FULL');
+    await process.runner(MIRRORED).request('FULL');
     process.stop();
     await process.ended;
     for (const { fate } of this.processes) this.#count(fate);
@@ -159,7 +159,7 @@ class History implements World {
       if (!random.chance(0.4)) continue;
       process.session?.runners
         .get(MIRRORED)
-        ?.demand(random.chance(0.7) ? 'FULL' : 'DELTA')
+        ?.request(random.chance(0.7) ? 'FULL' : 'DELTA')
         .catch(() => undefined);
     }
   }
@@ -212,7 +212,7 @@ class History implements World {
   #note(event: PipelineEvent): void {
     this.#count(event.type);
     if (event.type === 'caught-up') this.#count(event.how);
-    if (event.type === 'pass-ended') this.#count('rows overtaken', event.stats.rowsOvertaken);
+    if (event.type === 'pass-ended') this.#count('rows overtaken', event.stats.rowsStale);
     if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
   }
 

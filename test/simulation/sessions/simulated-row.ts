@@ -1,4 +1,4 @@
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 
 /** A row whose content is a number that rises with every change in the whole hub. */
 export interface SimulatedRow {

@@ -1,4 +1,4 @@
-import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
@@ -77,7 +77,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
   },
 ];
 
-type Pages = AsyncGenerator<HubPage, WalkEnd>;
+type Pages = AsyncGenerator<HubPage, ScanEnd>;
 
 /** As if it had no rows of afterschools that are not named. */
 function withoutOthers(hub: Hub, named: readonly string[]): Hub {

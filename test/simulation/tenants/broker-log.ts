@@ -74,7 +74,7 @@ export class BrokerLog implements TenantLog {
       owner: `process ${process}`,
       progress: newestProgress(transactions),
       transactionIds: idsSinceLoss(transactions),
-      toldAtMs: new Map(
+      recordedAtMs: new Map(
         transactions.flatMap(({ progress, derived, committedAtMs }) =>
           [progress, ...derived].map(({ collection }) => [collection, committedAtMs] as const),
         ),
@@ -116,7 +116,7 @@ export class BrokerLog implements TenantLog {
     if (!broker.commit(producer, told)) throw this.#unknown('fenced');
     if (strikes(at, 0.03)) throw this.#unknown('done, but its answer was lost');
     await dawdle(at, at.random.chance(0.05) ? 60 : 5);
-    for (const lost of transaction.tellsLossOf ?? []) this.#lostTopics.delete(lost);
+    for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(lost);
     return { progress, derived, committedAtMs: at.time.now() };
   }
 
@@ -189,7 +189,7 @@ export class BrokerLog implements TenantLog {
   }): Promise<void> {
     const { at, broker } = this.#options;
     const topics = options.from.map(({ topic }) => topic);
-    await this.#inTurn(() => this.#sealEnds(topics));
+    await this.#inTurn(() => this.#markEnds(topics));
     const lanes = options.from.flatMap(({ topic, after }) =>
       (broker.partitionsOf(topic) ?? []).map((partition, number) => {
         if (at.random.chance(0.5)) {
@@ -225,7 +225,7 @@ export class BrokerLog implements TenantLog {
   async markEnds(partitions: EndsToMark): Promise<void> {
     // The broker of the simulation has no topic of progress.
     const topics = [...partitions.keys()].filter((topic) => topic !== 'progress');
-    await this.#inTurn(() => this.#sealEnds(topics));
+    await this.#inTurn(() => this.#markEnds(topics));
   }
 
   async close(): Promise<void> {
@@ -233,7 +233,7 @@ export class BrokerLog implements TenantLog {
   }
 
   /** Records in every partition, aborted: they take offsets, and nobody sees them. */
-  async #sealEnds(topics: readonly TopicSuffix[]): Promise<void> {
+  async #markEnds(topics: readonly TopicSuffix[]): Promise<void> {
     const { at, broker, process } = this.#options;
     const producer = this.#requireProducer();
     await dawdle(at, 2);

@@ -314,10 +314,10 @@ export function idsSinceLoss(
   for (const progress of transactions.flatMap((each) => [each.progress, ...each.derived])) {
     const { collection, transactionId } = progress;
     const before = last.get(collection);
-    const isAnew = before === undefined || outdatesIndex(before, progress);
+    const isReset = before === undefined || outdatesIndex(before, progress);
     ids.set(
       collection,
-      (isAnew ? new Set<string>() : (ids.get(collection) ?? new Set<string>())).add(transactionId),
+      (isReset ? new Set<string>() : (ids.get(collection) ?? new Set<string>())).add(transactionId),
     );
     last.set(collection, progress);
   }

@@ -1,4 +1,4 @@
-import type { FoundRows, Hub, HubPage, PagingMode, ReadOptions, WalkEnd } from '../../../src/hub/hub.ts';
+import type { FoundRows, Hub, HubPage, PagingMode, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
@@ -72,8 +72,8 @@ export class HubClient implements Hub {
     this.#happened = happened;
   }
 
-  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, WalkEnd> {
-    const walk: Walk = {
+  async *readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
+    const scan: Walk = {
       lie: this.#nextLie(options),
       rows: 0,
       cutAfter: 0,
@@ -83,17 +83,17 @@ export class HubClient implements Hub {
     };
     let after = '';
     for (let first = true; ; first = false) {
-      const { page, count, rest, last } = await this.#request(options, walk, after);
-      if (first) walk.totalAtStart = page?.total ?? null;
-      if (page === null) return this.#end(walk, 'missing-list', options);
-      if (count === 0 && !first) return this.#end(walk, 'empty-page', options);
-      walk.rows += count;
+      const { page, count, rest, last } = await this.#request(options, scan, after);
+      if (first) scan.totalAtStart = page?.total ?? null;
+      if (page === null) return this.#end(scan, 'missing-list', options);
+      if (count === 0 && !first) return this.#end(scan, 'empty-page', options);
+      scan.rows += count;
       if (count === 0) this.#noteEmpty(options);
       yield page;
-      if (count === 0) return this.#end(walk, 'no-rows', options);
-      if (walk.lie === 'same page') return this.#end(walk, 'repeated-page', options);
-      const isCut = walk.lie === 'cut short' && walk.rows > walk.cutAfter;
-      if (rest <= PAGE_ROWS || isCut) return this.#end(walk, 'no-next-link', options);
+      if (count === 0) return this.#end(scan, 'no-rows', options);
+      if (scan.lie === 'same page') return this.#end(scan, 'repeated-page', options);
+      const isCut = scan.lie === 'cut short' && scan.rows > scan.cutAfter;
+      if (rest <= PAGE_ROWS || isCut) return this.#end(scan, 'no-next-link', options);
       after = last;
     }
   }
@@ -130,12 +130,12 @@ export class HubClient implements Hub {
 
   async #request(
     options: ReadOptions,
-    walk: Walk,
+    scan: Walk,
     after: string,
   ): Promise<{ page: HubPage | null; count: number; rest: number; last: string }> {
     return this.#counted(async () => {
       const { random, time } = this.#at;
-      const stamp = options.stamp();
+      const readVersion = options.readVersion();
       const sentAtMs = time.now();
       await dawdle(this.#at, 8);
       options.signal.throwIfAborted();
@@ -149,24 +149,24 @@ export class HubClient implements Hub {
         parentId: options.parentId,
         modifiedAfterMs: options.modifiedAfterMs,
       });
-      if (walk.rows === 0) walk.cutAfter = random.below(all.length + 1);
+      if (scan.rows === 0) scan.cutAfter = random.below(all.length + 1);
       const isByOffset = this.#manner.paging === 'offset' || options.collection.name === 'class-students';
-      const rest = isByOffset ? all.slice(walk.offset) : all.filter(({ id }) => id > after);
-      const isSkipped = walk.lie === 'row skipped' && rest.length > 0;
+      const rest = isByOffset ? all.slice(scan.offset) : all.filter(({ id }) => id > after);
+      const isSkipped = scan.lie === 'row skipped' && rest.length > 0;
       if (isSkipped) rest.splice(random.below(Math.min(PAGE_ROWS, rest.length)), 1);
-      const isEmpty = walk.lie === 'empty' && walk.rows === 0;
+      const isEmpty = scan.lie === 'empty' && scan.rows === 0;
       const some = isEmpty ? [] : rest.slice(0, PAGE_ROWS);
-      walk.offset += some.length + (isSkipped ? 1 : 0);
-      const total = this.#total(walk, all.length);
+      scan.offset += some.length + (isSkipped ? 1 : 0);
+      const total = this.#total(scan, all.length);
       // Now and then long enough for another pass to go by.
       await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
       const last = some.at(-1)?.id ?? '';
-      if (walk.lie === 'no list') return { page: null, count: 0, rest: 0, last };
-      const listed = this.#manner.hasTwins ? withTwins(some, walk.twins) : { page: some, later: [] };
-      walk.twins = listed.later;
+      if (scan.lie === 'no list') return { page: null, count: 0, rest: 0, last };
+      const listed = this.#manner.hasTwins ? withTwins(some, scan.twins) : { page: some, later: [] };
+      scan.twins = listed.later;
       const rows = listed.page.map(({ row }) => row);
       return {
-        page: { rows, isUtf8: true, hubTimeMs, total, sentAtMs, stamp, bytes: 1 },
+        page: { rows, isUtf8: true, hubTimeMs, total, sentAtMs, readVersion, bytes: 1 },
         count: some.length,
         rest: isEmpty ? 0 : rest.length,
         last,
@@ -174,21 +174,21 @@ export class HubClient implements Hub {
     });
   }
 
-  #total(walk: Walk, count: number): number | null {
-    if (!this.#manner.hasTotals || walk.lie === 'no total') return null;
-    if (walk.lie === 'empty') return 0;
-    return walk.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
+  #total(scan: Walk, count: number): number | null {
+    if (!this.#manner.hasTotals || scan.lie === 'no total') return null;
+    if (scan.lie === 'empty') return 0;
+    return scan.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
   }
 
-  #end(walk: Walk, sign: WalkEnd['sign'], { collection, parentId, modifiedAfterMs }: ReadOptions): WalkEnd {
+  #end(scan: Walk, sign: ScanEnd['sign'], { collection, parentId, modifiedAfterMs }: ReadOptions): ScanEnd {
     const isByOffset = this.#manner.paging === 'offset' || collection.name === 'class-students';
     const count = this.#list({ collection: collection.name, parentId, modifiedAfterMs }).length;
     return {
       sign,
       paging: isByOffset ? 'offset' : 'keyset',
-      rows: walk.rows,
-      totalAtStart: walk.totalAtStart,
-      totalAtEnd: this.#total(walk, count),
+      rows: scan.rows,
+      totalAtStart: scan.totalAtStart,
+      totalAtEnd: this.#total(scan, count),
     };
   }
 

@@ -60,6 +60,6 @@ export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
 
 /** Where it is not known whose data the hub gives, a person comes first. */
 async function problemsOfStart(world: TenantWorld, came: readonly string[]): Promise<string[]> {
-  if ((await world.redis.memory.foreign()).size > 0) return [];
+  if ((await world.redis.memory.wrongTenant()).size > 0) return [];
   return notLoaded(world, came).map((key) => `not loaded at the start: ${key}`);
 }

@@ -2,8 +2,8 @@ import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
-import type { PassMode } from '../../../src/model/progress.ts';
-import type { PassOptions } from '../../../src/pipeline/pass-runner.ts';
+import type { SyncMode } from '../../../src/model/progress.ts';
+import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
 import { PURGE } from '../../../src/pipeline/requests/purge.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import type { TenantLog } from '../../../src/publisher/log.ts';
@@ -120,7 +120,7 @@ const TROUBLED_MS = 1_000;
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
 const NOTICED_WITHIN_MS = 3_000;
-/** As in core/foreign-data.ts. */
+/** As in core/tenant-identity.ts. */
 const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 
@@ -302,13 +302,13 @@ class TenantHistory implements TenantWorld {
     this.#count('people: purged an afterschool');
     this.purges.push({ afterschool, process: number, atMs: this.at.time.now() });
     const { signal } = new AbortController();
-    const pass = (collection: CollectionName, mode: PassMode, options?: PassOptions) =>
-      process.runner(collection).demand(mode, options);
-    const work = { parts, session, pass, report: () => Promise.resolve(), signal };
+    const sync = (collection: CollectionName, mode: SyncMode, options?: SyncOptions) =>
+      process.runner(collection).request(mode, options);
+    const work = { parts, session, sync, report: () => Promise.resolve(), signal };
     await PURGE.meet({ collections: [], afterschool }, work);
   }
 
-  async #pullAll(process: SimulatedProcess, mode: PassMode = 'FULL'): Promise<void> {
+  async #pullAll(process: SimulatedProcess, mode: SyncMode = 'FULL'): Promise<void> {
     for (const collection of this.collections) await this.#pull(process, { collection, mode });
   }
 
@@ -318,17 +318,17 @@ class TenantHistory implements TenantWorld {
    */
   async #pull(
     process: SimulatedProcess,
-    pull: { collection: CollectionName; mode?: PassMode; options?: PassOptions },
+    pull: { collection: CollectionName; mode?: SyncMode; options?: SyncOptions },
   ): Promise<void> {
     const { collection, mode = 'FULL', options = {} } = pull;
     const { session } = process;
     try {
-      await process.runner(collection).demand(mode, options);
+      await process.runner(collection).request(mode, options);
     } catch (error) {
       if (this.at.trouble > 0) throw error;
-      if (isForeign(error)) {
+      if (isWrongTenant(error)) {
         this.#count('people: accepted quite other rows');
-        await process.runner(collection).demand('FULL', { ...options, acceptNew: true });
+        await process.runner(collection).request('FULL', { ...options, acceptNew: true });
         return;
       }
       if (this.losses.length === 0) throw error;
@@ -336,7 +336,7 @@ class TenantHistory implements TenantWorld {
         CURED_WITHIN_MS,
         () => process.session !== null && process.session !== session,
       );
-      await process.runner(collection).demand('FULL', options);
+      await process.runner(collection).request('FULL', options);
     }
   }
 
@@ -384,7 +384,7 @@ class TenantHistory implements TenantWorld {
       const what = random.next();
       if (what < 0.1) this.#approve(process, runner.collection).catch(() => undefined);
       else if (what < 0.13) runner.discardWithheld().catch(() => undefined);
-      else runner.demand(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
+      else runner.request(what < 0.7 ? 'FULL' : 'DELTA').catch(() => undefined);
     }
   }
 
@@ -509,10 +509,10 @@ class TenantHistory implements TenantWorld {
     if (event.type === 'caught-up') this.#count(event.how);
     else if (event.type === 'deletion') this.#count(`deletions: ${event.event.kind}`);
     else this.#count(event.type);
-    if (event.type === 'pass-failed' && isForeign(event.error)) this.#count('foreign data refused');
+    if (event.type === 'pass-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
     if (event.type !== 'pass-ended') return;
     this.#count(`pass: ${event.outcome}`);
-    this.#count('rows overtaken', event.stats.rowsOvertaken);
+    this.#count('rows overtaken', event.stats.rowsStale);
     this.#count('rows removed', event.stats.rowsRemoved);
   }
 
@@ -521,6 +521,6 @@ class TenantHistory implements TenantWorld {
   }
 }
 
-function isForeign(error: unknown): boolean {
+function isWrongTenant(error: unknown): boolean {
   return error instanceof RollcallError && error.code === 'HUB_FOREIGN_DATA';
 }

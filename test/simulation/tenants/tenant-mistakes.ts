@@ -1,6 +1,6 @@
 import { RollcallError } from '../../../src/errors.ts';
-import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { EMPTY } from '../../../src/pipeline/deletions.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
 import { withOther } from '../parts/with-other.ts';
@@ -222,7 +222,7 @@ function askingInVain(hub: Hub): Hub {
 
 function alwaysWhole(hub: Hub): Hub {
   return withOther(hub, {
-    async *readPages(options): AsyncGenerator<HubPage, WalkEnd> {
+    async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
       const pages = hub.readPages(options);
       for (;;) {
         const step = await pages.next();

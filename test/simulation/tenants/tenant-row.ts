@@ -1,4 +1,4 @@
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { hashOf, simulatedReader, type SimulatedRow } from '../sessions/simulated-row.ts';
 
 /** In every id and every content: must occur in no event and no error (invariant 9). */

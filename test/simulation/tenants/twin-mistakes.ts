@@ -1,9 +1,9 @@
-import type { Hub, HubPage, WalkEnd } from '../../../src/hub/hub.ts';
+import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { withOther } from '../parts/with-other.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import type { TenantRow } from './tenant-row.ts';
 
-type Pages = AsyncGenerator<HubPage, WalkEnd>;
+type Pages = AsyncGenerator<HubPage, ScanEnd>;
 
 const SHOWS_BEST = { hasTwins: true, liesOften: 0 };
 
@@ -28,8 +28,8 @@ export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
     mistake: {
       manner: SHOWS_BEST,
       hub: (hub) => {
-        let walks = 0;
-        return withPages(hub, (pages) => ((walks += 1) % 2 === 0 ? pages : reversed(pages)));
+        let scans = 0;
+        return withPages(hub, (pages) => ((scans += 1) % 2 === 0 ? pages : reversed(pages)));
       },
     },
   },

@@ -19,21 +19,21 @@ function fileOf(suffix: (typeof SUFFIXES)[number]): { text: string; fields: read
 }
 
 /** Every record and field in a schema. */
-function walk(
+function scan(
   schema: AvroSchema,
   visit: { record: (name: string) => void; field: (field: AvroField) => void },
 ): void {
   if (typeof schema === 'string') return;
   if (!('type' in schema)) {
-    for (const branch of schema) walk(branch, visit);
+    for (const branch of schema) scan(branch, visit);
     return;
   }
   if (schema.name !== undefined) visit.record(schema.name);
   for (const field of schema.fields ?? []) {
     visit.field(field);
-    walk(field.type, visit);
+    scan(field.type, visit);
   }
-  for (const inner of [schema.items, schema.values]) if (inner !== undefined) walk(inner, visit);
+  for (const inner of [schema.items, schema.values]) if (inner !== undefined) scan(inner, visit);
 }
 
 describe('the schema files', () => {
@@ -83,7 +83,7 @@ describe.each(SUFFIXES)('%s', (suffix) => {
   it('has a field without default, so that no later version could leave it out', () => {
     const required: string[] = [];
     const { text } = fileOf(suffix);
-    walk(JSON.parse(text) as AvroSchema, {
+    scan(JSON.parse(text) as AvroSchema, {
       record: () => undefined,
       field: ({ name, default: fallback }) => {
         if (fallback === undefined) required.push(name);

@@ -154,8 +154,8 @@ describe('signals', () => {
     const ended = await run(['hang'], {
       onReady: (child) => {
         child.kill('SIGTERM');
-        const again = setInterval(() => child.kill('SIGINT'), 50);
-        child.once('exit', () => clearInterval(again));
+        const republication = setInterval(() => child.kill('SIGINT'), 50);
+        child.once('exit', () => clearInterval(republication));
       },
     });
     expect(ended).toMatchObject({ code: 1, signal: null });

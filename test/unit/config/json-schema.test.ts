@@ -11,19 +11,19 @@ describe('config.schema.json', () => {
 
   it('every key has a description', () => {
     const without: string[] = [];
-    const walk = (schema: unknown, path: string): void => {
+    const scan = (schema: unknown, path: string): void => {
       if (typeof schema !== 'object' || schema === null) return;
       for (const [word, value] of Object.entries(schema)) {
-        if (word !== 'properties') walk(value, path);
+        if (word !== 'properties') scan(value, path);
         else {
           for (const [key, property] of Object.entries(value as Record<string, object>)) {
             if (!('description' in property)) without.push(`${path}.${key}`);
-            walk(property, `${path}.${key}`);
+            scan(property, `${path}.${key}`);
           }
         }
       }
     };
-    walk(configJsonSchema(), '');
+    scan(configJsonSchema(), '');
     expect(without).toEqual([]);
   });
 

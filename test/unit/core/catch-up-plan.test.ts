@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasGrownAnew, hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
+import { wasRecreatedAndGrew, hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -114,8 +114,12 @@ describe('planCatchUp', () => {
 
   it('a recreated topic is recognised despite the records that were appended since', () => {
     const { offsets } = PROGRESS;
-    expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 3, 'p.t.users/1': 30 } })).toBe(true);
-    expect(hasGrownAnew({ offsets, sinceOffsets: { 'p.t.users/0': 11, 'p.t.users/2': 0 } })).toBe(false);
+    expect(wasRecreatedAndGrew({ offsets, sinceOffsets: { 'p.t.users/0': 3, 'p.t.users/1': 30 } })).toBe(
+      true,
+    );
+    expect(wasRecreatedAndGrew({ offsets, sinceOffsets: { 'p.t.users/0': 11, 'p.t.users/2': 0 } })).toBe(
+      false,
+    );
   });
 
   it('an index is current only at the same transaction, and is resumed only at an earlier one of this log', () => {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgeCompleteness, type FullWalk } from '../../../src/core/completeness.ts';
+import { judgeCompleteness, type FullScan } from '../../../src/core/completeness.ts';
 
-const WHOLE: FullWalk = {
+const WHOLE: FullScan = {
   ending: 'hub-sign',
   byOffset: false,
   distinctRows: 100,
@@ -12,7 +12,7 @@ const WHOLE: FullWalk = {
   knownRows: 100,
 };
 
-const judged = (changes: Partial<FullWalk>) => judgeCompleteness({ ...WHOLE, ...changes }).kind;
+const judged = (changes: Partial<FullScan>) => judgeCompleteness({ ...WHOLE, ...changes }).kind;
 
 describe('judgeCompleteness', () => {
   it('a sync whose count agrees with the total before and after is proven', () => {
@@ -56,7 +56,7 @@ describe('judgeCompleteness', () => {
     const total = fc.option(fc.nat({ max: 20 }));
     fc.assert(
       fc.property(
-        fc.record<FullWalk>({
+        fc.record<FullScan>({
           ending: fc.constantFrom('hub-sign', 'empty', 'no-list'),
           byOffset: fc.boolean(),
           distinctRows: fc.nat({ max: 20 }),
@@ -65,13 +65,13 @@ describe('judgeCompleteness', () => {
           totalAtEnd: total,
           knownRows: fc.nat({ max: 20 }),
         }),
-        (walk) => {
-          const { totalAtStart, totalAtEnd, distinctRows } = walk;
-          if (judgeCompleteness(walk).kind !== 'proven') return;
-          expect(walk.rowsWithoutId).toBe(0);
-          expect(walk.byOffset).toBe(false);
-          expect(walk.ending).not.toBe('no-list');
-          expect(walk.ending === 'empty' && walk.knownRows > 0).toBe(false);
+        (scan) => {
+          const { totalAtStart, totalAtEnd, distinctRows } = scan;
+          if (judgeCompleteness(scan).kind !== 'proven') return;
+          expect(scan.rowsWithoutId).toBe(0);
+          expect(scan.byOffset).toBe(false);
+          expect(scan.ending).not.toBe('no-list');
+          expect(scan.ending === 'empty' && scan.knownRows > 0).toBe(false);
           const totals = [totalAtStart ?? Number.NaN, totalAtEnd ?? Number.NaN].toSorted((a, b) => a - b);
           expect(distinctRows).toBeGreaterThanOrEqual(totals[0] ?? Number.NaN);
           expect(distinctRows).toBeLessThanOrEqual(totals[1] ?? Number.NaN);
@@ -85,7 +85,7 @@ describe('judgeCompleteness', () => {
     expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'empty' })).toMatchObject({ isEmpty: true });
     expect(judgeCompleteness({ ...WHOLE, ...none, ending: 'gone' })).toMatchObject({
       kind: 'unproven',
-      isSuspect: true,
+      isInconclusive: true,
       isEmpty: false,
     });
     const noList = judgeCompleteness({ ...WHOLE, ...none, ending: 'no-list' });

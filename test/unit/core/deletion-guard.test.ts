@@ -15,8 +15,8 @@ function isWithheld(
   knownRows: number,
   options: { earlier?: number; limits?: Partial<GuardLimits> } = {},
 ): boolean {
-  const pass = { deletions, deletedEarlierToday: options.earlier ?? 0, knownRows };
-  return whyWithhold(pass, { ...LIMITS, ...options.limits }) !== null;
+  const sync = { deletions, deletedEarlierToday: options.earlier ?? 0, knownRows };
+  return whyWithhold(sync, { ...LIMITS, ...options.limits }) !== null;
 }
 
 describe('whyWithhold', () => {
@@ -100,7 +100,7 @@ describe('triageCandidates', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b'],
       missedBefore: missed('a'),
-      needsSecondPass: false,
+      needsSecondSync: false,
       confirmAtMost: 100,
     });
     expect(triage).toEqual({ confirm: ['a', 'b'], remove: [], wait: [] });
@@ -110,7 +110,7 @@ describe('triageCandidates', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b', 'c'],
       missedBefore: missed('b'),
-      needsSecondPass: false,
+      needsSecondSync: false,
       confirmAtMost: 2,
     });
     expect(triage).toEqual({ confirm: [], remove: ['b'], wait: ['a', 'c'] });
@@ -120,7 +120,7 @@ describe('triageCandidates', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b'],
       missedBefore: missed('b'),
-      needsSecondPass: true,
+      needsSecondSync: true,
       confirmAtMost: 100,
     });
     expect(triage).toEqual({ confirm: ['b'], remove: [], wait: ['a'] });
@@ -134,17 +134,17 @@ describe('triageCandidates', () => {
         keys,
         fc.boolean(),
         fc.nat(8),
-        (candidates, before, needsSecondPass, confirmAtMost) => {
+        (candidates, before, needsSecondSync, confirmAtMost) => {
           const triage = triageCandidates({
             candidates,
             missedBefore: missed(...before),
-            needsSecondPass,
+            needsSecondSync,
             confirmAtMost,
           });
           const decided = [...triage.confirm, ...triage.remove, ...triage.wait];
           expect(decided.toSorted()).toEqual(candidates.toSorted());
           for (const key of triage.remove) expect(before).toContain(key);
-          if (needsSecondPass) for (const key of triage.confirm) expect(before).toContain(key);
+          if (needsSecondSync) for (const key of triage.confirm) expect(before).toContain(key);
           expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
         },
       ),

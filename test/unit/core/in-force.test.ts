@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { inForce } from '../../../src/core/in-force.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
-import type { RowReader } from '../../../src/core/reading.ts';
+import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import { arbitraryRow } from './support/arbitrary-rows.ts';
@@ -44,8 +44,8 @@ describe('a value that is read back from the log', () => {
   it('with an unknown mapping, it is masked, if need be a second time', () => {
     const found = inForce(masked, { value: logged(plain).value, mapping: null, hash: null }).value;
     expect(found).toMatchObject({ student: readable(masked.read(ROW)).value['student'], school: null });
-    const again = inForce(masked, { value: found, mapping: null, hash: null }).value as Fields;
-    expect(again['student']).not.toEqual((found as Fields)['student']);
+    const republication = inForce(masked, { value: found, mapping: null, hash: null }).value as Fields;
+    expect(republication['student']).not.toEqual((found as Fields)['student']);
   });
 
   it('pseudonymised under another key, it does not keep that pseudonym', () => {
@@ -74,9 +74,10 @@ describe('every collection', () => {
       fc.property(arbitraryRow(schema), (row) => {
         const first = readable(reader.read(row));
         const value = codec.fromBuffer(reader.encode(first.value));
-        const again = reader.readAgain?.(value);
-        expect(again).toMatchObject({ kind: 'row', hash: first.hash });
-        const published = again?.kind === 'row' ? codec.fromBuffer(reader.encode(again.value)) : null;
+        const republication = reader.readAgain?.(value);
+        expect(republication).toMatchObject({ kind: 'row', hash: first.hash });
+        const published =
+          republication?.kind === 'row' ? codec.fromBuffer(reader.encode(republication.value)) : null;
         expect(published).toEqual(value);
       }),
       { numRuns: 15 },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { decidePage, type Change, type KeyedReading } from '../../../src/core/page-decision.ts';
+import { decidePage, type Change, type KeyedRow } from '../../../src/core/page-decision.ts';
 
 const hash = (text: string) => Buffer.alloc(16, text);
 
-function row(key: string, content: string): KeyedReading {
+function row(key: string, content: string): KeyedRow {
   return {
     key,
     rejectKey: key,
-    reading: {
+    decoded: {
       kind: 'row',
       sourcedId: key,
       value: {},
@@ -18,12 +18,12 @@ function row(key: string, content: string): KeyedReading {
   };
 }
 
-function unreadable(key: string | null, content: string): KeyedReading {
+function unreadable(key: string | null, content: string): KeyedRow {
   const rejectKey = key ?? `sha256:${content}`;
   return {
     key,
     rejectKey,
-    reading: {
+    decoded: {
       kind: 'reject',
       sourcedId: key,
       rejectId: rejectKey,
@@ -36,18 +36,17 @@ function unreadable(key: string | null, content: string): KeyedReading {
 }
 
 function decide(
-  page: readonly KeyedReading[],
+  page: readonly KeyedRow[],
   known: {
     rows?: Record<string, string>;
     rejects?: Record<string, string>;
-    overtaken?: readonly string[];
+    stale?: readonly string[];
   } = {},
 ) {
   const rows = new Map(Object.entries(known.rows ?? {}));
   const rejects = new Map(Object.entries(known.rejects ?? {}));
   const changes: string[] = [];
-  const textOf = ({ reading }: { reading: KeyedReading['reading'] }) =>
-    String.fromCharCode(reading.hash[0] ?? 0);
+  const textOf = ({ reading }: { reading: KeyedRow['decoded'] }) => String.fromCharCode(reading.hash[0] ?? 0);
   const note = (change: Change) => {
     changes.push(`${change.area} ${change.key} ${change.kind}`);
     const area = change.area === 'rows' ? rows : rejects;
@@ -58,11 +57,11 @@ function decide(
     const content = area.get(key);
     return content === undefined ? null : hash(content);
   };
-  const overtaken = (key: string) => known.overtaken?.includes(key) ?? false;
+  const stale = (key: string) => known.stale?.includes(key) ?? false;
   const tally = decidePage(page, {
     row: hashIn(rows),
     reject: hashIn(rejects),
-    overtaken,
+    stale,
     metBefore: () => false,
     note,
   });
@@ -101,10 +100,10 @@ describe('decidePage', () => {
     const { changes, tally } = decide([row('a', 'old')], {
       rows: { a: 'new' },
       rejects: { a: 'r' },
-      overtaken: ['a'],
+      stale: ['a'],
     });
     expect(changes).toEqual([]);
-    expect(tally).toMatchObject({ seen: 1, overtaken: 1, updated: 0 });
+    expect(tally).toMatchObject({ seen: 1, stale: 1, updated: 0 });
   });
 
   it('an unreadable row goes to the rejects once, and leaves the row as it was', () => {

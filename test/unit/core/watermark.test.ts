@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deltaIsWholesale, deltaReaches, passClock } from '../../../src/core/watermark.ts';
+import { isOversizedDelta, deltaReaches, syncClock } from '../../../src/core/watermark.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -8,8 +8,8 @@ const OVERLAP_MS = 5 * MINUTE_MS;
 const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
 
 describe('passClock', () => {
-  const at = (options: Partial<Parameters<typeof passClock>[0]>) =>
-    passClock({
+  const at = (options: Partial<Parameters<typeof syncClock>[0]>) =>
+    syncClock({
       hubTimeMs: NOW_MS,
       localTimeMs: NOW_MS,
       previousSkewMs: null,
@@ -63,7 +63,7 @@ describe('passClock', () => {
         skew,
         fc.nat(HOUR_MS * 3),
         (hubTimeMs, localTimeMs, previousSkewMs, overlapMs) => {
-          const { startedAtMs, watermarkMs } = passClock({
+          const { startedAtMs, watermarkMs } = syncClock({
             hubTimeMs,
             localTimeMs,
             previousSkewMs,
@@ -84,9 +84,9 @@ describe("a delta's limits", () => {
   });
 
   it('a delta of more than half of the known rows is oversized', () => {
-    expect(deltaIsWholesale(50, 100)).toBe(false);
-    expect(deltaIsWholesale(51, 100)).toBe(true);
-    expect(deltaIsWholesale(0, 0)).toBe(false);
-    expect(deltaIsWholesale(1, 0)).toBe(true);
+    expect(isOversizedDelta(50, 100)).toBe(false);
+    expect(isOversizedDelta(51, 100)).toBe(true);
+    expect(isOversizedDelta(0, 0)).toBe(false);
+    expect(isOversizedDelta(1, 0)).toBe(true);
   });
 });

@@ -48,7 +48,7 @@ async function find(
     const { rows, gone } = await hub.findRows({
       collection: collectionNamed(name),
       ids,
-      stamp: () => 0,
+      readVersion: () => 0,
       signal,
     });
     const found = rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();

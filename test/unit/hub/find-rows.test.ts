@@ -39,10 +39,15 @@ const onFilter =
 async function find(
   test: TestHub,
   ids: readonly string[],
-  options: { name?: CollectionName; stamp?: () => number; signal?: AbortSignal } = {},
+  options: { name?: CollectionName; readVersion?: () => number; signal?: AbortSignal } = {},
 ): Promise<FoundRows & { found: string[] }> {
-  const { name = 'absence-versions', stamp = () => 0, signal = new AbortController().signal } = options;
-  const { rows, gone } = await test.hub.findRows({ collection: collectionNamed(name), ids, stamp, signal });
+  const { name = 'absence-versions', readVersion = () => 0, signal = new AbortController().signal } = options;
+  const { rows, gone } = await test.hub.findRows({
+    collection: collectionNamed(name),
+    ids,
+    readVersion,
+    signal,
+  });
   const found = rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();
   return { rows, gone: [...gone].sort(), found };
 }
@@ -80,8 +85,8 @@ describe('rows by id', () => {
       if (asked === 1) sendJson(response, {}, { status: 503 });
       else return byFilter(request, response);
     });
-    const { rows } = await find(test, ['a'], { stamp: () => (stamps += 1) });
-    expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, stamp: 2 }]);
+    const { rows } = await find(test, ['a'], { readVersion: () => (stamps += 1) });
+    expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, readVersion: 2 }]);
   });
 
   it('a row among others does not stand for another id', async () => {
@@ -260,7 +265,7 @@ describe('text that is no UTF-8', () => {
   it('is told with the row, and an id that was damaged is not gone', async () => {
     await using test = await testHub(latin1);
     const { rows, gone } = await find(test, ['a', 'ø', 'x']);
-    expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, stamp: 0 }]);
+    expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, readVersion: 0 }]);
     expect(gone).toEqual(['x']);
   });
 });

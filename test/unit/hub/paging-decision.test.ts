@@ -6,7 +6,7 @@ import {
   decidePage,
   type PageDecision,
   type PageFacts,
-  type WalkState,
+  type ScanState,
 } from '../../../src/hub/paging-decision.ts';
 
 const LIMIT = 3;
@@ -42,7 +42,7 @@ const offset = beginIn('offset', { auto: true, filtered: false, rowsBefore: 0 })
 const forced = beginIn('keyset', { auto: false, filtered: false, rowsBefore: 0 });
 
 /** The state after pages were taken and the cursor moved to their last id. */
-function after(state: WalkState, ...pages: PageFacts[]): WalkState {
+function after(state: ScanState, ...pages: PageFacts[]): ScanState {
   let known = state;
   for (const facts of pages) {
     const next = afterPage({ ...known, marks: new Set(known.marks) }, facts, decidePage(known, facts));
@@ -62,7 +62,7 @@ const broken = { deliver: false, step: { kind: 'broken' } };
 const first = page('abc');
 const short = page('ab');
 
-const TABLE: readonly (readonly [string, WalkState, PageFacts, object])[] = [
+const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
   // Ends
   [
     'a body without a list ends a first page as missing-list',

@@ -68,8 +68,8 @@ describe('the lessons of a student', () => {
 
   it('the token goes where a link leads', async () => {
     await using other = await testHub((_, response) => sendJson(response, [lesson(9)]));
-    const foreign = (next: string) => ({ '@odata.nextLink': `${other.server.origin}${next}` });
-    await using test = await testHub(pages(2, foreign));
+    const wrongTenant = (next: string) => ({ '@odata.nextLink': `${other.server.origin}${next}` });
+    await using test = await testHub(pages(2, wrongTenant));
     expect((await ask(test)).lessons).toEqual([0, 1, 2, 3].map(lesson));
     await ask(test);
     expect(other.data()).toEqual([]);

@@ -8,9 +8,9 @@ const page: Script = (_, response) => sendJson(response, [], { headers: { link: 
 const TOP_LEVEL = ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
 
 /** A clock that moves on to the next who wakes once all `walks` that have not ended sleep. */
-function sleepersClock(walks: number) {
+function sleepersClock(scans: number) {
   let nowMs = 0;
-  let awake = walks;
+  let awake = scans;
   const sleepers: { untilMs: number; wake: () => void }[] = [];
   const rest = (): void => {
     awake -= 1;

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
-import { decodeToldAbsence, encodeToldAbsence } from '../../../src/core/chains/told-absence.ts';
+import {
+  decodePublishedAbsence,
+  encodePublishedAbsence,
+} from '../../../src/core/chains/published-absence.ts';
 import { ChainExamination } from '../../../src/pipeline/chains/chain-examination.ts';
 import type { IndexArea, IndexChange } from '../../../src/state/index-store.ts';
 
@@ -9,10 +12,17 @@ const [A, B] = [1, 2];
 
 /** The absence v was published when its record was A's; the record is B's now, and `absences` has the given content. */
 async function studentAfter(shown: Buffer): Promise<number | undefined> {
-  const entry = { step: 1, toldVersionId: 'v', isToldDeleted: false, mergedInto: null, since: 1, student: A };
+  const entry = {
+    step: 1,
+    publishedVersionId: 'v',
+    isPublishedAsDeleted: false,
+    mergedInto: null,
+    since: 1,
+    student: A,
+  };
   const links = { replaces: null, replacedBy: null, linkedFrom: [], isDeleted: false };
-  const version = { ...links, state: 'present' as const, student: B, absenceId: 'v', isSettled: true };
-  const told = encodeToldAbsence('v', { entry, shown });
+  const version = { ...links, state: 'present' as const, student: B, absenceId: 'v', isResolved: true };
+  const told = encodePublishedAbsence('v', { entry, shown });
   const contents = new Map<IndexArea, Buffer>([
     ['versions', encodeVersionEntry('v', version)],
     ['rows', HASH],
@@ -27,9 +37,9 @@ async function studentAfter(shown: Buffer): Promise<number | undefined> {
       return Promise.resolve();
     },
   };
-  const examination = new ChainExamination({ replay, wasWhole: true });
+  const examination = new ChainExamination({ replay, wasComplete: true });
   await examination.examineAbsences([['v', told]]);
-  return decodeToldAbsence('v', contents.get('absences') ?? null).entry?.student;
+  return decodePublishedAbsence('v', contents.get('absences') ?? null).entry?.student;
 }
 
 it('an absence goes with its current record to the student of that record', async () => {

@@ -1,22 +1,22 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KeyedReading } from '../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../src/core/page-decision.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { withOffsets } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import type { ActivePass } from '../../../src/pipeline/active-pass.ts';
-import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
+import type { ActiveSync } from '../../../src/pipeline/active-sync.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const hash = (content: string) => Buffer.from(content.padEnd(16).slice(0, 16), 'latin1');
 
-function row(key: string, content: string): KeyedReading {
+function row(key: string, content: string): KeyedRow {
   return {
     key,
     rejectKey: key,
-    reading: {
+    decoded: {
       kind: 'row',
       sourcedId: key,
       value: { content },
@@ -27,7 +27,7 @@ function row(key: string, content: string): KeyedReading {
   };
 }
 
-function unreadable(key: string, content: string): KeyedReading {
+function unreadable(key: string, content: string): KeyedRow {
   const reading = {
     kind: 'reject',
     sourcedId: key,
@@ -37,7 +37,7 @@ function unreadable(key: string, content: string): KeyedReading {
     modifiedAtMs: null,
     hash: hash(content),
   } as const;
-  return { key, rejectKey: key, reading };
+  return { key, rejectKey: key, decoded: reading };
 }
 
 interface Bench {
@@ -84,43 +84,46 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
   return { writer, index, transactions, published };
 }
 
-function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA', met?: SeenKeys): ActivePass {
-  const pass: ActivePass = {
-    stats: newPassStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
+function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA', met?: SeenKeys): ActiveSync {
+  const sync: ActiveSync = {
+    stats: newSyncStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
     seen: mode === 'FULL' ? new SeenKeys(1) : null,
     met,
     seenByOthers: mode === 'FULL' ? new SeenKeys(3) : null,
     seenRejects: mode === 'FULL' ? new SeenKeys(2) : null,
-    stamp: writer.stamp(),
+    readVersion: writer.readVersion(),
   };
-  writer.begin(pass);
-  return pass;
+  writer.begin(sync);
+  return sync;
 }
 
 describe('CollectionWriter', () => {
   it('a stale page does not overwrite what a newer one published', async () => {
     const { writer, published } = await bench();
     const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
-    const fullStamp = writer.stamp();
-    await writer.accept(delta, { readings: [row('a', 'new')], stamp: writer.stamp() });
+    const fullStamp = writer.readVersion();
+    await writer.accept(delta, { readings: [row('a', 'new')], readVersion: writer.readVersion() });
     await writer.flush(delta);
-    const tally = await writer.accept(full, { readings: [row('a', 'old')], stamp: fullStamp });
+    const tally = await writer.accept(full, { readings: [row('a', 'old')], readVersion: fullStamp });
     await writer.flush(full);
-    expect(tally.overtaken).toBe(1);
+    expect(tally.stale).toBe(1);
     expect(published()).toEqual([['a', 'new']]);
   });
 
   it('a stale page does not bring back what was removed after its request', async () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
-    await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.accept(first, {
+      readings: [row('a', 'x'), row('b', 'x')],
+      readVersion: writer.readVersion(),
+    });
     await writer.flush(first);
     writer.end(first);
     const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
-    const stamp = writer.stamp();
+    const readVersion = writer.readVersion();
     await writer.remove(full, 'rows', ['a']);
     await writer.flush(full);
-    await writer.accept(delta, { readings: [row('a', 'x')], stamp });
+    await writer.accept(delta, { readings: [row('a', 'x')], readVersion: readVersion });
     await writer.flush(delta);
     expect(published().at(-1)).toEqual(['a', null]);
   });
@@ -135,11 +138,12 @@ describe('CollectionWriter', () => {
         [row('a', 'z'), row('b', 'x'), row('b', 'y')],
       ];
       for (let number = 1; number <= 3; number += 1) {
-        const pass = beginPass(writer, mode, mode === 'DELTA' ? new SeenKeys(4) : undefined);
-        for (const readings of pages) await writer.accept(pass, { readings, stamp: writer.stamp() });
-        await writer.flush(pass);
-        writer.end(pass);
-        expect(pass.stats).toMatchObject({ rowsSeen: 5, rowsRepeated: 3 });
+        const sync = beginPass(writer, mode, mode === 'DELTA' ? new SeenKeys(4) : undefined);
+        for (const readings of pages)
+          await writer.accept(sync, { readings, readVersion: writer.readVersion() });
+        await writer.flush(sync);
+        writer.end(sync);
+        expect(sync.stats).toMatchObject({ rowsSeen: 5, rowsRepeated: 3 });
         expect(published()).toEqual([
           ['a', 'x'],
           ['b', 'x'],
@@ -152,11 +156,11 @@ describe('CollectionWriter', () => {
 
   it('A→B→A in one transaction is three records with three ids, and the index has the last', async () => {
     const { writer, index, transactions, published } = await bench();
-    const pass = beginPass(writer);
+    const sync = beginPass(writer);
     for (const content of ['A', 'B', 'A']) {
-      await writer.accept(pass, { readings: [row('k', content)], stamp: writer.stamp() });
+      await writer.accept(sync, { readings: [row('k', content)], readVersion: writer.readVersion() });
     }
-    await writer.flush(pass);
+    await writer.flush(sync);
     expect(transactions).toHaveLength(1);
     expect(published().map(([, content]) => content)).toEqual(['A', 'B', 'A']);
     const ids = transactions[0]?.records.map(({ headers }) => headers['ce_id']);
@@ -167,14 +171,17 @@ describe('CollectionWriter', () => {
   it('a row that one sync has met is not removed by another', async () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
-    await writer.accept(first, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.accept(first, {
+      readings: [row('a', 'x'), row('b', 'x')],
+      readVersion: writer.readVersion(),
+    });
     await writer.flush(first);
     writer.end(first);
     const full = beginPass(writer, 'FULL');
     const { keys: candidates, count } = await writer.unseen('rows', full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginPass(writer);
-    await writer.accept(delta, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.accept(delta, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.remove(full, 'rows', candidates);
     await writer.flush(full);
     expect(published().slice(2)).toEqual([['b', null]]);
@@ -185,13 +192,16 @@ describe('CollectionWriter', () => {
   it('an unreadable row counts as present in a full sync', async () => {
     const { writer, published } = await bench();
     const full = beginPass(writer, 'FULL');
-    await writer.accept(full, { readings: [row('a', 'x')], stamp: writer.stamp() });
+    await writer.accept(full, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(full);
     writer.end(full);
-    const again = beginPass(writer, 'FULL');
-    await writer.accept(again, { readings: [unreadable('a', 'odd')], stamp: writer.stamp() });
-    expect((await writer.unseen('rows', again)).keys).toEqual([]);
-    await writer.flush(again);
+    const republication = beginPass(writer, 'FULL');
+    await writer.accept(republication, {
+      readings: [unreadable('a', 'odd')],
+      readVersion: writer.readVersion(),
+    });
+    expect((await writer.unseen('rows', republication)).keys).toEqual([]);
+    await writer.flush(republication);
     expect(published('rejects')).toEqual([['users|a', 'odd']]);
     expect(published()).toHaveLength(1);
   });
@@ -199,103 +209,118 @@ describe('CollectionWriter', () => {
   it('an unreadable new row does not hide that another row has vanished', async () => {
     const { writer } = await bench();
     const full = beginPass(writer, 'FULL');
-    await writer.accept(full, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.accept(full, {
+      readings: [row('a', 'x'), row('b', 'x')],
+      readVersion: writer.readVersion(),
+    });
     expect(writer.hasMetAll(full)).toBe(true);
     await writer.flush(full);
     writer.end(full);
-    const again = beginPass(writer, 'FULL');
-    await writer.accept(again, { readings: [row('a', 'x')], stamp: writer.stamp() });
-    expect(writer.hasMetAll(again)).toBe(false);
-    await writer.accept(again, { readings: [unreadable('c', 'odd')], stamp: writer.stamp() });
-    expect(again.seen?.size).toBe(writer.knownRows);
-    expect(writer.hasMetAll(again)).toBe(false);
-    expect((await writer.unseen('rows', again)).keys).toEqual(['b']);
+    const republication = beginPass(writer, 'FULL');
+    await writer.accept(republication, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    expect(writer.hasMetAll(republication)).toBe(false);
+    await writer.accept(republication, {
+      readings: [unreadable('c', 'odd')],
+      readVersion: writer.readVersion(),
+    });
+    expect(republication.seen?.size).toBe(writer.knownRows);
+    expect(writer.hasMetAll(republication)).toBe(false);
+    expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
   it('a new row does not hide that another has vanished', async () => {
     const { writer } = await bench();
     const full = beginPass(writer, 'FULL');
-    await writer.accept(full, { readings: [row('a', 'x'), row('b', 'x')], stamp: writer.stamp() });
+    await writer.accept(full, {
+      readings: [row('a', 'x'), row('b', 'x')],
+      readVersion: writer.readVersion(),
+    });
     await writer.flush(full);
     writer.end(full);
-    const again = beginPass(writer, 'FULL');
-    await writer.accept(again, { readings: [row('a', 'x'), row('c', 'x')], stamp: writer.stamp() });
-    expect(writer.hasMetAll(again)).toBe(false);
-    expect((await writer.unseen('rows', again)).keys).toEqual(['b']);
+    const republication = beginPass(writer, 'FULL');
+    await writer.accept(republication, {
+      readings: [row('a', 'x'), row('c', 'x')],
+      readVersion: writer.readVersion(),
+    });
+    expect(writer.hasMetAll(republication)).toBe(false);
+    expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
   it('a removal of an unknown key publishes nothing', async () => {
     const { writer, transactions } = await bench();
-    const pass = beginPass(writer, 'FULL');
-    await writer.remove(pass, 'rows', ['nobody']);
-    expect(pass.stats.rowsRemoved).toBe(0);
-    await writer.flush(pass);
+    const sync = beginPass(writer, 'FULL');
+    await writer.remove(sync, 'rows', ['nobody']);
+    expect(sync.stats.rowsRemoved).toBe(0);
+    await writer.flush(sync);
     expect(transactions).toEqual([]);
   });
 
   it('a commit that failed changes neither the index nor the progress, and stops every later decision', async () => {
     let failing = false;
     const { writer, index } = await bench({ failCommit: () => failing });
-    const pass = beginPass(writer, 'FULL');
-    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
-    await writer.flush(pass);
+    const sync = beginPass(writer, 'FULL');
+    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.flush(sync);
     const before = writer.progress;
     failing = true;
-    await writer.accept(pass, { readings: [row('b', 'x')], stamp: writer.stamp() });
-    await expect(writer.flush(pass)).rejects.toThrow('the commit failed');
+    await writer.accept(sync, { readings: [row('b', 'x')], readVersion: writer.readVersion() });
+    await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
     expect(writer.progress).toBe(before);
-    const page = { readings: [row('c', 'x')], stamp: writer.stamp() };
-    await expect(writer.accept(pass, page)).rejects.toThrow('the commit failed');
+    const page = { readings: [row('c', 'x')], readVersion: writer.readVersion() };
+    await expect(writer.accept(sync, page)).rejects.toThrow('the commit failed');
     expect(await index.lookup('rows', ['a', 'b'], before?.transactionId ?? '')).toEqual([hash('x'), null]);
   });
 
   it('an index at another transaction stops every decision', async () => {
     const { writer, index } = await bench();
-    const pass = beginPass(writer, 'FULL');
-    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
-    await writer.flush(pass);
+    const sync = beginPass(writer, 'FULL');
+    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.flush(sync);
     await (
       await index.rebuild()
     ).finish({ sequence: 1, transactionId: 'older', committedAtMs: 0, offsets: {} });
     await expect(
-      writer.accept(pass, { readings: [row('a', 'y')], stamp: writer.stamp() }),
+      writer.accept(sync, { readings: [row('a', 'y')], readVersion: writer.readVersion() }),
     ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
   it('a slow page does not overwrite newer rows, even after a large load', async () => {
     const { writer, published } = await bench();
     const [slow, quick] = [beginPass(writer, 'FULL'), beginPass(writer)];
-    const stamp = writer.stamp();
+    const readVersion = writer.readVersion();
     for (const part of [0, 1, 2]) {
       const readings = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
-      await writer.accept(quick, { readings, stamp: writer.stamp() });
+      await writer.accept(quick, { readings, readVersion: writer.readVersion() });
       await writer.flush(quick);
     }
-    await writer.accept(slow, { readings: [row('0-0', 'old'), row('2-9999', 'old')], stamp });
+    await writer.accept(slow, {
+      readings: [row('0-0', 'old'), row('2-9999', 'old')],
+      readVersion: readVersion,
+    });
     await writer.flush(slow);
     expect(published()).toHaveLength(30_000);
   });
 
   it('the watermark follows a clock that was set back, so that no change since then is skipped', async () => {
     const { writer } = await bench();
-    const pass = beginPass(writer);
-    await writer.flush(pass, { watermarkMs: 5_000, lastCompleteFull: null });
-    await writer.flush(pass, { watermarkMs: 2_000, lastCompleteFull: null });
+    const sync = beginPass(writer);
+    await writer.flush(sync, { watermarkMs: 5_000, lastCompleteFull: null });
+    await writer.flush(sync, { watermarkMs: 2_000, lastCompleteFull: null });
     expect(writer.progress?.watermarkMs).toBe(2_000);
   });
 
   it('an unfinished sync moves neither the watermark nor the last complete sync', async () => {
     const { writer } = await bench();
-    const pass = beginPass(writer, 'FULL');
-    const { passId } = pass.stats;
+    const sync = beginPass(writer, 'FULL');
+    const { passId } = sync.stats;
     const lastCompleteFull = { passId, startedAtMs: 1, rows: 1, rowsRejected: 0, rowsWithheld: 0 };
-    await writer.accept(pass, { readings: [row('a', 'x')], stamp: writer.stamp() });
-    await writer.flush(pass, { watermarkMs: 5_000, lastCompleteFull });
+    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.flush(sync, { watermarkMs: 5_000, lastCompleteFull });
     const { lastCompleteFull: complete } = writer.progress ?? {};
     expect(complete).toMatchObject({ passId, offsets: { 'p.north.users/0': 1 } });
-    await writer.accept(pass, { readings: [row('a', 'y')], stamp: writer.stamp() });
-    await writer.flush(pass);
-    await writer.flush(pass, 'incomplete');
+    await writer.accept(sync, { readings: [row('a', 'y')], readVersion: writer.readVersion() });
+    await writer.flush(sync);
+    await writer.flush(sync, 'incomplete');
     expect(writer.progress).toMatchObject({
       watermarkMs: 5_000,
       lastCompleteFull: complete,
@@ -311,12 +336,12 @@ describe('concurrent syncs', () => {
     fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom(...KEYS) }),
     fc.record({
       kind: fc.constant('request' as const),
-      pass: fc.nat(2),
+      sync: fc.nat(2),
       keys: fc.subarray(KEYS, { minLength: 1 }),
     }),
-    fc.record({ kind: fc.constant('accept' as const), pass: fc.nat(2) }),
-    fc.record({ kind: fc.constant('flush' as const), pass: fc.nat(2) }),
-    fc.record({ kind: fc.constant('renew' as const), pass: fc.nat(2) }),
+    fc.record({ kind: fc.constant('accept' as const), sync: fc.nat(2) }),
+    fc.record({ kind: fc.constant('flush' as const), sync: fc.nat(2) }),
+    fc.record({ kind: fc.constant('renew' as const), sync: fc.nat(2) }),
   );
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -328,11 +353,11 @@ describe('concurrent syncs', () => {
     const { writer } = built;
     const hub = new Map(KEYS.map((key) => [key, 0]));
     const lanes = [0, 1, 2].map(() => ({
-      pass: beginPass(writer, 'FULL'),
-      pages: [] as { readings: KeyedReading[]; stamp: number }[],
+      sync: beginPass(writer, 'FULL'),
+      pages: [] as { readings: KeyedRow[]; readVersion: number }[],
     }));
     const request = (keys: readonly string[]) => ({
-      stamp: writer.stamp(),
+      readVersion: writer.readVersion(),
       readings: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
     });
     for (const each of steps) {
@@ -340,23 +365,23 @@ describe('concurrent syncs', () => {
         hub.set(each.key, (hub.get(each.key) ?? 0) + 1);
         continue;
       }
-      const lane = lanes[each.pass];
+      const lane = lanes[each.sync];
       if (lane === undefined) continue;
       if (each.kind === 'request') lane.pages.push(request(each.keys));
-      if (each.kind === 'flush') await writer.flush(lane.pass);
+      if (each.kind === 'flush') await writer.flush(lane.sync);
       if (each.kind === 'accept') {
         const page = lane.pages.shift();
-        if (page !== undefined) await writer.accept(lane.pass, page);
-        if (writer.hasMetAll(lane.pass)) {
-          await writer.flush(lane.pass);
-          expect((await writer.unseen('rows', lane.pass)).keys).toEqual([]);
+        if (page !== undefined) await writer.accept(lane.sync, page);
+        if (writer.hasMetAll(lane.sync)) {
+          await writer.flush(lane.sync);
+          expect((await writer.unseen('rows', lane.sync)).keys).toEqual([]);
         }
       }
       if (each.kind === 'renew') {
-        await writer.flush(lane.pass);
-        writer.end(lane.pass);
+        await writer.flush(lane.sync);
+        writer.end(lane.sync);
         lane.pages = [];
-        lane.pass = beginPass(writer, 'FULL');
+        lane.sync = beginPass(writer, 'FULL');
       }
     }
     const last = beginPass(writer);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
-import type { KeyedReading } from '../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../src/core/page-decision.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import { runPass, type PassParts } from '../../../src/pipeline/pass.ts';
+import { runSync, type SyncParts } from '../../../src/pipeline/sync-pass.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ class Bench {
   readonly store = createMemoryStore();
   readonly #index = this.store.tenant('north').collection('users');
 
-  async session(overlapMs: number): Promise<PassParts> {
+  async session(overlapMs: number): Promise<SyncParts> {
     const { deletions } = this.store.tenant('north');
     const position = await this.#index.position();
     if (position === null) {
@@ -58,7 +58,7 @@ class Bench {
     );
     return {
       writer,
-      walks: () => Promise.resolve([{ open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
+      scans: () => Promise.resolve([{ open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
       requireRecords: () => Promise.resolve(),
       deletions: {
         writer,
@@ -68,15 +68,15 @@ class Bench {
         limits: { rows: 50, ratio: 0.05, perDay: true },
         today: () => '2026-03-10',
         now,
-        say: () => undefined,
+        emit: () => undefined,
         others: () => [],
       },
-      foreign: null,
+      identity: null,
       overlapMs,
       inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
       late: new LateRowWatch(() => 7),
       clock: { skewMs: null },
-      trust: { isSuspect: false },
+      trust: { isInconclusive: false },
       now,
       randomId,
       onPage: () => undefined,
@@ -91,13 +91,13 @@ class Bench {
     this.filters.push(afterMs);
     const readings = [...this.rows]
       .filter(([, { stampMs }]) => afterMs === null || stampMs > afterMs)
-      .map(([id, { stampMs, content }]): KeyedReading => {
+      .map(([id, { stampMs, content }]): KeyedRow => {
         const hash = Buffer.from(content.padEnd(16));
         const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
-        return { key: id, rejectKey: id, reading: { ...row, additionalFieldCount: 0 } };
+        return { key: id, rejectKey: id, decoded: { ...row, additionalFieldCount: 0 } };
       });
     const rows = readings.length;
-    yield { readings, hubTimeMs: this.nowMs, total: rows, stamp: 0 };
+    yield { readings, hubTimeMs: this.nowMs, total: rows, readVersion: 0 };
     return { sign: 'no-next-link', paging: 'keyset', rows, totalAtStart: rows, totalAtEnd: rows } as const;
   }
 }
@@ -111,35 +111,35 @@ async function loaded(): Promise<Bench> {
 describe('deltaOverlap', () => {
   it('raised at a restart applies to the very next delta, and is applied once', async () => {
     const made = await loaded();
-    await runPass(await made.session(5 * MINUTE), 'FULL', { signal });
+    await runSync(await made.session(5 * MINUTE), 'FULL', { signal });
     const loadedAtMs = made.nowMs;
     // The row is stamped twelve minutes before it is visible, as by a hub that refreshes its view.
     made.nowMs += 13 * MINUTE;
     made.put('late', 'new', loadedAtMs - 12 * MINUTE);
     const parts = await made.session(20 * MINUTE);
-    expect(await runPass(parts, 'DELTA', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
+    expect(await runSync(parts, 'DELTA', { signal })).toMatchObject({ stats: { rowsCreated: 1 } });
     const secondAtMs = made.nowMs;
     made.nowMs += MINUTE;
-    await runPass(parts, 'DELTA', { signal });
+    await runSync(parts, 'DELTA', { signal });
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
   it('that is too small shows at the next full sync, by rows and largest lag, without the rows that a delta met', async () => {
     const made = await loaded();
     const parts = await made.session(5 * MINUTE);
-    await runPass(parts, 'FULL', { signal });
+    await runSync(parts, 'FULL', { signal });
     for (let minute = 1; minute <= 60; minute += 1) {
       made.nowMs += MINUTE;
       if (minute === 10) made.put('met', 'new');
       // The row is stamped twelve minutes before it is visible.
       if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
-      await runPass(parts, 'DELTA', { signal });
+      await runSync(parts, 'DELTA', { signal });
     }
     // One row changed under the stamp that a delta met, one under a stamp of last month, and one is stamped again.
     made.put('met', 'other', made.rows.get('met')?.stampMs);
     made.put('u1', 'other', made.rows.get('u1')?.stampMs);
     made.put('u2', 'other');
-    const result = await runPass(parts, 'FULL', { signal });
+    const result = await runSync(parts, 'FULL', { signal });
     expect(result).toMatchObject({
       kind: 'complete',
       stats: { rowsCreated: 1, rowsUpdated: 3, late: { rows: 1, lagAtMostMs: 42 * MINUTE } },
@@ -148,7 +148,7 @@ describe('deltaOverlap', () => {
     const note = { rows: 1, lagAtMostMs: 42 * MINUTE, overlapMs: 5 * MINUTE };
     expect(await deletions.late()).toEqual(new Map([['users', note]]));
     // A second full sync at once has nothing to judge by, and retracts nothing.
-    expect(await runPass(parts, 'FULL', { signal })).toMatchObject({ stats: { late: null } });
+    expect(await runSync(parts, 'FULL', { signal })).toMatchObject({ stats: { late: null } });
     expect(await deletions.late()).toEqual(new Map([['users', note]]));
   });
 });

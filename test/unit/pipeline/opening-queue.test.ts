@@ -31,7 +31,7 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
             owner: 'this process',
             progress: new Map(),
             transactionIds: new Map(),
-            toldAtMs: new Map(),
+            recordedAtMs: new Map(),
           }),
           ranges: async () => [],
           removedAt: () => ({}),

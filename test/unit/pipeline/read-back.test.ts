@@ -10,7 +10,7 @@ function logged(topic: TopicSuffix, key: string, value: object | null): LoggedRe
   return { topic, key, value: body, mapping: null, hash: null } as LoggedRecord;
 }
 
-function readingOf(records: readonly LoggedRecord[]) {
+function decodedRowOf(records: readonly LoggedRecord[]) {
   return readBack({
     log: { read: ({ onBatch }) => onBatch(records) },
     decode: (framed) => Promise.resolve(JSON.parse(framed.subarray(FRAME.length).toString())),
@@ -27,11 +27,11 @@ const shown = logged('absences', 'a', { sourcedId: 'v', deletedTime: null });
 const ended = logged('absence-changes', 'a', { version: { sourcedId: 'v', deletedTime: 5 } });
 
 it('a departed record has the content of its last event, not that of the current topic', async () => {
-  const found = await readingOf([shown, logged('absences', 'a', null), ended]);
+  const found = await decodedRowOf([shown, logged('absences', 'a', null), ended]);
   expect(found.get('v')?.value.deletedTime).toBe(5);
 });
 
 it('a current record has the content of the current topic, which may be newer than its event', async () => {
-  const found = await readingOf([logged('absence-changes', 'a', { version: { sourcedId: 'v' } }), shown]);
+  const found = await decodedRowOf([logged('absence-changes', 'a', { version: { sourcedId: 'v' } }), shown]);
   expect(found.get('v')?.value.deletedTime).toBeNull();
 });

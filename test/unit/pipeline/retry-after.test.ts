@@ -8,13 +8,13 @@ function failingRunner(failure: Error) {
   const events: PipelineEvent[] = [];
   const parts = {
     collection: 'users',
-    pass: {
-      writer: { wholeSinceMs: null, progress: null, knownRows: 0 },
-      foreign: { isFlagged: () => false, requireOwn: () => Promise.reject(failure) },
+    sync: {
+      writer: { completeSinceMs: null, progress: null, knownRows: 0 },
+      identity: { isFlagged: () => false, require: () => Promise.reject(failure) },
       deletions: { collection: 'users' },
       clock: { skewMs: null },
     },
-    fullPasses: { run: (_: string, work: () => Promise<unknown>) => work() },
+    fullSyncs: { run: (_: string, work: () => Promise<unknown>) => work() },
     hasDelta: true,
     parents: () => 'ready',
     parent: null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PassResult } from '../../../src/pipeline/pass.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
 import { hubTrouble, ScheduleBench } from './support/schedule-bench.ts';
@@ -24,7 +24,7 @@ async function withheldBench(): Promise<ScheduleBench> {
   return made;
 }
 
-async function pull(made: ScheduleBench, approved?: ReadonlySet<string>): Promise<PassResult> {
+async function pull(made: ScheduleBench, approved?: ReadonlySet<string>): Promise<SyncResult> {
   return made.time.run(async () => (await made.start()).once('FULL', { signal: never, approved }));
 }
 
@@ -79,7 +79,7 @@ describe('an approval of withheld days', () => {
     await living(made, async (runner) => {
       await made.time.sleep(MINUTE);
       const askedAtMs = made.time.now();
-      expect(await runner.demand('FULL', { approved: keys })).toMatchObject({ approvedGone: 30 });
+      expect(await runner.request('FULL', { approved: keys })).toMatchObject({ approvedGone: 30 });
       expect(made.time.now() - askedAtMs).toBeLessThan(MINUTE);
       // Later losses are withheld again.
       for (const student of made.students.slice(30)) made.lessons.get(student)?.clear();
@@ -95,7 +95,7 @@ describe('an approval of withheld days', () => {
     await living(made, async (runner) => {
       await made.time.sleep(MINUTE);
       made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
-      await expect(runner.demand('FULL', { approved: keys })).rejects.toMatchObject({
+      await expect(runner.request('FULL', { approved: keys })).rejects.toMatchObject({
         code: 'HUB_UNAVAILABLE',
       });
       made.trouble = () => null;

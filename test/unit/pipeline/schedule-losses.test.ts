@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PassResult } from '../../../src/pipeline/pass.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
@@ -34,7 +34,7 @@ async function living<T>(made: ScheduleBench, work: (runner: ScheduleRunner) => 
   });
 }
 
-async function pull(made: ScheduleBench): Promise<PassResult> {
+async function pull(made: ScheduleBench): Promise<SyncResult> {
   return made.time.run(async () => (await made.start()).once('FULL', { signal: never }));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PassResult } from '../../../src/pipeline/pass.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { hubTrouble, lessonOn, ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
@@ -39,7 +39,7 @@ async function living<T>(made: ScheduleBench, work: (runner: ScheduleRunner) => 
   });
 }
 
-async function pull(made: ScheduleBench, mode: 'FULL' | 'DELTA' = 'FULL'): Promise<PassResult> {
+async function pull(made: ScheduleBench, mode: 'FULL' | 'DELTA' = 'FULL'): Promise<SyncResult> {
   return made.time.run(async () => (await made.start()).once(mode, { signal: never }));
 }
 
@@ -313,7 +313,7 @@ describe('a window that moves on', () => {
       made.change('s02');
       await made.time.sleep(1_000);
       made.students.splice(1, 1);
-      const done = runner.demand('FULL');
+      const done = runner.request('FULL');
       await made.time.sleep(MINUTE);
       await done;
       expect([...made.view().keys()].filter((key) => key.startsWith('s02'))).toEqual([]);
@@ -420,11 +420,11 @@ describe('a Core API in trouble', () => {
       await made.time.sleep(MINUTE);
       made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
       const startMs = made.time.now();
-      await expect(runner.demand('FULL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
+      await expect(runner.request('FULL')).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
       expect(made.time.now() - startMs).toBeLessThan(MINUTE);
       made.trouble = () => null;
       await made.time.sleep(MINUTE);
-      await expect(runner.demand('FULL')).resolves.toMatchObject({ kind: 'complete' });
+      await expect(runner.request('FULL')).resolves.toMatchObject({ kind: 'complete' });
     });
   });
 });
@@ -450,7 +450,7 @@ describe('a student for whom the hub has no answer', () => {
     await pull(made);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
     await living(made, async (runner) => {
-      void runner.demand('FULL').catch(() => undefined);
+      void runner.request('FULL').catch(() => undefined);
       await made.time.sleep(HOUR);
       let failures = 4;
       made.trouble = () => (failures-- > 0 ? hubTrouble('HUB_UNAVAILABLE', 503) : null);
@@ -495,7 +495,7 @@ describe('a student for whom the hub has no answer', () => {
       await living(made, async (runner) => {
         await made.time.sleep(MINUTE);
         made.trouble = (student) => (student < 's13' ? hubTrouble(code, status) : null);
-        const result = await runner.demand('FULL');
+        const result = await runner.request('FULL');
         expect(result).toMatchObject({ kind: 'complete', stats: { rowsRejected: 12 } });
       });
       expect(made.view().size).toBe(120);
@@ -541,7 +541,7 @@ describe('a Core API that is not offered', () => {
     expect(await made.store.tenant('north').deletions.notOffered()).toEqual(new Set(['schedules']));
     await living(made, async (runner) => {
       expect(runner.isNotOffered).toBe(true);
-      await expect(runner.demand('FULL')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+      await expect(runner.request('FULL')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
       await made.time.sleep(2 * DAY);
       expect(made.requests).toEqual([]);
       expect(made.events.filter(({ type }) => type === 'pass-failed')).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS } from '../../../src/reference-hub/server/faults/registry.ts';
 import type { Answer, TestHub } from './hub-client.ts';
-import { ABSENCES, GRADEBOOK, ROSTERING, startTestHub, walk } from './hub-client.ts';
+import { ABSENCES, GRADEBOOK, ROSTERING, startTestHub, scan } from './hub-client.ts';
 
 const USERS = `${ROSTERING}/users`;
 const STUDENTS_ONLY = "roles.role='student'";
@@ -83,8 +83,8 @@ const PROOFS: Record<string, () => Promise<void>> = {
   'clamp-limit=30': async () => {
     const page = await test.get(USERS, { limit: 50 });
     expect(page.ids).toEqual(all.slice(0, 30));
-    expect(await walk(test, page)).toEqual(all);
-    expect(await walk(test, await test.get(USERS, { limit: 50, offset: 0 }))).toEqual(all);
+    expect(await scan(test, page)).toEqual(all);
+    expect(await scan(test, await test.get(USERS, { limit: 50, offset: 0 }))).toEqual(all);
   },
   'no-link': header('link', null),
   'no-total': header('x-total-count', null),
@@ -102,7 +102,7 @@ const PROOFS: Record<string, () => Promise<void>> = {
   'refuse-after': async () => {
     await refused(400, USERS, { afterSourcedId: 'x' })();
     expect((await test.get(USERS)).links).toEqual({});
-    expect(await walk(test, await test.get(USERS, { offset: 0 }))).toEqual(all);
+    expect(await scan(test, await test.get(USERS, { offset: 0 }))).toEqual(all);
   },
   'refuse-unknown': async () => {
     await refused(400, USERS, { colour: 'blue' })();

@@ -66,7 +66,7 @@ export async function startTestHub(options: ReferenceHubOptions = {}): Promise<T
 }
 
 /** Follows rel="next" until it is absent (spec 4.3 rule 8). */
-export async function walk(test: TestHub, first: Answer): Promise<string[]> {
+export async function scan(test: TestHub, first: Answer): Promise<string[]> {
   const ids = [...first.ids];
   for (let next = first.links['next']; next !== undefined;) {
     const page = await test.getUrl(next);

@@ -50,8 +50,8 @@ function brokenRelations(rows: Record<string, Row[]>): string[] {
     absence: 'absences',
   };
   const broken: string[] = [];
-  const walk = (value: unknown, where: string): void => {
-    if (Array.isArray(value)) for (const item of value) walk(item, where);
+  const scan = (value: unknown, where: string): void => {
+    if (Array.isArray(value)) for (const item of value) scan(item, where);
     else if (typeof value === 'object' && value !== null) {
       const { sourcedId, type } = value as { sourcedId?: string; type?: string };
       if (
@@ -62,10 +62,10 @@ function brokenRelations(rows: Record<string, Row[]>): string[] {
       ) {
         broken.push(`${where} -> ${type} ${sourcedId}`);
       }
-      for (const [field, inner] of Object.entries(value)) walk(inner, `${where}.${field}`);
+      for (const [field, inner] of Object.entries(value)) scan(inner, `${where}.${field}`);
     }
   };
-  for (const [name, list] of Object.entries(rows)) for (const row of list) walk(row, name);
+  for (const [name, list] of Object.entries(rows)) for (const row of list) scan(row, name);
   return broken;
 }
 

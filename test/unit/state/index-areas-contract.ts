@@ -267,10 +267,10 @@ function describeReading(newIndex: NewIndex): void {
   });
 
   it('entries that are written again while they are read do not make the reading endless', async () => {
-    let again: IndexChange[] = [];
+    let republication: IndexChange[] = [];
     const { met, yielded } = await readAmidWrites((batch) => {
-      const changes = [...again, ...batch.map(([key]) => removed(key))];
-      again = batch.map(([key, value]) => put('open', key, value));
+      const changes = [...republication, ...batch.map(([key]) => removed(key))];
+      republication = batch.map(([key, value]) => put('open', key, value));
       return changes;
     });
     expect(met.size).toBe(keys.length);

@@ -262,7 +262,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       const note = { why: 'too many', count: 7, settledPassId: 'p1', emptyPassId: null, isOfEmpty: false };
       await deletions.setNote('orgs', note);
       await deletions.setNote('users', { ...note, isOfEmpty: true });
-      await deletions.setForeign('users', 1_700_000_000_002);
+      await deletions.setWrongTenant('users', 1_700_000_000_002);
       await deletions.setNotOffered('schedules', true);
       await deletions.setLate('users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 });
       await deletions.setNotOffered('orgs', true);
@@ -281,9 +281,9 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.note('classes')).toBeNull();
       await read.setNote('orgs', null);
       expect(await read.note('orgs')).toBeNull();
-      expect(await read.foreign()).toEqual(new Map([['users', 1_700_000_000_002]]));
-      await read.setForeign('users', null);
-      expect(await read.foreign()).toEqual(new Map());
+      expect(await read.wrongTenant()).toEqual(new Map([['users', 1_700_000_000_002]]));
+      await read.setWrongTenant('users', null);
+      expect(await read.wrongTenant()).toEqual(new Map());
       expect(await read.late()).toEqual(
         new Map([['users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 }]]),
       );

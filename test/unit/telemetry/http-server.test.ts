@@ -103,14 +103,14 @@ describe('the server', () => {
 
   it('a port that is taken is refused with what to set', async () => {
     const { server } = await start();
-    const again = startStatusServer({
+    const republication = startStatusServer({
       host: '127.0.0.1',
       port: server.port,
       health: createHealth(),
       metrics: { contentType: 'text/plain', text: async () => '' },
     });
-    await expect(again).rejects.toThrow(RollcallError);
-    await expect(again).rejects.toThrow(`127.0.0.1:${server.port}`);
+    await expect(republication).rejects.toThrow(RollcallError);
+    await expect(republication).rejects.toThrow(`127.0.0.1:${server.port}`);
   });
 
   it('a connection that stays open does not keep it from closing', async () => {

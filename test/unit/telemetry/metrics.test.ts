@@ -18,15 +18,15 @@ describe('metrics', () => {
     metrics.countDeleted(SCOPE, 4);
     metrics.setWithheld(SCOPE, 60);
     metrics.setRejects(SCOPE, 1);
-    metrics.passStarted(SCOPE, 'DELTA');
-    metrics.passStarted(SCOPE, 'FULL');
-    metrics.passEnded(SCOPE, { mode: 'FULL', seconds: 2, completedAtMs: 1_700_000_000_500 });
+    metrics.syncStarted(SCOPE, 'DELTA');
+    metrics.syncStarted(SCOPE, 'FULL');
+    metrics.syncEnded(SCOPE, { mode: 'FULL', seconds: 2, completedAtMs: 1_700_000_000_500 });
     metrics.setWatermarkLag(SCOPE, 12.5);
     metrics.hubRequest('north', { outcome: 'timeout', seconds: 60 });
     metrics.transaction('north', { outcome: 'committed', seconds: 0.02 });
     metrics.setOwner('north', true);
     metrics.countAbsenceChanges('north', { created: 3, replaced: 2, deleted: 1, restored: 1 });
-    metrics.countToldOpen('north', 2);
+    metrics.countPublishedWhileOpen('north', 2);
     metrics.setContradictions('north', 4);
     const lines = (await registry.metrics()).split('\n');
     const scope = 'tenant="north",collection="users"';
@@ -90,7 +90,7 @@ describe('metrics', () => {
 
   it('an incomplete pass does not count as the last complete one', async () => {
     const { registry, metrics } = fresh();
-    metrics.passEnded(SCOPE, { mode: 'FULL', seconds: 1, completedAtMs: null });
+    metrics.syncEnded(SCOPE, { mode: 'FULL', seconds: 1, completedAtMs: null });
     expect(await registry.metrics()).not.toMatch(/^rollcall_last_complete_pass_timestamp_seconds\{/m);
   });
 

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
-import { newPassStats } from '../../../src/pipeline/pass-stats.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import { createHealth } from '../../../src/telemetry/health.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -48,11 +48,11 @@ function caughtUp(contradictions: number | null): PipelineEvent {
   };
 }
 
-function passEnded(
+function syncEnded(
   collection: 'users' | 'absence-versions' | 'schedules',
   chains: Partial<typeof NOTHING> = {},
 ): PipelineEvent {
-  const stats = newPassStats({ passId: 'p1', mode: 'DELTA', startedAtMs: 0 });
+  const stats = newSyncStats({ passId: 'p1', mode: 'DELTA', startedAtMs: 0 });
   Object.assign(stats.chains, chains);
   return {
     type: 'pass-ended',
@@ -69,7 +69,7 @@ function passEnded(
 
 describe('what is told of absences', () => {
   it('ids that the hub lists twice are counted in one line for each collection, without an id', () => {
-    const stats = { ...newPassStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
+    const stats = { ...newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
     const ended = {
       type: 'pass-ended',
       outcome: 'complete',
@@ -96,7 +96,7 @@ describe('what is told of absences', () => {
     const { metrics } = observed(
       told({ created: 2, deleted: 1, shown: 2 }),
       told({ created: 1, restored: 1 }),
-      passEnded('absence-versions', { created: 3, deleted: 1, restored: 1, shown: 2 }),
+      syncEnded('absence-versions', { created: 3, deleted: 1, restored: 1, shown: 2 }),
     );
     const text = await metrics();
     const count = (operation: string): string =>
@@ -147,22 +147,22 @@ describe('contradictions', () => {
 
 describe('deletions that wait for a person', () => {
   it('are told by full passes alone, of which schedules have one a day', async () => {
-    const held = passEnded('schedules');
+    const held = syncEnded('schedules');
     if (held.type === 'pass-ended') Object.assign(held.stats, { rowsWithheld: 7 });
     const gauge = 'rollcall_deletions_withheld{tenant="north",collection="schedules"}';
     expect(await observed(held).metrics()).toContain(`${gauge} 7\n`);
-    expect(await observed(held, passEnded('schedules')).metrics()).toContain(`${gauge} 0\n`);
+    expect(await observed(held, syncEnded('schedules')).metrics()).toContain(`${gauge} 0\n`);
   });
 });
 
 describe('the line of a pass', () => {
   it('of absence versions does not say what followed from them', () => {
-    const [line] = observed(passEnded('absence-versions', { replaced: 2, shown: 2 })).lines;
+    const [line] = observed(syncEnded('absence-versions', { replaced: 2, shown: 2 })).lines;
     expect(line).toMatchObject({ level: 'info', absences: { replaced: 2, shown: 2 }, rowsSeen: 0 });
   });
 
   it('of anything else is full of noughts about absences', () => {
-    const [line = {}] = observed(passEnded('users')).lines;
+    const [line = {}] = observed(syncEnded('users')).lines;
     expect(line['level']).toBe('debug');
     expect(Object.keys(line).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
   });

@@ -152,10 +152,10 @@ function mapValues(
   row: JsonObject,
   change: (value: JsonValue | undefined, field: string) => JsonValue | undefined,
 ): JsonObject {
-  const walk = (value: JsonValue | undefined, field: string): JsonValue | undefined => {
-    if (Array.isArray(value)) return value.map((item) => walk(item, field) ?? null);
+  const scan = (value: JsonValue | undefined, field: string): JsonValue | undefined => {
+    if (Array.isArray(value)) return value.map((item) => scan(item, field) ?? null);
     if (isJsonObject(value)) return mapValues(value, change);
     return change(value, field);
   };
-  return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, walk(value, field)]));
+  return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, scan(value, field)]));
 }

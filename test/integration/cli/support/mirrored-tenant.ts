@@ -6,9 +6,9 @@ import { pino } from 'pino';
 import { inject } from 'vitest';
 import { loadConfig } from '../../../../src/config.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { PassMode } from '../../../../src/model/progress.ts';
+import type { SyncMode } from '../../../../src/model/progress.ts';
 import { assemble } from '../../../../src/pipeline/assemble.ts';
-import { openSession, passOnce } from '../../../../src/pipeline/tenant.ts';
+import { openSession, syncOnce } from '../../../../src/pipeline/tenant.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../../src/reference-hub/start-reference-hub.ts';
 
 /** Lines of the configuration, as YAML; each given one replaces the correct one. */
@@ -32,7 +32,7 @@ export interface TestTenant extends AsyncDisposable {
   /** Writes another configuration beside the correct one and returns its path. */
   configWith(parts: ConfigParts): string;
   /** Syncs each collection once, in this process. */
-  pass(mode: PassMode, collections: readonly CollectionName[]): Promise<void>;
+  sync(mode: SyncMode, collections: readonly CollectionName[]): Promise<void>;
 }
 
 export const COLLECTIONS = ['orgs', 'courses', 'users'] as const;
@@ -56,13 +56,13 @@ export async function startTestTenant(): Promise<TestTenant> {
       written += 1;
       return write(`other-${written}.yaml`, parts);
     },
-    async pass(mode, collections) {
+    async sync(mode, collections) {
       const yaml = yamlOf(hub, { topicPrefix, parts: {} });
       const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => yaml });
       await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
       const { signal } = new AbortController();
       const session = await openSession(assembly.tenant('north').parts, signal);
-      const results = await passOnce(session, { collections, mode, signal });
+      const results = await syncOnce(session, { collections, mode, signal });
       const failed = results.find(({ error }) => error !== null);
       if (failed !== undefined)
         throw new Error(`the pass of ${failed.collection} failed`, { cause: failed.error });

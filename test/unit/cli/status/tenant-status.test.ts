@@ -76,7 +76,7 @@ function statusOf(
   collections: readonly CollectionFacts[],
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
-  more: Partial<Pick<TenantFacts, 'notOffered' | 'foreign' | 'contradictions'>> = {},
+  more: Partial<Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions'>> = {},
 ) {
   return tenantStatus({
     tenant: 'north',
@@ -85,7 +85,7 @@ function statusOf(
     owner: owner === null ? null : { owner, ownedSinceMs: NOW_MS - HOUR_MS },
     isOwnerAlive,
     notOffered: [],
-    foreign: [],
+    wrongTenant: [],
     contradictions: null,
     nowMs: NOW_MS,
     ...more,
@@ -116,7 +116,7 @@ describe('the headline', () => {
 
   it('needs a person while the hub gives another tenant’s rows, above even that', () => {
     const withheld = facts('users', { withheldInIndex: 51 });
-    expect(statusOf([withheld], true, 'vm-1', { foreign: ['users', 'orgs'] })).toMatchObject({
+    expect(statusOf([withheld], true, 'vm-1', { wrongTenant: ['users', 'orgs'] })).toMatchObject({
       state: 'needs-person',
       headline:
         'needs a person: nothing is published, as the hub gives quite other rows for users, orgs than there were',
@@ -334,7 +334,7 @@ describe('a collection', () => {
     expect(users).toMatchObject({
       rows: 598,
       lastCompleteFullMs: NOW_MS - 4 * HOUR_MS,
-      pass: { mode: 'DELTA', complete: true, seen: 3, published: 2, removed: 1 },
+      sync: { mode: 'DELTA', complete: true, seen: 3, published: 2, removed: 1 },
     });
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { studentsByAbsence } from '../../../../src/core/chains/absence-student.ts';
-import type { AbsenceEntry, VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { AbsenceEntry, VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 
 const [A, B] = [1, 2];
 
@@ -13,14 +13,14 @@ function versionOf(student: number, absenceId: string): VersionEntry {
     isDeleted: false,
     student,
     absenceId,
-    isSettled: false,
+    isResolved: false,
   };
 }
 
-const told = (toldVersionId: string): AbsenceEntry => ({
+const told = (publishedVersionId: string): AbsenceEntry => ({
   step: 3,
-  toldVersionId,
-  isToldDeleted: false,
+  publishedVersionId,
+  isPublishedAsDeleted: false,
   mergedInto: null,
   since: 1,
   student: 0,

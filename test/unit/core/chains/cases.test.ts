@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../../src/core/chains/chain-state.ts';
 import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import { row } from './support/rows.ts';
@@ -113,7 +113,7 @@ describe('a removal from the hub', () => {
   it('of a complete chain publishes one deletion, once the last version is gone', () => {
     const shell = shellWith([aReplaced, b]);
     shell.deliver({ vanished: ['b'] });
-    const { left } = shell.deliver({ vanished: ['a'] });
+    const { vanished: left } = shell.deliver({ vanished: ['a'] });
     shell.deliver({ revisit: shell.unsettled(), mode: 'final' });
     expect(told(shell, 2)).toEqual(['a#3 DELETED ->b VANISHED']);
     expect(left).toEqual(['a']);
@@ -160,7 +160,7 @@ describe('a removal from the hub', () => {
       ['a', shell.absence('a')],
       ['b', null],
     ]);
-    const { steps } = resolve({ ...input, knowledge: { versions, absences } });
+    const { steps } = resolve({ ...input, chainState: { versions, absences } });
     expect(steps.map(({ operation }) => operation)).toEqual(['REPLACED']);
   });
 });

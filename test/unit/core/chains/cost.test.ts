@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { AbsenceEntry, ChainRow, VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { AbsenceEntry, ChainRow, VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { row } from './support/rows.ts';
 
@@ -31,7 +31,7 @@ describe('the cost of resolving', () => {
     const versions = new Map<string, VersionEntry | null>(ids.map((one) => [one, null]));
     const absences = new Map<string, AbsenceEntry | null>(ids.map((one) => [one, null]));
     const before = process.cpuUsage();
-    resolve({ rows, gone: ['lost'], knowledge: { versions, absences }, mode: 'final', sequence: 1 });
+    resolve({ rows, gone: ['lost'], chainState: { versions, absences }, mode: 'final', sequence: 1 });
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / ROWS).toBeLessThan(MOST_US_PER_ROW);
   });

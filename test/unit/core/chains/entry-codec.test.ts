@@ -7,7 +7,7 @@ import {
   encodeAbsenceEntry,
   encodeVersionEntry,
 } from '../../../../src/core/chains/entry-codec.ts';
-import type { VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 
 const anyId = fc.oneof(
   fc.uuid(),
@@ -23,7 +23,7 @@ const entry = fc.record({
   isDeleted: fc.boolean(),
   student: fc.nat({ max: 0xffffffff }),
   absenceId: idOrNull,
-  isSettled: fc.boolean(),
+  isResolved: fc.boolean(),
 });
 const [A, B, C] = [1, 2, 3].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`) as [
   string,
@@ -38,7 +38,7 @@ const plain: VersionEntry = {
   isDeleted: false,
   student: 1,
   absenceId: A,
-  isSettled: true,
+  isResolved: true,
 };
 
 describe('entries of the chain index', () => {
@@ -55,15 +55,15 @@ describe('entries of the chain index', () => {
   it('of an absence are decoded as they were encoded', () => {
     const absence = fc.record({
       step: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-      toldVersionId: anyId,
-      isToldDeleted: fc.boolean(),
+      publishedVersionId: anyId,
+      isPublishedAsDeleted: fc.boolean(),
       mergedInto: idOrNull,
       since: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
       student: fc.nat({ max: 0xffffffff }),
     });
     fc.assert(
       fc.property(anyId, absence, fc.boolean(), (id, any, isOwn) => {
-        const given = isOwn ? { ...any, toldVersionId: id } : any;
+        const given = isOwn ? { ...any, publishedVersionId: id } : any;
         expect(decodeAbsenceEntry(id, encodeAbsenceEntry(id, given))).toEqual(given);
       }),
     );
@@ -80,8 +80,8 @@ describe('entries of the chain index', () => {
     expect(bytes(C, { replaces: B, replacedBy: A, absenceId: B.replace('2', '4') })).toBe(57);
     const told = {
       step: 1,
-      toldVersionId: A,
-      isToldDeleted: false,
+      publishedVersionId: A,
+      isPublishedAsDeleted: false,
       mergedInto: null,
       since: 1_000_000,
       student: 1,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { examine, type Examination } from '../../../../src/core/chains/examine.ts';
-import type { VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 
 const UNKNOWN: VersionEntry = {
   state: 'unresolved',
@@ -10,7 +10,7 @@ const UNKNOWN: VersionEntry = {
   isDeleted: false,
   student: 0,
   absenceId: null,
-  isSettled: true,
+  isResolved: true,
 };
 
 /** `a` is at the hub and belongs to no absence; its row names `b` as its replacement, and nothing else is known of `b`. */
@@ -20,17 +20,17 @@ function examineReplaced(unreadable: ReadonlySet<string>): Examination {
     ['b', UNKNOWN],
   ]);
   const absences = new Map([...versions.keys()].map((id) => [id, null] as const));
-  return examine({ rows: [], revisit: ['a'], knowledge: { versions, absences }, unreadable });
+  return examine({ rows: [], revisit: ['a'], chainState: { versions, absences }, unreadable });
 }
 
 describe('a rebuilt index', () => {
   it('counts a chain that waits for an unreadable version as unpublished, not as ended', () => {
-    const { untold, untoldOver } = examineReplaced(new Set(['b']));
-    expect({ untold, untoldOver }).toEqual({ untold: ['a'], untoldOver: [] });
+    const { unpublished, unpublishedEnded } = examineReplaced(new Set(['b']));
+    expect({ unpublished, unpublishedEnded }).toEqual({ unpublished: ['a'], unpublishedEnded: [] });
   });
 
   it('counts a chain whose last version the hub no longer has as ended', () => {
-    const { untold, untoldOver } = examineReplaced(new Set());
-    expect({ untold, untoldOver }).toEqual({ untold: [], untoldOver: ['a'] });
+    const { unpublished, unpublishedEnded } = examineReplaced(new Set());
+    expect({ unpublished, unpublishedEnded }).toEqual({ unpublished: [], unpublishedEnded: ['a'] });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ofChainsAtHub } from '../../../../src/core/chains/examine.ts';
-import type { VersionEntry } from '../../../../src/core/chains/knowledge.ts';
+import type { VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 
 function entry(fields: Partial<VersionEntry>): VersionEntry {
   return {
@@ -11,7 +11,7 @@ function entry(fields: Partial<VersionEntry>): VersionEntry {
     isDeleted: false,
     student: 1,
     absenceId: null,
-    isSettled: false,
+    isResolved: false,
     ...fields,
   };
 }
@@ -24,7 +24,7 @@ function seenFromTheMiddle(ends: VersionEntry['state']): ReadonlySet<string> {
     ['c', entry({ state: ends, replaces: 'b', isDeleted: true })],
   ]);
   const absences = new Map([...versions.keys()].map((id) => [id, null] as const));
-  return ofChainsAtHub({ rows: [], revisit: ['b'], knowledge: { versions, absences } });
+  return ofChainsAtHub({ rows: [], revisit: ['b'], chainState: { versions, absences } });
 }
 
 describe('a rebuilt index', () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { EntryReplay, type LoggedStep } from '../../../../src/core/chains/replay.ts';
 import { row } from './support/rows.ts';
 
-const REBUILT = { isNews: false, isAnew: true };
-const RESUMED = { isNews: false, isAnew: false };
+const REBUILT = { isNews: false, isReset: true };
+const RESUMED = { isNews: false, isReset: false };
 const ofA = row('two', { studentId: 'A', replaces: 'one' });
 const ofB = row('two', { studentId: 'B', replaces: 'one' });
 const event: LoggedStep = {

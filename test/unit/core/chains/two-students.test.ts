@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChainRow } from '../../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../../src/core/chains/chain-state.ts';
 import { resolve } from '../../../../src/core/chains/resolve.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import { told } from './support/told-steps.ts';

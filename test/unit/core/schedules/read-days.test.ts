@@ -39,9 +39,9 @@ function lesson(start: string, rest: object = {}): Record<string, unknown> {
 
 /** Gives for each day the ids of its lessons, or why the day was rejected. */
 function outcome(days: StudentDays): Record<string, unknown> {
-  if (days.kind === 'unreadable') return { '*': reasonOf(days.reading.reading) };
+  if (days.kind === 'unreadable') return { '*': reasonOf(days.reading.decoded) };
   return Object.fromEntries(
-    [...days.filled, ...days.empty].map(({ key, reading }) => [
+    [...days.filled, ...days.empty].map(({ key, decoded: reading }) => [
       key?.split('|')[1] ?? '',
       reading.kind === 'row' ? (reading.value as DaySchedule).lessons.map(({ id }) => id) : reasonOf(reading),
     ]),
@@ -53,7 +53,7 @@ function reasonOf(reading: { kind: string; reason?: string }): string {
 }
 
 function hashes(days: StudentDays): string[] {
-  return days.kind === 'days' ? days.filled.map(({ reading }) => reading.hash.toString('hex')) : [];
+  return days.kind === 'days' ? days.filled.map(({ decoded: reading }) => reading.hash.toString('hex')) : [];
 }
 
 describe('days of lessons', () => {
@@ -102,7 +102,7 @@ describe('days of lessons', () => {
       nested: { x: [1, null] },
     });
     const days = read([given]);
-    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    const reading = days.kind === 'days' ? days.filled[0]?.decoded : null;
     if (reading?.kind !== 'row') throw new Error('not read');
     const body = createRowReader({ schema }).encode(reading.value);
     expect(createValueCodec(schema).fromBuffer(body)).toEqual({
@@ -164,7 +164,7 @@ describe('a lesson that cannot be decoded', () => {
   it('shows nothing in its reject that the configuration drops or masks', () => {
     const options = { drop: ['teacher'], pseudonymise: ['title'], pseudonymiseKey: 'a key of some length' };
     const days = read([lesson('20T09', { end: 'later', teacher: 'Kari', title: 'Kari' })], options);
-    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    const reading = days.kind === 'days' ? days.filled[0]?.decoded : null;
     const text = reading?.kind === 'reject' ? reading.text : null;
     expect(text).toContain('later');
     expect(text).not.toContain('Kari');
@@ -188,7 +188,7 @@ describe('a lesson that cannot be decoded', () => {
 
   it('on a day too large for a record rejects that day', () => {
     const days = read([lesson('20T08', { note: 'x'.repeat(1_000_000) })]);
-    const reading = days.kind === 'days' ? days.filled[0]?.reading : null;
+    const reading = days.kind === 'days' ? days.filled[0]?.decoded : null;
     expect(reading).toMatchObject({
       kind: 'reject',
       text: null,
@@ -245,7 +245,8 @@ describe('the content hash of a day', () => {
 
   it('differs between days without lessons', () => {
     const days = read([]);
-    const all = days.kind === 'days' ? days.empty.map(({ reading }) => reading.hash.toString('hex')) : [];
+    const all =
+      days.kind === 'days' ? days.empty.map(({ decoded: reading }) => reading.hash.toString('hex')) : [];
     expect(new Set(all).size).toBe(3);
   });
 });
@@ -272,8 +273,8 @@ describe('any lessons', () => {
         const days = read(lessons);
         const texts =
           days.kind === 'unreadable'
-            ? [days.reading.reading.kind === 'reject' ? days.reading.reading.text : '']
-            : days.filled.flatMap(({ reading }) =>
+            ? [days.reading.decoded.kind === 'reject' ? days.reading.decoded.text : '']
+            : days.filled.flatMap(({ decoded: reading }) =>
                 reading.kind === 'row'
                   ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)
                   : [reading.text],

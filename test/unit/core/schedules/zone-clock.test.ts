@@ -65,12 +65,12 @@ describe('local time', () => {
           const found = clock.instantOf(Date.parse(`${shown.replace(' ', 'T')}Z`));
           const floored = Math.floor(ms / 1000) * 1000;
           expect([floored, floored - 3_600_000, floored - 1_800_000]).toContain(found);
-          const again = new Intl.DateTimeFormat('sv-SE', {
+          const republication = new Intl.DateTimeFormat('sv-SE', {
             timeZone: zone,
             dateStyle: 'short',
             timeStyle: 'medium',
           }).format(found);
-          expect(again).toBe(shown);
+          expect(republication).toBe(shown);
         },
       ),
       { numRuns: 300 },

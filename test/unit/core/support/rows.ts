@@ -1,5 +1,5 @@
 import { strictFieldsOf } from '../../../../src/core/mapping.ts';
-import type { ReadableRow, Reading, RowReader, UnreadableRow } from '../../../../src/core/reading.ts';
+import type { ReadableRow, DecodedRow, RowReader, UnreadableRow } from '../../../../src/core/decoded-row.ts';
 import { createRowReader, type RowReaderOptions } from '../../../../src/core/row-reader.ts';
 import type { AvroRecord } from '../../../../src/model/avro-schema.ts';
 import type { TopicSuffix } from '../../../../src/model/collections.ts';
@@ -28,12 +28,12 @@ export function absencesReader(options: Partial<RowReaderOptions> = {}): RowRead
 /** A value with its fields, for assertions. */
 export type Fields = Record<string, unknown> & { readonly additionalFields: Record<string, string> };
 
-export function readable(reading: Reading): ReadableRow & { readonly value: Fields } {
+export function readable(reading: DecodedRow): ReadableRow & { readonly value: Fields } {
   if (reading.kind !== 'row') throw new Error(`refused: ${reading.reason}`);
   return reading as ReadableRow & { readonly value: Fields };
 }
 
-export function refused(reading: Reading): UnreadableRow {
+export function refused(reading: DecodedRow): UnreadableRow {
   if (reading.kind !== 'reject') throw new Error('the row was read');
   return reading;
 }

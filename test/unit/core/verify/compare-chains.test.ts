@@ -117,9 +117,9 @@ describe('chains compared with their topics', () => {
   });
 
   it('whose record cannot be decoded are reported once, as undecodable', () => {
-    const spoilt = { entry: topicEntry(null, false), versionId: null, studentId: null };
-    expect(differences(CHAIN, { a: spoilt }, { a: told('b') })).toEqual(['absences undecodable a']);
-    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { ...spoilt }) })).toEqual([
+    const corrupt = { entry: topicEntry(null, false), versionId: null, studentId: null };
+    expect(differences(CHAIN, { a: corrupt }, { a: told('b') })).toEqual(['absences undecodable a']);
+    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { ...corrupt }) })).toEqual([
       'absence-changes undecodable a',
     ]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { differenceOf, stateOf, type HubSide } from '../../../../src/core/verify/judge-key.ts';
 import { RowComparison, type TopicView } from '../../../../src/core/verify/row-comparison.ts';
 import { hashIn, isSound, topicEntry } from '../../../../src/core/verify/topic-entry.ts';
-import type { KeyedReading } from '../../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../../src/core/page-decision.ts';
 
 const A = Buffer.alloc(16, 0xaa);
 const B = Buffer.alloc(16, 0xbb);
@@ -72,7 +72,7 @@ describe('the state of a difference', () => {
     [
       'a loss of content that needs a decision',
       'different',
-      { ...hub(A), isEmptied: true },
+      { ...hub(A), becameEmpty: true },
       { isWithheld: true },
       'withheld',
     ],
@@ -90,16 +90,16 @@ describe('the state of a difference', () => {
 });
 
 describe('a comparison of rows', () => {
-  const row = (key: string, hash: Buffer, isEmptied = false): KeyedReading => ({
+  const row = (key: string, hash: Buffer, becameEmpty = false): KeyedRow => ({
     key,
     rejectKey: key,
-    isEmptied,
-    reading: { kind: 'row', sourcedId: key, value: {}, hash, modifiedAtMs: 1, additionalFieldCount: 0 },
+    becameEmpty,
+    decoded: { kind: 'row', sourcedId: key, value: {}, hash, modifiedAtMs: 1, additionalFieldCount: 0 },
   });
-  const reject = (key: string | null, hash: Buffer): KeyedReading => ({
+  const reject = (key: string | null, hash: Buffer): KeyedRow => ({
     key,
     rejectKey: key ?? 'sha256:00',
-    reading: {
+    decoded: {
       kind: 'reject',
       sourcedId: key,
       rejectId: key ?? 'sha256:00',

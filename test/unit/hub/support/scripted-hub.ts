@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import type { HubEvent } from '../../../../src/hub/events.ts';
-import type { Hub, HubPage, ReadOptions, WalkEnd } from '../../../../src/hub/hub.ts';
+import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 
 interface AskedRequest {
@@ -119,7 +119,7 @@ export async function testHub(
 
 export interface WholeWalk {
   readonly pages: HubPage[];
-  readonly end: WalkEnd;
+  readonly end: ScanEnd;
   /** `sourcedId`s in the order they came. */
   readonly ids: string[];
 }
@@ -130,15 +130,15 @@ export async function readAll(
   name: CollectionName,
   options: Partial<ReadOptions> = {},
 ): Promise<WholeWalk> {
-  const walk = hub.readPages({
+  const scan = hub.readPages({
     collection: collectionNamed(name),
-    stamp: () => 0,
+    readVersion: () => 0,
     signal: new AbortController().signal,
     ...options,
   });
   const pages: HubPage[] = [];
   for (;;) {
-    const next = await walk.next();
+    const next = await scan.next();
     if (next.done === true) {
       const ids = pages.flatMap(({ rows }) =>
         rows.map((row) => String((row as { sourcedId?: unknown } | null)?.sourcedId)),

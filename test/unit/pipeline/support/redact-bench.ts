@@ -2,7 +2,7 @@ import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts'
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
-import { passOf } from '../../../../src/pipeline/requests/again-pass.ts';
+import { syncOf } from '../../../../src/pipeline/requests/republication-sync.ts';
 import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
 import { REDACT } from '../../../../src/pipeline/requests/redact.ts';
 import { frame, FRAME_BYTES } from '../../../../src/publisher/framing.ts';
@@ -46,7 +46,7 @@ export async function redactBench() {
   const partitions: LoggedRecord[][] = Array.from({ length: PARTITIONS }, () => []);
   const transactions: OutgoingRecord[][] = [];
   let readings = 0;
-  let onReading: (reading: number) => Promise<void> = () => Promise.resolve();
+  let onRow: (reading: number) => Promise<void> = () => Promise.resolve();
   let ids = 0;
 
   const append = (record: Pick<LoggedRecord, 'key' | 'value' | 'mapping'>): void => {
@@ -70,7 +70,7 @@ export async function redactBench() {
         await onBatch(stretch.slice(at, at + READ_AT_ONCE));
       }
     }
-    await onReading(reading);
+    await onRow(reading);
     signal.throwIfAborted();
   };
 
@@ -136,13 +136,13 @@ export async function redactBench() {
     publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
       const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
       const headers = { [MAPPING_HEADER]: 'new' };
-      return writer.reissue(passOf(work, writer, {}), () =>
+      return writer.reissue(syncOf(work, writer, {}), () =>
         Promise.resolve([{ topic: 'absence-changes', key, body, headers }]),
       );
     },
     /** Sets the function that is called at the end of each reading of the topic, 1, 2, … */
     atReading: (then: (reading: number) => Promise<void>): void => {
-      onReading = then;
+      onRow = then;
     },
     redact: async (isDryRun = false): Promise<number> => (await REDACT.meet({ isDryRun }, work)).absences,
     /** The number of records of each transaction. */

@@ -146,7 +146,7 @@ export class ScheduleBench {
         limits: { ...guard, perDay: true },
         today: () => localDate(now(), FULL_PULL.timeZone),
         now,
-        say: (event) => emit({ type: 'deletion', event }),
+        emit: (event) => emit({ type: 'deletion', event }),
       },
       absent,
       wanted: (window) => wantedStudents({ which, absent, allStudents }, window),

@@ -9,7 +9,7 @@ import {
   type AbsenceEntry,
   type ChainRow,
   type VersionEntry,
-} from '../../../../../src/core/chains/knowledge.ts';
+} from '../../../../../src/core/chains/chain-state.ts';
 import { missing } from '../../../../../src/core/chains/missing.ts';
 import type { Resolution, ResolveInput, ResolveMode } from '../../../../../src/core/chains/resolve.ts';
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
@@ -121,7 +121,7 @@ export class ChainShell {
     for (const absenceId of this.absenceIds()) {
       const entry = this.absence(absenceId) as AbsenceEntry;
       shell.#absences.set(absenceId, encodeAbsenceEntry(absenceId, entry));
-      if (entry.mergedInto === null) told.set(entry.toldVersionId, absenceId);
+      if (entry.mergedInto === null) told.set(entry.publishedVersionId, absenceId);
     }
     const known = new Map(rows.map((row) => [row.id, row]));
     const references = rows.flatMap(({ id, replaces, replacedBy }) =>
@@ -143,7 +143,7 @@ export class ChainShell {
           row === undefined ? null : (row.studentId ?? this.#toldStudent(told.get(id))),
         ),
         absenceId: row === undefined ? null : (told.get(id) ?? null),
-        isSettled: true,
+        isResolved: true,
       };
       shell.#versions.set(id, encodeVersionEntry(id, entry));
     }
@@ -154,7 +154,7 @@ export class ChainShell {
       const studentId = row.studentId ?? this.#toldStudent(absenceId);
       const linkedFrom = shell.version(versionId)?.linkedFrom ?? [];
       const links = { replaces, replacedBy, linkedFrom, isDeleted, student: studentFingerprint(studentId) };
-      const entry: VersionEntry = { ...links, state: 'vanished', absenceId, isSettled: true };
+      const entry: VersionEntry = { ...links, state: 'vanished', absenceId, isResolved: true };
       shell.#versions.set(versionId, encodeVersionEntry(versionId, entry));
     }
     for (const row of this.committed.values()) shell.committed.set(row.id, row);
@@ -182,7 +182,7 @@ export class ChainShell {
   }
 
   unsettled(): string[] {
-    return [...this.#versions.keys()].filter((id) => this.version(id)?.isSettled === false);
+    return [...this.#versions.keys()].filter((id) => this.version(id)?.isResolved === false);
   }
 
   #lookUp(delivery: Delivery): ResolveInput {
@@ -197,7 +197,7 @@ export class ChainShell {
         gone: [...gone],
         vanished: delivery.vanished,
         revisit: delivery.revisit,
-        knowledge: { versions, absences },
+        chainState: { versions, absences },
         mode: delivery.mode ?? 'page',
         sequence: this.#sequence,
       };

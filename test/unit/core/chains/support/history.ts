@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/chain-state.ts';
 import { ChainShell, type Ask, type Resolve } from './chain-shell.ts';
 import { LivingHub } from './living-hub.ts';
 import { currentVersions } from './oracle.ts';
@@ -151,7 +151,7 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
     const entry = shell.absence(id);
     same(
       `what was published of ${id}`,
-      [entry?.step, entry?.toldVersionId, entry?.isToldDeleted],
+      [entry?.step, entry?.publishedVersionId, entry?.isPublishedAsDeleted],
       [one.step, one.versionId, one.isDeleted],
     );
   }
@@ -192,8 +192,8 @@ function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeo
 /** Checks that unchanged rows, alone or together, lead to no event and no index change. */
 function checkQuiet(parts: { world: World; rows: readonly ChainRow[]; shell: ChainShell; ask: Ask }): void {
   const { rows, shell } = parts;
-  for (const again of [rows, ...rows.slice(0, 3).map((one) => [one])]) {
-    const outcome = shell.deliver({ rows: again, ask: parts.ask, crash: true });
+  for (const republication of [rows, ...rows.slice(0, 3).map((one) => [one])]) {
+    const outcome = shell.deliver({ rows: republication, ask: parts.ask, crash: true });
     same('steps of unchanged rows', outcome.steps, []);
     // Some facts may be found later than in the rows that caused them: the absence of versions that were never
     // published or whose absence fell apart while deleted, and that a deleted absence is part of another one. None of
@@ -201,7 +201,9 @@ function checkQuiet(parts: { world: World; rows: readonly ChainRow[]; shell: Cha
     const isLoose = parts.world === 'contradictory' || shell.isRebuilt;
     const absences = [...outcome.absences].filter(([id, after]) => {
       const before = shell.absence(id);
-      return !isLoose || before?.step !== after.step || !before.isToldDeleted || !after.isToldDeleted;
+      return (
+        !isLoose || before?.step !== after.step || !before.isPublishedAsDeleted || !after.isPublishedAsDeleted
+      );
     });
     same('absence changes of unchanged rows', absences, []);
     const stored = [...outcome.versions].filter(([id, after]) => {

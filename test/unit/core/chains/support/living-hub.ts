@@ -1,4 +1,4 @@
-import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../../../src/core/chains/chain-state.ts';
 import { row } from './rows.ts';
 
 /** A version's life in a chain that was never tampered with. */

@@ -1,4 +1,4 @@
-import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/chain-state.ts';
 import { resolve, type Resolution, type ResolveInput } from '../../../../../src/core/chains/resolve.ts';
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
 import type { Resolve } from './chain-shell.ts';
@@ -46,7 +46,7 @@ export const MUTANTS: readonly Mutant[] = [
   })),
   outcome('does not mark what must be resolved again', (result) => ({
     ...result,
-    versions: changed(result, (entry) => ({ ...entry, isSettled: true })),
+    versions: changed(result, (entry) => ({ ...entry, isResolved: true })),
   })),
   outcome('does not remember that a version is deleted', (result) => ({
     ...result,

@@ -1,4 +1,4 @@
-import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../../../src/core/chains/chain-state.ts';
 
 /**
  * Computes from nothing which versions are current: by reachability of every version from every other one, cubic and

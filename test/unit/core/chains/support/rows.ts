@@ -1,4 +1,4 @@
-import type { ChainRow } from '../../../../../src/core/chains/knowledge.ts';
+import type { ChainRow } from '../../../../../src/core/chains/chain-state.ts';
 
 /** Makes a row of student `s`, unless the fields name another one. */
 export function row(id: string, fields: Partial<ChainRow> = {}): ChainRow {

@@ -1,0 +1,50 @@
+import type { ChainGraph, ChainNode } from './chain-node.ts';
+import type { ChainShape } from './chain-shape.ts';
+import { isAlive, type NamedAbsence } from './claims.ts';
+
+/** Which versions of a chain that has to wait are to be looked at again: those that came, or all. */
+export type Deferred = 'touched' | 'all';
+
+/** Ids that nobody has told of yet; only what a version at the hub refers to is waited for. */
+export function awaitedBy(nodes: readonly ChainNode[]): readonly string[] {
+  return nodes.filter((node) => isAwaited(node)).map(({ id }) => id);
+}
+
+function isAwaited(node: ChainNode): boolean {
+  if (node.state !== 'unresolved') return false;
+  return [...node.later, ...node.earlier].some((neighbour) => neighbour.state === 'present');
+}
+
+export function isToRevisit(node: ChainNode, deferred: Deferred | null): boolean {
+  if (node.state !== 'present' && node.state !== 'vanished') return false;
+  return deferred === 'all' || node.isTouched || node.before?.isResolved === false;
+}
+
+/**
+ * Whether a chain has to wait for the end of the pass, and which of its versions are to be looked at again then. A
+ * chain that begins to vanish often goes on to: only at the end is it known what remains (rule 9).
+ */
+export function whyDeferred(parts: {
+  nodes: readonly ChainNode[];
+  shape: ChainShape;
+  owned: readonly NamedAbsence[];
+  graph: ChainGraph;
+  waitingFor: readonly string[];
+}): Deferred | null {
+  if (parts.shape.tail === null) return null;
+  if (hasLostItsTail(parts)) return 'all';
+  return parts.waitingFor.length > 0 || parts.nodes.some(isVanishing) ? 'touched' : null;
+}
+
+function isVanishing(node: ChainNode): boolean {
+  return node.state === 'vanished' && (node.isTouched || node.before?.isResolved === false);
+}
+
+function hasLostItsTail(
+  parts: Pick<Parameters<typeof whyDeferred>[0], 'shape' | 'owned' | 'graph'>,
+): boolean {
+  const told = parts.owned.find(isAlive)?.entry;
+  if (told === undefined || told.isPublishedAsDeleted) return false;
+  if (parts.graph.known.get(told.publishedVersionId)?.state === 'present') return false;
+  return !parts.shape.path.some(({ id }) => id === told.publishedVersionId);
+}

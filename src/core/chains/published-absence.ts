@@ -1,0 +1,35 @@
+import { decodeAbsenceEntry, encodeAbsenceEntry } from './entry-codec.ts';
+import type { AbsenceEntry } from './chain-state.ts';
+
+/** All that the index holds of an absence under its id. */
+export interface PublishedAbsence {
+  /** Null amid a replay, where the topic `absences` was read further than `absence-changes`. */
+  readonly entry: AbsenceEntry | null;
+  /** Content hash (16 bytes) of its record in `absences`; null where that has none. */
+  readonly shown: Buffer | null;
+}
+
+const NOTHING: PublishedAbsence = { entry: null, shown: null };
+const HASH_BYTES = 16;
+const IS_SHOWN = 1;
+
+/* absence := flags (1 byte) · [hash: 16 bytes] · [entry, see entry-codec] */
+
+export function encodePublishedAbsence(absenceId: string, { entry, shown }: PublishedAbsence): Buffer {
+  const parts: Buffer[] = [Buffer.from([shown === null ? 0 : IS_SHOWN])];
+  if (shown !== null) parts.push(shown);
+  if (entry !== null) parts.push(encodeAbsenceEntry(absenceId, entry));
+  return Buffer.concat(parts);
+}
+
+/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+export function decodePublishedAbsence(absenceId: string, bytes: Buffer | null): PublishedAbsence {
+  if (bytes === null) return NOTHING;
+  const isShown = bytes[0] === IS_SHOWN;
+  const at = isShown ? 1 + HASH_BYTES : 1;
+  if (bytes.length < at) throw new RangeError('An absence in the index ends too early.');
+  return {
+    shown: isShown ? bytes.subarray(1, at) : null,
+    entry: bytes.length === at ? null : decodeAbsenceEntry(absenceId, bytes.subarray(at)),
+  };
+}

@@ -1,0 +1,54 @@
+import { graphOf, studentOfChain, type ChainNode } from './chain-node.ts';
+import { shapeOf } from './chain-shape.ts';
+import { isAlive, type NamedAbsence } from './claims.ts';
+import type { ChainInput } from './cluster.ts';
+import type { VersionEntry } from './chain-state.ts';
+
+/**
+ * Versions of an index made again, or brought up to the end of the log, as the index that told them would have them: all
+ * of a chain that was told belong to its absence (rule 15 in resolve.ts). The log says so only of the version told last,
+ * and what older events say depends on what compaction has left of them. What came since the chain was told is left out,
+ * and so are chains to which no absence or several were told to lead. Only what changes.
+ *
+ * @throws Error if something was not looked up that `missing` asks for
+ */
+export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEntry> {
+  const graph = graphOf(input);
+  const told = new Map<number, NamedAbsence[]>();
+  /** Live absences whose last record came under another one: only their other versions still lead to them. */
+  const homeless = new Set<string>();
+  for (const id of graph.cluster.absences) {
+    const entry = input.chainState.absences.get(id) ?? null;
+    const node = entry === null ? undefined : graph.known.get(entry.publishedVersionId);
+    if (entry === null || node === undefined) continue;
+    if ((node.before?.absenceId ?? id) !== id) {
+      if (isAlive({ id, entry }) && !entry.isPublishedAsDeleted) homeless.add(id);
+      continue;
+    }
+    const same = told.get(node.component) ?? [];
+    told.set(node.component, [...same, { id, entry }]);
+  }
+  const changes = new Map<string, VersionEntry>();
+  for (const [component, absences] of told) {
+    const nodes = graph.components[component] ?? [];
+    const alive = absences.filter((absence) => isAlive(absence) && !absence.entry.isPublishedAsDeleted);
+    const [name, another] = alive.length > 0 ? alive : ofTail(absences.filter(isAlive), nodes);
+    if (name === undefined || another !== undefined) continue;
+    const student = studentOfChain(nodes);
+    if ((graph.studentsByAbsence.get(name.id) ?? student) !== student) continue;
+    for (const { id, before, state } of nodes) {
+      if (state !== 'present' && state !== 'vanished') continue;
+      if (before === null || !before.isResolved || before.absenceId === name.id) continue;
+      if (before.absenceId !== null && homeless.has(before.absenceId)) continue;
+      changes.set(id, { ...before, absenceId: name.id });
+    }
+  }
+  return changes;
+}
+
+/** Of several that have ended, the chain is the one whose last event told of its end: the others have left it. */
+function ofTail(ended: readonly NamedAbsence[], nodes: readonly ChainNode[]): readonly NamedAbsence[] {
+  if (ended.length < 2) return ended;
+  const { tail } = shapeOf(nodes);
+  return ended.filter(({ entry }) => entry.publishedVersionId === tail?.id);
+}

@@ -1,0 +1,280 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HubEvent } from './events.ts';
+import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
+import { asksForSmallerPages, HubError } from './hub-error.ts';
+import type { WayOut } from './link.ts';
+import {
+  afterPage,
+  beginIn,
+  decidePage,
+  stepDown,
+  type NextStep,
+  type ScanState,
+  type PageFacts,
+} from './paging-decision.ts';
+import type { PagingMemory } from './paging-memory.ts';
+import { readPage, type FetchedPage } from './read-page.ts';
+import type { Requests } from './requests.ts';
+import { pageUrl, type Position } from './scan-request.ts';
+
+/** More pages than any collection has; ends a walk that a hub would keep going for ever. */
+const MAX_PAGES_PER_SCAN = 1_000_000;
+
+/** undici writes a request one turn of the event loop after the answer before it, and one more to see that the connection still lives. */
+const TURNS_UNTIL_SENT = 2;
+
+export interface ScanContext {
+  readonly baseUrl: URL;
+  readonly requests: Requests;
+  readonly memory: PagingMemory;
+  readonly paging: PagingMode | 'auto';
+  readonly onEvent: (event: HubEvent) => void;
+}
+
+interface ScanStep {
+  readonly page: HubPage | null;
+  readonly end: ScanEnd | null;
+}
+
+function brokenPaging(where: string, reason: string, auto: boolean): HubError {
+  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
+    remedy: auto
+      ? 'No way of paging works here; a hub.pageSize above the size of the collection may help.'
+      : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
+  });
+}
+
+/** One walk through a collection: what was asked, what came, what to ask next. */
+class Scanner {
+  readonly #context: ScanContext;
+  readonly #read: ReadOptions;
+  readonly #signal: AbortSignal;
+  readonly #where: string;
+  #state: ScanState;
+  #position: Position = { kind: 'first' };
+  #offset = 0;
+  /** Rows that a page may have here, where even a small page was too large. */
+  #atMost = Infinity;
+  #pages = 0;
+  #rows = 0;
+  #totalAtStart: number | null = null;
+  #totalAtEnd: number | null = null;
+  #previous: PageFacts | null = null;
+
+  constructor(context: ScanContext, read: ReadOptions, signal: AbortSignal) {
+    this.#context = context;
+    this.#read = read;
+    this.#signal = signal;
+    const { name, path, keyset } = read.collection;
+    this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
+    const auto = keyset && context.paging === 'auto';
+    const mode = context.paging === 'auto' ? (context.memory.mode(name) ?? 'keyset') : context.paging;
+    this.#state = beginIn(keyset ? mode : 'offset', {
+      auto,
+      filtered: read.modifiedAfterMs !== undefined,
+      rowsBefore: 0,
+    });
+    if (this.#state.mode === 'offset') this.#position = { kind: 'offset', offset: 0 };
+  }
+
+  /** The next page with news, and the end when it was the last. */
+  async next(): Promise<ScanStep> {
+    for (;;) {
+      const fetched = await this.#fetch();
+      if (fetched === null) continue;
+      // The rows behind some that are large need not be.
+      this.#atMost *= 2;
+      const { facts, links } = fetched;
+      const decision = decidePage(this.#state, facts);
+      this.#notice(fetched);
+      this.#state = afterPage(this.#state, facts, decision);
+      // A row given twice must not push the offset over one that was not given: overlap is harmless, a gap is not.
+      this.#offset += facts.rowCount - repeatedIn(facts.ids);
+      if (links.leadsOut !== null) this.#reportForeign(links.leadsOut);
+      const page = decision.deliver ? this.#delivered(fetched.page) : null;
+      const end = this.#take(decision.step);
+      if (page !== null || end !== null) return { page, end };
+    }
+  }
+
+  get #sorts(): boolean {
+    const { collection } = this.#read;
+    // Nested collections take limit and offset only (spec 4.1).
+    return collection.keyset && !this.#context.memory.sortRefused(collection.name);
+  }
+
+  /** Null when the hub refused this way of paging and another one is tried. */
+  async #fetch(): Promise<FetchedPage | null> {
+    const { baseUrl, requests, memory, onEvent } = this.#context;
+    const read = this.#read;
+    const { name } = read.collection;
+    const where = this.#where;
+    this.#pages += 1;
+    if (this.#pages > MAX_PAGES_PER_SCAN) throw brokenPaging(where, 'it has no end', this.#state.auto);
+    let limit = this.#limit;
+    const url = (): URL => {
+      limit = this.#limit;
+      const { mode } = this.#state;
+      return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
+    };
+    try {
+      return await requests.get({
+        target: name,
+        where,
+        url,
+        signal: this.#signal,
+        readVersion: read.readVersion,
+        read: (answer) => readPage(answer, { baseUrl, read, limit, where }),
+        onFailure: (error) => {
+          const because = asksForSmallerPages(error);
+          const halved = because === null ? null : memory.halve(name, limit);
+          if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
+          return because === 'too-large' && (halved !== null || this.#narrow(limit));
+        },
+      });
+    } catch (error) {
+      if (!this.#triesOtherwise(error)) throw error;
+      return null;
+    }
+  }
+
+  get #limit(): number {
+    return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
+  }
+
+  /** Where few rows are too large for a page: the same ones in halves. False when a single row is too large. */
+  #narrow(limit: number): boolean {
+    if (limit === 1) return false;
+    this.#atMost = Math.floor(limit / 2);
+    return true;
+  }
+
+  /** A 400 may mean a parameter this hub does not know: the next best way of paging is tried. */
+  #triesOtherwise(error: unknown): boolean {
+    if (!(error instanceof HubError) || (error.status !== 400 && error.status !== 422)) return false;
+    const { mode, auto } = this.#state;
+    // By filter the order matters: without `sort` only where a person has prescribed this mode.
+    if (this.#sorts && (mode === 'offset' || (mode === 'sourced-id-filter' && !auto))) {
+      this.#context.memory.rememberSortRefused(this.#read.collection.name);
+      this.#begin(mode);
+      return true;
+    }
+    const askedByCursor = mode === 'sourced-id-filter' || this.#position.kind !== 'first';
+    if (!auto || mode === 'offset' || !askedByCursor) return false;
+    this.#take(stepDown(this.#state, `the hub answered HTTP ${error.status}`));
+    return true;
+  }
+
+  #begin(mode: PagingMode): void {
+    const { auto, filtered } = this.#state;
+    this.#state = beginIn(mode, { auto, filtered, rowsBefore: this.#rows });
+    this.#offset = 0;
+    this.#previous = null;
+    this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };
+  }
+
+  /** Sets out for the next page; an end when there is none. */
+  #take(step: NextStep): ScanEnd | null {
+    switch (step.kind) {
+      case 'end':
+        return this.#ended(step.sign);
+      case 'broken':
+        throw brokenPaging(this.#where, step.reason, this.#state.auto);
+      case 'step-down': {
+        const { mode: from } = this.#state;
+        const { to, reason } = step;
+        const collection = this.#read.collection.name;
+        this.#context.onEvent({ type: 'paging-stepped-down', collection, from, to, reason });
+        this.#begin(to);
+        return null;
+      }
+      case 'follow':
+        this.#position = step;
+        this.#state = { ...this.#state, cursor: step.link.cursor };
+        return null;
+      case 'cursor':
+        this.#position = step;
+        this.#state = { ...this.#state, cursor: step.cursor };
+        return null;
+      case 'offset':
+        this.#position = { kind: 'offset', offset: this.#offset };
+        return null;
+    }
+  }
+
+  /** The page as the caller gets it, counted. */
+  #delivered(page: HubPage): HubPage {
+    // With a clause on sourcedId the total counts what is left after it: not comparable with the others.
+    const { mode, pagesInMode } = this.#state;
+    const total = mode === 'sourced-id-filter' && pagesInMode > 1 ? null : page.total;
+    if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
+    if (total !== null) this.#totalAtEnd = total;
+    this.#rows += page.rows.length;
+    return { ...page, total };
+  }
+
+  #ended(sign: ScanEnd['sign']): ScanEnd {
+    const { memory, onEvent } = this.#context;
+    const { name } = this.#read.collection;
+    const { auto, filtered, mode, rowsInMode } = this.#state;
+    if (auto && mode !== memory.mode(name) && sign !== 'missing-list') memory.rememberMode(name, mode);
+    const total = this.#totalAtEnd;
+    const doubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
+    if (doubtful && memory.firstTime(name, 'total')) {
+      onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
+    }
+    const { totalAtStart, totalAtEnd } = { totalAtStart: this.#totalAtStart, totalAtEnd: this.#totalAtEnd };
+    return { sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
+  }
+
+  #reportForeign(leadsTo: WayOut): void {
+    const { memory, onEvent } = this.#context;
+    const collection = this.#read.collection.name;
+    if (memory.firstTime(collection, `link ${leadsTo}`))
+      onEvent({ type: 'foreign-link-refused', collection, leadsTo });
+  }
+
+  /** A page of fewer rows than asked for that was not the last: the hub clamps the limit. */
+  #notice({ facts }: FetchedPage): void {
+    const { memory, onEvent } = this.#context;
+    const collection = this.#read.collection.name;
+    const before = this.#previous;
+    this.#previous = facts;
+    if (before === null || facts.rowCount === 0 || before.rowCount >= before.limit) return;
+    if (facts.mark !== null && facts.mark === before.mark) return;
+    if (facts.rowCount === before.rowCount && facts.rowCount < facts.limit) {
+      memory.rememberLimit(collection, facts.rowCount);
+    }
+    if (!memory.firstTime(collection, 'clamp')) return;
+    onEvent({ type: 'limit-clamped', collection, asked: before.limit, given: before.rowCount });
+  }
+}
+
+/** Walks a collection; see {@link Hub.readPages}. One page is fetched ahead while the caller has another. */
+export async function* scanPages(context: ScanContext, read: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
+  const abandoned = new AbortController();
+  const scanner = new Scanner(context, read, AbortSignal.any([read.signal, abandoned.signal]));
+  const fetchNext = async (): Promise<ScanStep> => scanner.next();
+  let pending = fetchNext();
+  try {
+    for (;;) {
+      const { page, end } = await pending;
+      if (end === null) {
+        pending = fetchNext();
+        // Its failure is told when the caller asks for that page, or never if the walk is given up.
+        pending.catch(() => undefined);
+        // The request must be on its way before the caller works on this page, which may keep the event loop busy.
+        for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
+      }
+      if (page !== null) yield page;
+      if (end !== null) return end;
+    }
+  } finally {
+    abandoned.abort();
+  }
+}
+
+/** How many ids of a page are there once more than needed. */
+function repeatedIn(ids: readonly string[]): number {
+  return ids.length - new Set(ids).size;
+}

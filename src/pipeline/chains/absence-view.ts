@@ -1,0 +1,220 @@
+import { RollcallError } from '../../errors.ts';
+import { decodeAbsent } from '../../core/chains/absent-entry.ts';
+import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
+import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
+import type { ChainCollection } from '../../model/collections.ts';
+import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
+import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { LookUp } from './chain-lookup.ts';
+import { contradictionChanges } from './contradiction-changes.ts';
+import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
+import { dayNumber, decodeDay } from './ended-day.ts';
+import { PendingRecords } from './pending-records.ts';
+import { forgetting, hiding, renderChains, type RenderChainsParts } from './render-chains.ts';
+import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
+
+export interface AbsenceViewParts extends RenderChainsParts {
+  /** Of `absence-versions`. */
+  readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  readonly readBack: ReadBack;
+  /** How long after a deletion the absence's key is nulled, ms. */
+  readonly forgetAfterMs: number;
+}
+
+/** So many chains left open are looked at again in one transaction. */
+const REVISIT_AT_ONCE = 5_000;
+const FORGET_AT_ONCE = 5_000;
+/** A hub that serves lists, but fails to find single rows for so long, will not find them. */
+const UNANSWERED_ENDS_AT_MOST = 5;
+const LOOK_UP_AT_ONCE = 5_000;
+
+/**
+ * Turns changed versions into absences and their changes (spec 3; contract, `absences` and `absence-changes`). Decides
+ * by core/chains; what it gives is committed in the transaction of the versions, and only then remembered.
+ */
+export class AbsenceView {
+  readonly #parts: AbsenceViewParts;
+  readonly #pending: PendingRecords;
+  /** Ends of passes in a row at which the hub could not be asked. */
+  #unansweredEnds = 0;
+
+  constructor(parts: AbsenceViewParts) {
+    this.#parts = parts;
+    this.#pending = new PendingRecords({ encode: parts.encodeVersion, decode: parts.decodeVersion });
+  }
+
+  /** Before then (ms since the epoch) what was deleted has been forgotten. */
+  get forgottenBeforeMs(): number {
+    return this.#parts.now() - this.#parts.forgetAfterMs;
+  }
+
+  async resolve(task: Omit<ChainTask, 'tellsUnanswered'>): Promise<ChainOutcome> {
+    const tellsUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
+    const resolved = await this.#resolve({ ...task, tellsUnanswered });
+    if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
+    this.#keepPending(resolved);
+    const outcome = renderChains(this.#parts, task, resolved);
+    const { changes, count } = await this.#contradictions(task, resolved);
+    return { ...outcome, changes: [...outcome.changes, ...changes], contradictions: count };
+  }
+
+  async #resolve(task: ChainTask): Promise<Resolved> {
+    try {
+      return await resolveTask(task, {
+        kept: (versionId) => this.#pending.get(versionId),
+        readBack: this.#parts.readBack,
+      });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      // An entry that cannot be read was written by another version, or damaged.
+      await this.#parts.index.rebuild();
+      throw new RollcallError('INDEX_DIVERGED', 'the index of chains holds what cannot be read', {
+        remedy: 'It is made again from the topics.',
+        cause: error,
+      });
+    }
+  }
+
+  /** Versions whose chains were left open, in batches. */
+  async *pendingVersions(): AsyncGenerator<readonly string[]> {
+    let batch: string[] = [];
+    for await (const ids of this.#parts.index.keys('open')) {
+      batch.push(...ids);
+      if (batch.length < REVISIT_AT_ONCE) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  /** How many keys the two topics will have, as the index knows and with these changes to it. */
+  async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
+    const told = await this.#countAfter('absences', changes, lookUp);
+    // What was told deleted has an event still, and nothing to show.
+    const ended = await this.#countAfter('ended', changes, lookUp);
+    // An index that was lost or restored meanwhile has counted otherwise.
+    await lookUp('absences', []);
+    return { 'absence-changes': told, absences: told - ended };
+  }
+
+  async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
+    const { index } = this.#parts;
+    const last = new Map<string, Buffer | null>();
+    for (const change of changes) if (change.area === area) last.set(change.key, change.value);
+    let count = await index.count(area);
+    const keys = [...last.keys()];
+    for (let at = 0; at < keys.length; at += LOOK_UP_AT_ONCE) {
+      const some = keys.slice(at, at + LOOK_UP_AT_ONCE);
+      const before = await lookUp(area, some);
+      for (const [position, key] of some.entries()) {
+        count += Number(last.get(key) !== null) - Number((before[position] ?? null) !== null);
+      }
+    }
+    return count;
+  }
+
+  /** What nulls the keys of absences that were told deleted long enough ago; `transaction`: the one that will carry it; `but`: not these. */
+  async *forgetDeleted(
+    transaction: () => { transactionId: string; firstRecord: number },
+    but: ReadonlySet<string>,
+  ): AsyncGenerator<ChainOutcome> {
+    const lastDay = dayNumber(this.#parts.now() - this.#parts.forgetAfterMs);
+    let due: string[] = [];
+    for await (const batch of this.#parts.index.entries('ended')) {
+      for (const [absenceId, day] of batch) {
+        if (decodeDay(day) < lastDay && !but.has(absenceId)) due.push(absenceId);
+      }
+      if (due.length < FORGET_AT_ONCE) continue;
+      yield this.#forget(due, transaction());
+      due = [];
+    }
+    if (due.length > 0) yield this.#forget(due, transaction());
+  }
+
+  /** What hides absences that were shown, and that nothing tells of any more once all was told anew. */
+  async *hideUnattributed(
+    transaction: () => { transactionId: string; firstRecord: number },
+    but: ReadonlySet<string>,
+  ): AsyncGenerator<ChainOutcome> {
+    for await (const batch of this.#parts.index.entries('absences')) {
+      const orphans = batch.flatMap(([id, value]) => {
+        const { entry, shown } = decodePublishedAbsence(id, value);
+        return entry === null && shown !== null && !but.has(id) ? [id] : [];
+      });
+      if (orphans.length > 0) yield this.#hide(orphans, transaction());
+    }
+  }
+
+  /** Entries of `absent` that are too old to matter. */
+  async *outlivedAbsents(but: ReadonlySet<string>): AsyncGenerator<readonly IndexChange[]> {
+    const sinceMs = this.#parts.absentSinceMs();
+    for await (const batch of this.#parts.index.entries('absent')) {
+      const outlived = batch.filter(
+        ([absenceId, value]) => decodeAbsent(value).toMs < sinceMs && !but.has(absenceId),
+      );
+      if (outlived.length > 0) yield outlived.map(([key]) => ({ area: 'absent', key, value: null }));
+    }
+  }
+
+  #hide(
+    absenceIds: readonly string[],
+    transaction: { transactionId: string; firstRecord: number },
+  ): ChainOutcome {
+    const records = absenceIds.map((absenceId, at) =>
+      hiding({
+        tenantId: this.#parts.tenantId,
+        absenceId,
+        id: `${transaction.transactionId}-${transaction.firstRecord + at}`,
+      }),
+    );
+    const changes = absenceIds.flatMap((key): IndexChange[] =>
+      (['absences', 'absent'] as const).map((area) => ({ area, key, value: null })),
+    );
+    const tally = { ...noTally(), hidden: absenceIds.length };
+    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
+  }
+
+  #forget(
+    absenceIds: readonly string[],
+    transaction: { transactionId: string; firstRecord: number },
+  ): ChainOutcome {
+    const records: OutgoingRecord[] = [];
+    const changes: IndexChange[] = [];
+    for (const absenceId of absenceIds) {
+      const id = `${transaction.transactionId}-${transaction.firstRecord + records.length}`;
+      records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id }));
+      for (const area of ['absences', 'ended'] as const) changes.push({ area, key: absenceId, value: null });
+    }
+    const tally = { ...noTally(), forgotten: absenceIds.length };
+    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
+  }
+
+  #keepPending({ changed, known, resolution, records }: Resolved): void {
+    for (const id of new Set([...resolution.versions.keys(), ...changed])) {
+      const after = resolution.versions.get(id);
+      const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
+      const value = entry?.isResolved === false ? records.get(id) : undefined;
+      if (value === undefined) this.#pending.drop(id);
+      else this.#pending.keep(id, value);
+    }
+  }
+
+  /** What is to be written of them, and how many entries there are then. */
+  async #contradictions(
+    task: Pick<ChainTask, 'lookUp'>,
+    { known, resolution }: Resolved,
+  ): Promise<{ changes: IndexChange[]; count: number }> {
+    const versionIds = [...known.versions.keys()];
+    const before = await this.#parts.index.count('contradictions');
+    if (before === 0 && resolution.contradictions.length === 0) return { changes: [], count: 0 };
+    const reported = before > 0 ? await task.lookUp('contradictions', versionIds) : [];
+    const changes = contradictionChanges(resolution.contradictions, { versionIds, reported });
+    const had = new Set(versionIds.filter((_id, at) => (reported[at] ?? null) !== null));
+    const count = changes.reduce(
+      (sum, { key, value }) => sum + Number(value !== null) - Number(had.has(key)),
+      before,
+    );
+    return { changes, count };
+  }
+}

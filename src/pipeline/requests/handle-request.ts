@@ -1,0 +1,37 @@
+import type { OwnerRequest } from '../../state/coordination.ts';
+import { DELETES } from './deletes.ts';
+import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
+import { PULL } from './pull.ts';
+import { PURGE } from './purge.ts';
+import { REBUILD } from './rebuild.ts';
+import { REDACT } from './redact.ts';
+import { REPAIR } from './repair.ts';
+import { REPUBLISH } from './republish.ts';
+
+// Each kind checks its parameters itself; what stands here takes any.
+const KINDS: readonly Kind[] = [
+  erased(PULL),
+  erased(DELETES),
+  erased(REBUILD),
+  erased(REPAIR),
+  erased(REPUBLISH),
+  erased(PURGE),
+  erased(REDACT),
+];
+
+interface Kind {
+  readonly kind: string;
+  readonly meet: (given: unknown, work: OwnerWork) => Promise<unknown>;
+}
+
+function erased<P extends Readonly<Record<string, unknown>>, R>(each: OwnerRequestKind<P, R>): Kind {
+  return { kind: each.kind, meet: async (given, work) => each.meet(each.read(given), work) };
+}
+
+/** Does what a command left for the owner. Throws `USAGE_INVALID` for what this version does not know. */
+export async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
+  const known = KINDS.find(({ kind }) => kind === request.kind);
+  if (known === undefined)
+    throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
+  return known.meet(request.parameters, work);
+}

@@ -1,0 +1,269 @@
+import { isInWindow, type DayWindow } from '../core/schedules/window.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { splitCompositeKey } from '../model/keys.ts';
+import type { SyncMode } from '../model/progress.ts';
+import type { ActiveSync } from './active-sync.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import type { Emit } from './events.ts';
+import type { SyncResult } from './sync-pass.ts';
+import { newSyncStats, type SyncStats } from './sync-stats.ts';
+import { ScheduleLosses, type ScheduleLossParts } from './schedule-losses.ts';
+
+export const SCHEDULES = 'schedules' as const satisfies CollectionName;
+/** While answers keep coming, transactions are no more frequent than this. */
+const FLUSH_EVERY_MS = 1_000;
+
+export interface ScheduleSyncParts {
+  readonly writer: CollectionWriter;
+  readonly losses: ScheduleLossParts;
+  readonly deltaEveryMs: number;
+  readonly now: () => number;
+  readonly randomId: () => string;
+  readonly emit: Emit;
+}
+
+/** Each wanted student asked once: a full pass. */
+export interface Round {
+  readonly sync: ActiveSync;
+  readonly startedAtMs: number;
+  /** As fast as may be: everything in it is told as of the one full pass. */
+  readonly isHurried: boolean;
+  /** All have been asked; those with doubtful answers are asked once more. */
+  isLast: boolean;
+  removedInBatches: number;
+  /** Hub clock minus ours when the first answer came. */
+  skewMs: number | null;
+}
+
+/** Students asked meanwhile, or one after the other in a round that takes a day: a delta. */
+interface Batch {
+  readonly sync: ActiveSync;
+  readonly startedAtMs: number;
+}
+
+/**
+ * How what is asked for becomes passes, transactions and records of progress. A round that takes a day is told as
+ * deltas, and at its end as one complete full pass: what is published in it is whole for the students it is about.
+ */
+export class ScheduleSyncs {
+  readonly #parts: ScheduleSyncParts;
+  #losses: ScheduleLosses | null = null;
+  #round: Round | null = null;
+  #batch: Batch | null = null;
+  #answersToTell = 0;
+  #flushedAtMs = 0;
+  #recordedAtMs = 0;
+  #skewMs = 0;
+  /** What several deltas came to, for whoever asked for one. */
+  #sum: SyncStats | null = null;
+
+  constructor(parts: ScheduleSyncParts) {
+    this.#parts = parts;
+  }
+
+  get round(): Round | null {
+    return this.#round;
+  }
+
+  async losses(): Promise<ScheduleLosses> {
+    this.#losses ??= await ScheduleLosses.open(this.#parts.losses);
+    return this.#losses;
+  }
+
+  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
+  async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
+    const { writer } = this.#parts;
+    const losses = await this.losses();
+    const isOver = (key: string): boolean => {
+      const parts = splitCompositeKey(key);
+      if (parts === null || !wanted.has(parts[0])) return true;
+      return parts[1] !== '*' && !isInWindow(parts[1], window);
+    };
+    for (const area of ['rows', 'rejects'] as const) {
+      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
+      for (let left = known; left > 0;) {
+        const { keys, count } = await writer.find(area, isOver);
+        losses.forget(keys);
+        await writer.remove(this.currentSync(), area, keys);
+        await this.flush({ isForced: false });
+        left = count - keys.length;
+      }
+    }
+  }
+
+  /** Every student of approved days was answered: commits what they said. */
+  async endApproval(): Promise<SyncResult> {
+    await this.flush({ isForced: true });
+    const losses = await this.losses();
+    const { stats } = this.newSync('FULL');
+    stats.rowsWithheld = losses.withheldCount;
+    return { ...complete(stats), approvedGone: losses.endApproval() };
+  }
+
+  /** What a person has approved and was not confirmed by then waits on. */
+  dropApproval(): void {
+    this.#losses?.endApproval();
+  }
+
+  /** Hub clock minus ours, as an answer tells it. */
+  noteHubTime(hubTimeMs: number): void {
+    this.#skewMs = hubTimeMs - this.#parts.now();
+    if (this.#round !== null) this.#round.skewMs ??= this.#skewMs;
+  }
+
+  noteAnswer(): void {
+    this.#answersToTell += 1;
+  }
+
+  /** What an answer counts to. */
+  currentSync(): ActiveSync {
+    const round = this.#round;
+    const isComplete =
+      round !== null && (round.isHurried || this.#parts.writer.progress?.lastCompleteFull == null);
+    return isComplete ? round.sync : this.#openBatch().sync;
+  }
+
+  newSync(mode: SyncMode): ActiveSync {
+    const { now, randomId, writer } = this.#parts;
+    const stats = newSyncStats({ passId: randomId(), mode, startedAtMs: now() + this.#skewMs });
+    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion: writer.readVersion() };
+  }
+
+  /** In how many ms there is something to commit, if no more answers come. */
+  dueInMs(underWay: number): number {
+    const { writer, deltaEveryMs, now } = this.#parts;
+    if (writer.isFull) return 0;
+    if (writer.hasPending) return underWay === 0 ? 0 : this.#flushedAtMs + FLUSH_EVERY_MS - now();
+    // Without changes, that students were asked is told from time to time.
+    return this.#answersToTell > 0 ? this.#recordedAtMs + deltaEveryMs - now() : Number.POSITIVE_INFINITY;
+  }
+
+  /** Commits what waits, and that students were asked. `isForced`: a record of progress in any case. */
+  async flush({ isForced }: { isForced: boolean }): Promise<void> {
+    const { writer, now } = this.#parts;
+    if (!isForced && this.#answersToTell === 0 && !writer.hasPending) return;
+    const losses = await this.losses();
+    const sync = this.currentSync();
+    // What comes from here on belongs to the next batch.
+    const batch = this.#batch;
+    this.#batch = null;
+    this.#answersToTell = 0;
+    this.#flushedAtMs = now();
+    if (batch === null && this.#round !== null) sync.stats.startedAtMs = this.#hubTimeOfStart(this.#round);
+    await losses.settle(sync);
+    sync.stats.rowsWithheld = losses.withheldCount;
+    const { progress } = writer;
+    const isComplete = batch !== null && progress?.lastCompleteFull != null;
+    const completion = { watermarkMs: progress?.watermarkMs ?? 0, lastCompleteFull: null };
+    await writer.flush(sync, isComplete ? completion : 'incomplete');
+    this.#recordedAtMs = now();
+    await losses.remember({ isRoundOver: false });
+    if (batch === null) return;
+    writer.end(batch.sync);
+    this.#emitEnd(batch.sync, { startedAtMs: batch.startedAtMs, alreadyTold: 0 });
+    const { stats } = batch.sync;
+    if (this.#round !== null) {
+      this.#round.removedInBatches += stats.rowsRemoved;
+      addStats(this.#round.sync.stats, stats);
+    }
+    if (this.#sum !== null) addStats(this.#sum, stats);
+  }
+
+  beginRound({ isHurried }: { isHurried: boolean }): void {
+    const { writer, emit, now } = this.#parts;
+    this.dropRound();
+    const sync = this.newSync('FULL');
+    this.#round = { sync, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0, skewMs: null };
+    writer.begin(sync);
+    emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
+  }
+
+  /** Everybody was answered: commits the complete full pass. What came must have been flushed. */
+  async completeRound(round: Round): Promise<SyncResult> {
+    const { writer, now } = this.#parts;
+    const losses = await this.losses();
+    const { stats } = round.sync;
+    stats.startedAtMs = this.#hubTimeOfStart(round);
+    stats.rowsWithheld = losses.withheldCount;
+    await writer.flush(round.sync, {
+      watermarkMs: stats.startedAtMs,
+      lastCompleteFull: {
+        passId: stats.passId,
+        startedAtMs: stats.startedAtMs,
+        rows: writer.knownRows,
+        rowsRejected: writer.knownRejects,
+        rowsWithheld: stats.rowsWithheld,
+      },
+    });
+    await losses.remember({ isRoundOver: true });
+    this.#recordedAtMs = now();
+    this.#emitEnd(round.sync, { startedAtMs: round.startedAtMs, alreadyTold: round.removedInBatches });
+    this.dropRound();
+    return complete(stats);
+  }
+
+  /** It is not told as complete. */
+  dropRound(): void {
+    if (this.#round !== null) this.#parts.writer.end(this.#round.sync);
+    this.#round = null;
+  }
+
+  /** From here on, what deltas come to is added up for {@link endSum}. */
+  beginSum(): void {
+    this.#sum = this.newSync('DELTA').stats;
+  }
+
+  async endSum(): Promise<SyncResult> {
+    const stats = this.#sum ?? this.newSync('DELTA').stats;
+    await this.flush({ isForced: true });
+    stats.rowsWithheld = (await this.losses()).withheldCount;
+    this.#sum = null;
+    return complete(stats);
+  }
+
+  #hubTimeOfStart(round: Round): number {
+    return round.startedAtMs + (round.skewMs ?? this.#skewMs);
+  }
+
+  #openBatch(): Batch {
+    if (this.#batch === null) {
+      const sync = this.newSync('DELTA');
+      this.#parts.writer.begin(sync);
+      this.#batch = { sync, startedAtMs: this.#parts.now() };
+      this.#parts.emit({ type: 'pass-started', collection: SCHEDULES, mode: 'DELTA' });
+    }
+    return this.#batch;
+  }
+
+  /** `alreadyTold`: removals that the ends of deltas have told. */
+  #emitEnd({ stats }: ActiveSync, sync: { startedAtMs: number; alreadyTold: number }): void {
+    const { emit, now, writer } = this.#parts;
+    emit({
+      type: 'pass-ended',
+      collection: SCHEDULES,
+      outcome: 'complete',
+      why: null,
+      stats: { ...stats, rowsRemoved: stats.rowsRemoved - sync.alreadyTold },
+      durationMs: now() - sync.startedAtMs,
+      rows: writer.knownRows,
+      rejects: writer.knownRejects,
+      progress: writer.progress,
+    });
+  }
+}
+
+function complete(stats: SyncStats): Extract<SyncResult, { kind: 'complete' }> {
+  return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondSync: false };
+}
+
+function addStats(sum: SyncStats, batch: SyncStats): void {
+  sum.rowsSeen += batch.rowsSeen;
+  sum.rowsUnchanged += batch.rowsUnchanged;
+  sum.rowsStale += batch.rowsStale;
+  sum.rowsCreated += batch.rowsCreated;
+  sum.rowsUpdated += batch.rowsUpdated;
+  sum.rowsRejected += batch.rowsRejected;
+  sum.rowsRemoved += batch.rowsRemoved;
+  for (const [reason, rows] of batch.rejectReasons)
+    sum.rejectReasons.set(reason, (sum.rejectReasons.get(reason) ?? 0) + rows);
+}

@@ -1,0 +1,97 @@
+import type { Kafka, KafkaMessage } from 'kafkajs';
+import { isCollectionName, type CollectionName } from '../model/collections.ts';
+import { isFirstLoadOver, outdatesIndex, type Progress } from '../model/progress.ts';
+import { readStretches } from './kafka-reader.ts';
+import type { Ownership } from './log.ts';
+import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
+import { UndecodableRecord } from './registry-errors.ts';
+
+/** In place of an owner whose record cannot be decoded: it is somebody, and not this process. */
+const UNREADABLE_OWNER = 'an owner that cannot be read';
+
+/** What a tenant's `progress` tells, up to an offset. */
+export interface LoggedTenant extends Omit<Ownership, 'owner'> {
+  /** Who took the tenant over last; null where nobody is named. */
+  readonly owner: string | null;
+  /** Offset of the record that names the owner, or -1. */
+  readonly ownerOffset: number;
+}
+
+/**
+ * Reads `progress` from its beginning to before the offset `to`. A collection whose newest record cannot be decoded has no
+ * progress, as if its records were lost: what came before is not how far it is, but it tells whether a first load is over.
+ * Throws `KAFKA_…` and `REGISTRY_…`.
+ */
+export async function readTenantProgress(options: {
+  kafka: Kafka;
+  groupIdPrefix: string;
+  topic: string;
+  codec: ProgressCodec;
+  to: number;
+  signal: AbortSignal;
+}): Promise<LoggedTenant> {
+  const { kafka, groupIdPrefix, topic, to, signal } = options;
+  const progress = new Map<CollectionName, Progress>();
+  const transactionIds = new Map<CollectionName, Set<string>>();
+  const recordedAtMs = new Map<CollectionName, number>();
+  const unreadable = new Set<CollectionName>();
+  const loadedBefore = new Set<CollectionName>();
+  let owner: string | null = null;
+  let ownerOffset = -1;
+  const onMessage = async (message: KafkaMessage): Promise<void> => {
+    const key = message.key?.toString('utf8');
+    if (message.value === null) {
+      // What was told before is of a collection that somebody purged.
+      if (key === undefined || !isCollectionName(key)) return;
+      for (const known of [progress, transactionIds, recordedAtMs, unreadable, loadedBefore])
+        known.delete(key);
+      return;
+    }
+    const logged = loggedProgress(message.value, message.headers);
+    const record = await decodeIfPossible(options.codec, logged);
+    if (key === OWNER_KEY) {
+      owner = record === null ? UNREADABLE_OWNER : record.owner;
+      ownerOffset = Number(message.offset);
+    }
+    if (key === undefined || !isCollectionName(key)) return;
+    if (record === null) {
+      unreadable.add(key);
+      const before = progress.get(key);
+      if (logged.firstLoad === 'over' || (before !== undefined && isFirstLoadOver(before)))
+        loadedBefore.add(key);
+      for (const known of [progress, transactionIds, recordedAtMs]) known.delete(key);
+      return;
+    }
+    if (record.progress === null) return;
+    unreadable.delete(key);
+    loadedBefore.delete(key);
+    const before = progress.get(key);
+    const isReset = before === undefined || outdatesIndex(before, record.progress);
+    progress.set(key, record.progress);
+    const ids = isReset ? new Set<string>() : (transactionIds.get(key) ?? new Set());
+    transactionIds.set(key, ids.add(record.progress.transactionId));
+    recordedAtMs.set(key, Math.max(recordedAtMs.get(key) ?? 0, Number(message.timestamp)));
+  };
+  await readStretches({
+    kafka,
+    groupIdPrefix,
+    stretches: [{ topic, partition: 0, from: 0, to }],
+    onMessages: async ({ messages }) => {
+      for (const message of messages) await onMessage(message);
+    },
+    signal,
+  });
+  return { progress, unreadable, loadedBefore, owner, ownerOffset, transactionIds, recordedAtMs };
+}
+
+async function decodeIfPossible(
+  codec: ProgressCodec,
+  record: LoggedProgress,
+): Promise<Awaited<ReturnType<ProgressCodec['decode']>> | null> {
+  try {
+    return await codec.decode(record);
+  } catch (error) {
+    if (error instanceof UndecodableRecord) return null;
+    throw error;
+  }
+}

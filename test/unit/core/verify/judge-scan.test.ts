@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { FullScan } from '../../../../src/core/completeness.ts';
+import { judgeScan, tellsGone, type ScanBeside } from '../../../../src/core/verify/judge-scan.ts';
+
+const WHOLE: FullScan = {
+  ending: 'hub-sign',
+  byOffset: false,
+  distinctRows: 40,
+  rowsWithoutId: 0,
+  totalAtStart: 40,
+  totalAtEnd: 40,
+  knownRows: 40,
+};
+const SHORT = { distinctRows: 16 };
+const NO_TOTAL = { totalAtStart: null, totalAtEnd: null };
+
+const judged = (scan: Partial<FullScan>, beside: Partial<Omit<ScanBeside, 'walk'>> = {}) =>
+  judgeScan({ scan: { ...WHOLE, ...scan }, number: 1, news: 40, oldNews: 40, ...beside }).kind;
+const nothingNew = (number: number) => ({ number, news: 0, oldNews: 0 });
+
+describe('a scan of the hub', () => {
+  it('that brought as many rows as the hub counts is complete at once', () => {
+    expect(judged({})).toBe('whole');
+    expect(judged({ byOffset: true })).toBe('whole');
+    expect(judged({ byOffset: true, distinctRows: 41, totalAtEnd: 42 })).toBe('whole');
+  });
+
+  it.each([
+    ['short of the count', SHORT],
+    ['short of the count by offset', { ...SHORT, byOffset: true }],
+    ['without a list', { ending: 'no-list' } as const],
+    ['of one page that repeats', { ending: 'repeated' } as const],
+    ['without rows where some are known', { ending: 'empty', distinctRows: 0 } as const],
+    ['whose parents are gone', { ending: 'gone', distinctRows: 0 } as const],
+  ])('%s is never believed', (_name, scan) => {
+    expect(judged(scan)).toBe('again');
+    // A second scan with the same result proves nothing.
+    expect(judged(scan, nothingNew(2))).toBe('unproven');
+    expect(judged(scan, { number: 2, news: 3, oldNews: 0 })).toBe('again');
+    expect(judged(scan, { number: 3, news: 3, oldNews: 0 })).toBe('unproven');
+  });
+
+  it.each([
+    ['no total', NO_TOTAL],
+    ['a total of 0', { totalAtStart: 0, totalAtEnd: 0 }],
+    ['no total, by offset', { ...NO_TOTAL, byOffset: true }],
+  ])('with %s is complete once another scan brings no older row', (_name, scan) => {
+    expect(judged(scan)).toBe('again');
+    expect(judged(scan, nothingNew(2))).toBe('whole');
+    // These rows were created after the first scan began.
+    expect(judged(scan, { number: 2, news: 2, oldNews: 0 })).toBe('whole');
+    expect(judged(scan, { number: 2, news: 2, oldNews: 1 })).toBe('again');
+    expect(judged(scan, nothingNew(3))).toBe('whole');
+    expect(judged(scan, { number: 3, news: 2, oldNews: 1 })).toBe('unproven');
+  });
+
+  it('without rows is believed where none are known', () => {
+    const empty = { ending: 'empty', distinctRows: 0, knownRows: 0 } as const;
+    expect(judged({ ...empty, totalAtStart: 0, totalAtEnd: 0 }, nothingNew(1))).toBe('whole');
+    expect(judged({ ...empty, ...NO_TOTAL }, nothingNew(2))).toBe('whole');
+  });
+
+  it('that is short does not show which rows are gone', () => {
+    expect(tellsGone({ ...WHOLE, ...SHORT })).toBe(false);
+    expect(tellsGone({ ...WHOLE, ending: 'no-list' })).toBe(false);
+    expect([tellsGone(WHOLE), tellsGone({ ...WHOLE, ...NO_TOTAL })]).toEqual([true, true]);
+  });
+});
