@@ -18,7 +18,7 @@ function fileOf(suffix: (typeof SUFFIXES)[number]): { text: string; fields: read
   return { text: file.text, fields: file.schema.fields };
 }
 
-/** Every record and field in a schema. */
+/** Visits every record and field in a schema. */
 function scan(
   schema: AvroSchema,
   visit: { record: (name: string) => void; field: (field: AvroField) => void },
@@ -37,12 +37,12 @@ function scan(
 }
 
 describe('the schema files', () => {
-  it('a file belongs to no topic', () => {
+  it('each file belongs to a topic', () => {
     const used = new Set([...FILES.values()].map(({ schema }) => schema.name));
     expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
   });
 
-  it('one name stands for two shapes', () => {
+  it('each name stands for one shape', () => {
     const shapes = new Map<string, string>();
     for (const { text } of FILES.values()) {
       avro.Type.forSchema(
@@ -73,14 +73,14 @@ function withoutBodies(value: unknown, root: object): unknown {
 }
 
 describe.each(SUFFIXES)('%s', (suffix) => {
-  it('cannot be registered by itself, or has a default that does not fit', () => {
+  it('can be registered by itself, and its defaults fit', () => {
     const { text } = fileOf(suffix);
     const type = avro.Type.forSchema(JSON.parse(text) as avro.Schema);
     expect(type.name).toMatch(/^rollcall\.[A-Z]\w+$/);
     expect(() => type.createResolver(avro.Type.forSchema(JSON.parse(text) as avro.Schema))).not.toThrow();
   });
 
-  it('has a field without default, so that no later version could leave it out', () => {
+  it('has no field without a default but ids and the like, so that a later version may drop it', () => {
     const required: string[] = [];
     const { text } = fileOf(suffix);
     scan(JSON.parse(text) as AvroSchema, {
@@ -106,13 +106,13 @@ describe.each(SUFFIXES)('%s', (suffix) => {
     expect(required.filter((name) => !ids.has(name))).toEqual([]);
   });
 
-  it('has an enum, which no later version could add a symbol to', () => {
+  it('has no enum, since no later version could add a symbol to one', () => {
     expect(fileOf(suffix).text).not.toContain('"enum"');
   });
 });
 
 describe.each(ROW_COLLECTIONS)('rows of %s', (collection) => {
-  it('have no place for what Rollcall does not know, or have it elsewhere than at the end', () => {
+  it('begin with id, status and modification time, and end with a place for unknown fields', () => {
     const { fields } = fileOf(collection);
     expect(fields.slice(0, 3).map(({ name }) => name)).toEqual(['sourcedId', 'status', 'dateLastModified']);
     expect(fields.at(-1)).toMatchObject({
@@ -122,7 +122,7 @@ describe.each(ROW_COLLECTIONS)('rows of %s', (collection) => {
     });
   });
 
-  it('cannot be read by a reader of the schema', () => {
+  it('can be decoded by a reader of the schema', () => {
     const file = FILES.get(collection);
     expect(
       file === undefined ? null : createRowReader({ schema: file.schema }).read({ sourcedId: 'a' }).kind,
@@ -130,8 +130,8 @@ describe.each(ROW_COLLECTIONS)('rows of %s', (collection) => {
   });
 });
 
-describe('values of our own', () => {
-  it('a progress record comes back as another', () => {
+describe("Rollcall's own values", () => {
+  it('a progress record is decoded as it was encoded', () => {
     const file = FILES.get('progress');
     const codec = createValueCodec(file?.schema ?? 'null');
     const empty = Object.fromEntries(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inTurn, pairedOf } from '../../../bench/paired.ts';
 
-describe('measuring with chains and without', () => {
-  it('takes no difference or ratio of rounds that were not measured together', () => {
+describe('a measurement with chains and without', () => {
+  it('compares only rounds that were measured together', () => {
     const rounds = { with: [11, 22, 33], without: [10, 20, 60] };
     const { difference, times } = pairedOf(rounds, (value) => value);
     expect(difference).toEqual({ min: -27, median: 1, max: 2 });
@@ -10,7 +10,7 @@ describe('measuring with chains and without', () => {
     expect(times.median).toBeCloseTo(1.1);
   });
 
-  it('never lets one kind always come second', () => {
+  it('lets the two kinds take turns in coming first', () => {
     expect([inTurn(0), inTurn(1)]).toEqual([
       ['with', 'without'],
       ['without', 'with'],

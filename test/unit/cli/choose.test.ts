@@ -17,7 +17,7 @@ function refusal(attempt: () => unknown): RollcallError {
 describe('names on the command line', () => {
   const config = load(yamlWith());
 
-  it('without a name every tenant is meant', () => {
+  it('no name means every tenant', () => {
     expect(chooseTenants(config, undefined)).toBe(config.tenants);
   });
 
@@ -31,7 +31,7 @@ describe('names on the command line', () => {
     expect(refusal(() => chooseCollection('lineitems')).remedy).toContain('Did you mean line-items?');
   });
 
-  it("Rollcall's own topics can be followed but are no collections", () => {
+  it("Rollcall's own topics can be followed and are no collections", () => {
     expect(chooseTopic('rejects')).toBe('rejects');
     expect(refusal(() => chooseCollection('rejects')).code).toBe('USAGE_INVALID');
   });

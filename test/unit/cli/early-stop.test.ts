@@ -13,7 +13,7 @@ const SAY_WHEN_LOADING = new URL('say-when-loading.mjs', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-stop-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Nothing answers at these addresses: `run` stays up and tries again, until it is stopped. */
+/** Nothing answers at these addresses: `run` retries until it is stopped. */
 const CONFIG = yamlWith({ root: 'http: { port: 0 }' })
   .replaceAll('localhost:9092', '127.0.0.1:9')
   .replaceAll('localhost:8081', '127.0.0.1:9')
@@ -24,7 +24,7 @@ interface Ended {
   readonly by: NodeJS.Signals | null;
 }
 
-/** Starts the program; `loading` resolves when it begins to load, which is when `earlySignal` is sent. */
+/** Starts the program; `loading` resolves when it begins to load, and then it sends itself `earlySignal`. */
 function start(args: readonly string[], earlySignal?: NodeJS.Signals) {
   const config = join(folder, 'rollcall.yaml');
   writeFileSync(config, CONFIG);
@@ -80,7 +80,7 @@ describe('the exit code before anything has begun', () => {
     [['--config', 'run', 'pull', '--full'], 1],
     [['help', 'run'], 1],
     [[], 1],
-  ])('is not that of another verb: %j', (argv, expected) => {
+  ])('is that of the verb in %j', (argv, expected) => {
     expect(earlyExitCode(argv)).toBe(expected);
   });
 });

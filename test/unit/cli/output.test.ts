@@ -23,7 +23,7 @@ describe('colours', () => {
     ['NO_COLOR empty, which does not count', terminal, { NO_COLOR: '' }, undefined, true],
     ['a dumb terminal', terminal, { TERM: 'dumb' }, undefined, false],
     ['--no-color', terminal, {}, false, false],
-  ])('with %s', (_name, where, env, color, expected) => {
+  ])('follow the stream, the environment and the option: %s', (_name, where, env, color, expected) => {
     expect(wantsColors(where, { env, color })).toBe(expected);
   });
 });
@@ -40,17 +40,17 @@ describe('output', () => {
     return { stdout: stdout.text(), stderr: stderr.text() };
   };
 
-  it('with --json nothing but JSON goes to stdout', () => {
+  it('with --json stdout has only JSON', () => {
     expect(outputWith(true)).toEqual({ stdout: '{"a":1}\n', stderr: 'remark\n' });
   });
 
-  it('without it no JSON does', () => {
+  it('without --json stdout has no JSON', () => {
     expect(outputWith(false)).toEqual({ stdout: 'for people\nA\n1\n', stderr: 'remark\n' });
   });
 });
 
 describe('tables', () => {
-  it('colours in a cell do not shift what comes after', () => {
+  it('colours in a cell do not shift the next columns', () => {
     const lines = formatTable(
       [{ title: 'name' }, { title: 'rows', align: 'right' }, { title: '' }],
       [

@@ -18,7 +18,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program of ours; `onReady` is called with the process once it has written a line. */
+/** Runs a program and calls `onReady` with its process once it has written a line. */
 function run(
   args: readonly string[],
   options: {
@@ -35,7 +35,7 @@ function run(
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // So that nothing a test starts outlives it.
+    // This ends a process that would outlive its test.
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
@@ -51,7 +51,7 @@ function run(
 }
 
 describe('help', () => {
-  it('tells what it is, how it ends and how to begin, without loading a verb', async () => {
+  it('says what the program does, how it ends and how to begin, without loading a verb', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
     for (const word of [
@@ -65,7 +65,7 @@ describe('help', () => {
     }
   });
 
-  it('of one verb comes from that verb, by either way of asking', async () => {
+  it('for one verb comes from that verb, in both spellings', async () => {
     const [first, second] = await Promise.all([run(['load', '--help']), run(['help', 'load'])]);
     expect(first.stdout).toContain('All about load.');
     expect(second.stdout).toBe(first.stdout);
@@ -79,7 +79,7 @@ describe('help', () => {
   });
 });
 
-describe('wrong use ends with 2 and says where to read on', () => {
+describe('wrong use ends with 2 and points to the help', () => {
   it.each([
     [['lod'], /unknown command 'lod'[^]*load[^]*→ rollcall --help/],
     [['load', '--bogus'], /unknown option '--bogus'[^]*→ rollcall load --help/],
@@ -96,11 +96,11 @@ describe('wrong use ends with 2 and says where to read on', () => {
 });
 
 describe('errors', () => {
-  it('a known one shows what happened and what to do, and no stack trace', async () => {
+  it('a known error shows what happened and what to do, without a stack trace', async () => {
     expect(await run(['fail'])).toMatchObject({ code: 1, stderr: '✗ No broker answers\n→ Start Kafka.\n' });
   });
 
-  it('an unknown one is one line that quotes no data, and all of it when asked for', async () => {
+  it('an unknown error is one line that quotes no data, and complete in debug mode', async () => {
     const [quiet, loud] = await Promise.all([run(['bug']), run(['bug'], { env: { ROLLCALL_DEBUG: '1' } })]);
     expect(quiet.code).toBe(1);
     expect(quiet.stderr).toMatch(/^✗ Something unforeseen[^\n]*\n→ ROLLCALL_DEBUG=1[^\n]*\n$/);
@@ -108,7 +108,7 @@ describe('errors', () => {
     expect(loud.stderr).toMatch(/^\s+at /m);
   });
 
-  it('a verb that needs a person ends with 3', async () => {
+  it("a verb that needs a person's decision ends with 3", async () => {
     expect((await run(['person'])).code).toBe(3);
   });
 });
@@ -138,14 +138,14 @@ describe('configuration', () => {
     [['--config', 'a', '--json', 'options', 'leaf'], 'a'],
     [['options', 'leaf', '--config', 'b', '--json'], 'b'],
     [['--config', 'a', 'options', '--config', 'b', 'leaf', '--config', 'c', '--json'], 'c'],
-  ])('global options count wherever they stand: %j', async (args, expected) => {
+  ])('global options apply wherever they are: %j', async (args, expected) => {
     const { stdout } = await run(args, { env: { ROLLCALL_CONFIG: 'variable' } });
     expect(JSON.parse(stdout)).toMatchObject({ configPath: expected });
   });
 });
 
 describe('signals', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('%s lets the verb end in its own way', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s lets the verb end by itself', async (signal) => {
     const ended = await run(['wait'], { onReady: (child) => child.kill(signal) });
     expect(ended).toMatchObject({ code: 0, signal: null, stdout: 'ready\nstopped\n', stderr: '' });
   });

@@ -20,13 +20,13 @@ function outcome(parts: Partial<PullOutcome>): PullOutcome {
   };
 }
 
-describe('what pull says of trouble', () => {
-  it('does not leave a suspect list without what to do', () => {
+describe('how pull reports trouble', () => {
+  it('an inconclusive list comes with its remedy', () => {
     const suspect = outcome({ outcome: 'suspect', why: 'no rows', remedy: 'Look at the hub.' });
     expect([...troubles([suspect])]).toEqual([['no rows\n→ Look at the hub.', ['users']]]);
   });
 
-  it('says one cause once, with all that it befell, and nothing of what went well', () => {
+  it('one cause is reported once, with every collection that has it and no other', () => {
     const failed = { outcome: 'failed', why: 'HTTP 500', remedy: 'Look.' } as const;
     const found = troubles([
       outcome(failed),
@@ -37,8 +37,8 @@ describe('what pull says of trouble', () => {
   });
 });
 
-describe('what pull says of rejected rows', () => {
-  it('names the commonest reasons with how many rows each has, and counts the rest', () => {
+describe('how pull reports rejected rows', () => {
+  it('the commonest reasons come with their numbers of rows, and the rest is counted', () => {
     const rejectReasons = [
       { reason: '`sourcedId` is missing, or no text that identifies anything', rows: 1200 },
       { reason: 'the row is not an object', rows: 2 },

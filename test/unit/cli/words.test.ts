@@ -15,7 +15,7 @@ describe('words', () => {
     expect(formatDuration(ms)).toBe(expected);
   });
 
-  it('never is no age, and a clock ahead of ours no negative one', () => {
+  it('no time has no age, and a time ahead of ours no negative one', () => {
     expect(formatAge(null, 1_000)).toBe('-');
     expect(formatAge(9_000, 1_000)).toBe('0 s ago');
   });
@@ -28,7 +28,7 @@ describe('words', () => {
     expect(countOf(count, 'row')).toBe(expected);
   });
 
-  it('text from outside cannot steer a terminal', () => {
+  it('text from outside loses its control characters', () => {
     expect(printable('a\u001B[2Jb\r\nc\u009Bd\u202Ee')).toBe('a\uFFFD[2Jb\uFFFD\uFFFDc\uFFFDd\uFFFDe');
     expect(printable('Ærlig|æøå-1')).toBe('Ærlig|æøå-1');
   });

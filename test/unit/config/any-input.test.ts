@@ -63,7 +63,7 @@ describe('any input', () => {
     }
   };
 
-  it('whatever a file holds, nothing but our own error comes out', () => {
+  it('any file is loaded or refused with a known error', () => {
     expect.hasAssertions();
     fc.assert(
       fc.property(tree, (value) => refusedOrLoaded(stringify(value))),
@@ -78,7 +78,7 @@ describe('any input', () => {
     );
   });
 
-  it('whatever stands in place of one part, nothing but our own error comes out', () => {
+  it('any value in place of one section is loaded or refused with a known error', () => {
     expect.hasAssertions();
     const sections = fc.constantFrom(
       'collections',

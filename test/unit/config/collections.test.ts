@@ -16,19 +16,19 @@ function namesOf(text: string): string[] {
 const DEFAULT = COLLECTIONS.filter((name) => name !== 'class-students' && name !== 'afterschool-users');
 
 describe('which collections are mirrored', () => {
-  it('all leaves out class-students, which must be asked for', () => {
+  it('"all" leaves out class-students, which a list or map must name', () => {
     expect(namesOf('collections: all')).toEqual(DEFAULT);
   });
 
-  it('a list mirrors nothing else', () => {
+  it('a list mirrors only the collections that it names', () => {
     expect(namesOf('collections: [class-students, users]')).toEqual(['users', 'class-students']);
   });
 
-  it('a map with settings turns nothing off by leaving it out', () => {
+  it('a map with settings leaves the collections on that it does not name', () => {
     expect(namesOf('collections: { results: { deltaEvery: 5m } }')).toEqual(DEFAULT);
   });
 
-  it('a map turns off and on what it says', () => {
+  it('a map turns collections on and off', () => {
     const names = namesOf('collections: { results: { enabled: false }, class-students: { enabled: true } }');
     expect(new Set(names)).toEqual(
       new Set([...DEFAULT.filter((name) => name !== 'results'), 'class-students']),
@@ -44,7 +44,7 @@ describe('which collections are mirrored', () => {
 
 describe('class-students', () => {
   it.each(['drop: [students]', 'pseudonymise: [students]', 'ignore: [students]'])(
-    'refuse a mapping, which their values of ids alone cannot have: %s',
+    'refuses a mapping, since its values are only ids: %s',
     (setting) => {
       const collections = `collections: { class-students: { enabled: true, ${setting} } }`;
       expect(() => namesOf(collections)).toThrow('the values are ids alone');
@@ -58,12 +58,12 @@ describe('absences and their changes', () => {
     ['[absence-versions, absences]', 'absence-changes'],
     ['{ absence-versions: { enabled: false } }', 'absence-versions'],
     ['{ absences: { enabled: false } }', 'absences'],
-  ])('%s is taken, though %s is lacking', (collections, lacking) => {
+  ])('%s is refused, since it lacks %s', (collections, lacking) => {
     expect(() => namesOf(`collections: ${collections}`)).toThrow(`cannot be had without ${lacking}`);
   });
 
   it.each(['drop: [school]', 'pseudonymise: [student]', 'deltaEvery: 5m'])(
-    'a setting that does nothing is taken: %s',
+    'a setting without effect is refused: %s',
     (setting) => {
       expect(() => namesOf(`collections: { absences: { ${setting} } }`)).toThrow(
         'set it for absence-versions',
@@ -81,7 +81,7 @@ describe('settings of a collection', () => {
     'deltaEvery: 90s\ncollections: { results: { deltaEvery: 5m, drop: [comment], ignore: [score], fullPull: { at: "02:30", timeZone: UTC } } }',
   );
 
-  it('its own come before the tenant’s', () => {
+  it("a collection's own settings come before the tenant’s", () => {
     expect(collectionSettings(tenant, 'results')).toEqual({
       enabled: true,
       deltaEveryMs: 300_000,
@@ -92,7 +92,7 @@ describe('settings of a collection', () => {
     });
   });
 
-  it('the tenant’s hold where it has none', () => {
+  it('the tenant’s settings apply where the collection has none', () => {
     expect(collectionSettings(tenant, 'users')).toEqual({
       enabled: true,
       deltaEveryMs: 90_000,

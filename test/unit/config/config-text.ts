@@ -1,7 +1,7 @@
 import { loadConfig, type Config } from '../../../src/config.ts';
 import { RollcallError } from '../../../src/errors.ts';
 
-/** The least that a configuration needs, with places to add to. */
+/** Makes the smallest valid configuration, with places for additions. */
 export function yamlWith(
   parts: { hub?: string; tenant?: string; kafka?: string; root?: string } = {},
 ): string {
@@ -44,7 +44,7 @@ export function load(
   });
 }
 
-/** The refusal of a configuration; fails if there is none, or if it is not ours. */
+/** Gives the refusal of a configuration; fails if there is none, or if it is an unknown error. */
 export function refusal(attempt: () => unknown): RollcallError {
   try {
     attempt();

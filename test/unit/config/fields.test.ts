@@ -34,7 +34,7 @@ describe('durations', () => {
     expect(parseDurationMs(text)).toBeNull();
   });
 
-  it('no duration is beyond what a number can count', () => {
+  it('every duration is an integer that a number can hold, or refused', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\d{1,20}(ms|s|m|h|d)$/), (text) => {
         const ms = parseDurationMs(text);
@@ -50,11 +50,11 @@ describe('suggestions', () => {
     ['base-url', 'baseUrl'],
     ['bsaeUrl', 'baseUrl'],
     ['tokenUr', 'tokenUrl'],
-  ])('%s is meant to be %s', (word, expected) => {
+  ])('a word like %s suggests %s', (word, expected) => {
     expect(suggest(word, ['tokenUrl', 'baseUrl', 'paging'])).toBe(expected);
   });
 
-  it('a word near nothing brings no misleading suggestion', () => {
+  it('a word that is near none suggests nothing', () => {
     expect(suggest('zebra', ['tokenUrl', 'paging'])).toBeNull();
     expect(suggest('x'.repeat(100_000), ['paging'])).toBeNull();
   });

@@ -14,16 +14,16 @@ describe('places for values', () => {
     ['"$A"', '$A'],
     ['"a $ b } c"', 'a $ b } c'],
     ['"${EMPTY}"', ''],
-  ])('%s is filled', (written, expected) => {
+  ])('%s becomes %j', (written, expected) => {
     expect(at(written, { env })).toBe(expected);
   });
 
-  it('what is filled in is neither filled again nor read as YAML', () => {
+  it('a value that is filled in is neither filled again nor read as YAML', () => {
     expect(at('"${NESTED}"', { env })).toBe('${A}');
     expect(at('${MULTI}', { env })).toBe('x: 1\n- y');
   });
 
-  it('a file loses the one line break at its end, and no more', () => {
+  it('a file loses only the one line break at its end', () => {
     expect(at('"${file:/s}"', { files: { '/s': 'text\n' } })).toBe('text');
     expect(at('"${file:/s}"', { files: { '/s': 'text\r\n' } })).toBe('text');
     expect(at('"${file:/s}"', { files: { '/s': ' text\n\n' } })).toBe(' text\n');

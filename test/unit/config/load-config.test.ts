@@ -5,7 +5,7 @@ import { EXIT, exitCodeOf } from '../../../src/errors.ts';
 import { load, refusal, refusalOf, yamlWith } from './config-text.ts';
 
 describe('defaults', () => {
-  it('a configuration with only what is needed has the defaults of the contract', () => {
+  it('the smallest configuration has the defaults of the contract', () => {
     const config = load(yamlWith());
     expect(config.tenants[0]).toMatchObject({
       hub: {
@@ -34,13 +34,13 @@ describe('defaults', () => {
     expect(config.redis).toBeUndefined();
   });
 
-  it('slashes at the end of an address do not end up in the middle of a path', () => {
+  it('slashes at the end of an address are removed', () => {
     expect(load(yamlWith()).tenants[0]?.hub.baseUrl).toBe('https://hub.example/north');
   });
 });
 
 describe('the contract', () => {
-  it('its own example is accepted', () => {
+  it('the example of the contract is accepted', () => {
     const config = load(
       [
         'tenants:',
@@ -60,14 +60,14 @@ describe('the contract', () => {
       ].join('\n'),
       { env: { HUB_ID: 'id', HUB_SECRET: 's', P: 'p', KEY: '0123456789abcdef' } },
     );
-    // Written out, the defaults are no different from left out; credentials and Redis are added.
+    // Explicit defaults equal omitted ones; the example adds credentials and Redis.
     expect(config).toMatchObject({ ...load(yamlWith()), tenants: [{ deltaEveryMs: 60_000 }] });
     expect(config.redis?.keyPrefix).toBe('rollcall');
   });
 });
 
 describe('every problem at once, each with its path and line', () => {
-  it('a missing variable, an unknown key and a bad value are told together', () => {
+  it('a missing variable, an unknown key and a bad value are reported together', () => {
     const message = refusalOf(yamlWith({ hub: 'pageSize: ten', root: 'htpp: {}' }), { env: {} });
     expect(message.split('\n')).toEqual([
       'rollcall.yaml has 3 problems:',
@@ -89,13 +89,13 @@ describe('every problem at once, each with its path and line', () => {
     ['a section without a value', { root: 'http:' }, 'http', 'has no value'],
     ['an unknown time zone', { tenant: 'fullPull: { timeZone: Oslo }' }, 'timeZone', 'Europe/Oslo'],
     ['an offset as a time zone', { tenant: 'fullPull: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
-    ['an hour that is none', { tenant: 'fullPull: { at: "24:00" }' }, 'fullPull.at', 'HH:MM'],
+    ['an invalid hour', { tenant: 'fullPull: { at: "24:00" }' }, 'fullPull.at', 'HH:MM'],
     ['a duration without unit', { tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'no duration'],
     ['a duration as a number', { tenant: 'deltaEvery: 60' }, 'deltaEvery', 'duration'],
     ['a delta that never pauses', { tenant: 'deltaEvery: 0s' }, 'deltaEvery', 'between'],
-    ['a page size of nothing', { hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
+    ['a page size of 0', { hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
     ['a way of paging', { hub: 'paging: keysets' }, 'hub.paging', 'did you mean "keyset"'],
-    ['credentials that are not there', { kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
+    ['missing credentials', { kafka: 'sasl: {}' }, 'kafka.sasl.mechanism', 'is missing'],
     ['no partitions', { kafka: 'partitions: 0' }, 'kafka.partitions', 'at least 1'],
     [
       'partitions of progress',
@@ -143,7 +143,7 @@ describe('every problem at once, each with its path and line', () => {
     },
   );
 
-  it('a duration too long to count is refused, not taken as none', () => {
+  it('a duration too long to count is refused', () => {
     expect(refusalOf(yamlWith({ tenant: 'deltaEvery: 999999999999d' }))).toContain(
       'deltaEvery must be between',
     );
@@ -163,7 +163,7 @@ describe('every problem at once, each with its path and line', () => {
   it.each([
     ['ENOENT', 'There is no configuration at ./rollcall.yaml', 'examples/rollcall.yaml'],
     ['EACCES', 'The configuration ./rollcall.yaml cannot be read (EACCES)', 'may read'],
-  ])('a file that gives %s is told with what to do', (code, message, remedy) => {
+  ])('a file that gives %s is refused with what to do', (code, message, remedy) => {
     const readFile = () => {
       throw Object.assign(new Error('not shown'), { code });
     };
@@ -189,12 +189,12 @@ describe('fields that must stay as they are', () => {
     expect(message).toContain(`tenants[0].collections.${collection}.${kind}[0]`);
   });
 
-  it('the same field of a collection that can do without it is dropped', () => {
+  it('the same field of a collection that does not need it is dropped', () => {
     const config = load(yamlWith({ tenant: 'collections: { results: { drop: [replaces] } }' }));
     expect(config.tenants[0]?.collections.results.drop).toEqual(['replaces']);
   });
 
-  it('pseudonymise without a key is refused, also beside other problems', () => {
+  it('pseudonymise without a key is refused, even beside other problems', () => {
     const tenant = 'collections: { users: { pseudonymise: [email] } }\nzebra: 1';
     const message = refusalOf(yamlWith({ tenant }));
     expect(message).toContain('tenants[0].collections.users.pseudonymise needs pseudonymise.key');
@@ -216,7 +216,7 @@ describe('broken YAML', () => {
     expect(refusalOf(yaml)).toMatch(expected);
   });
 
-  it('text that begins with * or ! is told to need quotes', () => {
+  it('text that begins with * or ! is refused with the hint that it needs quotes', () => {
     expect(refusalOf(yamlWith({ root: 'redis: { url: "redis://h", password: *pass }' }))).toMatch(
       /redis\.password .*needs quotes/,
     );
@@ -247,7 +247,7 @@ describe('the example', () => {
         (match) => match[1] ?? '',
       ),
     );
-    // Words of JSON Schema itself, and the two that are only in a comment of the example.
+    // These are words of JSON Schema itself, and two words of a comment in the example.
     for (const word of ['items', 'propertyNames', 'additionalProperties', 'placeholder']) keys.delete(word);
     expect(keys.size).toBeGreaterThan(50);
     expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(text))).toEqual([]);

@@ -15,7 +15,7 @@ const isMirrored = (text: string): boolean =>
 const NO_ABSENCES = '{ absences: { enabled: false }, absence-changes: { enabled: false } }';
 
 describe('schedules', () => {
-  it('without a word about them: the absent, a week back, two ahead, by all the default names', () => {
+  it('default to absent students, a week back, two weeks ahead and all default field names', () => {
     expect(tenantWith('deltaEvery: 1m').schedules).toEqual({
       students: 'absent',
       daysBack: 7,
@@ -24,12 +24,12 @@ describe('schedules', () => {
     });
   });
 
-  it('names of a field stand in place of its default names, and of no others', () => {
+  it('take the configured names of a field instead of its default names, and keep the other fields', () => {
     const { fields } = tenantWith('schedules: { fields: { start: [begynner, tid.fra] } }').schedules;
     expect(fields).toEqual({ ...DEFAULT_LESSON_FIELDS, start: ['begynner', 'tid.fra'] });
   });
 
-  it('are left out, not refused, where nobody tells whose they are and nobody asked for them', () => {
+  it('are left out, not refused, where no collection names the students and no setting asks for schedules', () => {
     expect(isMirrored('collections: all')).toBe(true);
     expect(isMirrored(`collections: ${NO_ABSENCES}`)).toBe(false);
     expect(isMirrored('collections: [schedules]\nschedules: { students: [a] }')).toBe(true);
@@ -42,7 +42,7 @@ describe('schedules', () => {
     [`collections: ${NO_ABSENCES}\nschedules: { daysBack: 1 }`, 'absences'],
     ['collections: { students: { enabled: false } }\nschedules: { students: all }', 'students'],
     ['collections: [schedules, absence-versions]\nschedules: { students: all }', 'students'],
-  ])('asked for without the collection that tells whose they are: %s', (text, needed) => {
+  ])('are refused without the collection that names the students: %s', (text, needed) => {
     expect(() => tenantWith(text)).toThrow(
       new RegExp(`tenants\\[0\\]\\.schedules\\.students needs the collection ${needed}`),
     );
@@ -54,12 +54,12 @@ describe('schedules', () => {
     'schedules: { fields: { start: from } }',
     'collections: { schedules: { drop: [startTime] } }',
     'schedules: { fields: { start: [tid.fra] } }\ncollections: { schedules: { pseudonymise: [tid] } }',
-  ])('a mapping that can find no start is let through: %s', (text) => {
+  ])('are refused with a mapping that can find no start: %s', (text) => {
     expect(() => tenantWith(text)).toThrow(/rollcall\.yaml/);
   });
 
   it.each(['drop', 'pseudonymise'])(
-    'absences are to tell whose they are, but not the student: %s',
+    'are refused where the absences that name the students lack the student: %s',
     (kind) => {
       const text = `collections: { absence-versions: { ${kind}: [student] } }`;
       expect(() => tenantWith(text)).toThrow('schedules of absent students need it');
@@ -69,7 +69,7 @@ describe('schedules', () => {
     },
   );
 
-  it('teachers may be dropped', () => {
+  it('may drop teachers', () => {
     expect(isMirrored('collections: { schedules: { drop: [teachers] } }')).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { load, refusalOf, yamlWith } from './config-text.ts';
 describe('secrets', () => {
   const env = { HUB_SECRET: 'S3CRET-hub', OTHER: 'S3CRET-other' };
 
-  it('no secret is shown by printing the configuration in any way', () => {
+  it('are not shown by any way to print the configuration', () => {
     const config = load(
       yamlWith({
         kafka: 'sasl: { mechanism: plain, username: u, password: "${OTHER}" }',
@@ -38,7 +38,7 @@ describe('secrets', () => {
     ['as a tag', yamlWith({ root: 'redis: { url: "redis://h", password: !S3CRET x }' })],
     ['after a stray quote', yamlWith({ root: 'redis: { url: "redis://h", password: "a"S3CRET }' })],
     ['with an escape', yamlWith({ root: 'redis: { url: "redis://h", password: "\\qS3CRET" }' })],
-  ])('a value in the wrong place, %s, is not repeated in the refusal', (_name, yaml) => {
+  ])('are not repeated in a refusal: %s', (_name, yaml) => {
     expect(refusalOf(yaml, { env })).not.toContain('S3CRET');
   });
 });

@@ -10,7 +10,7 @@ function read(path: string): string {
   return readFileSync(join(checkout, path), 'utf8');
 }
 
-/** Links to files of the project, as paths from the checkout. */
+/** Gives the links to files of the project, as paths from the checkout. */
 function linkedFiles(document: string): string[] {
   const targets = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
   return targets
@@ -19,13 +19,13 @@ function linkedFiles(document: string): string[] {
 }
 
 describe.each(documents)('%s', (document) => {
-  it('does not lead to files that are not there', () => {
+  it('links only to files that exist', () => {
     expect(linkedFiles(document).filter((path) => !existsSync(join(checkout, path)))).toEqual([]);
   });
 });
 
 describe('docs/invariants.md', () => {
-  it('cites no test that is not there', () => {
+  it('cites only tests that exist', () => {
     const lines = read('docs/invariants.md').split('\n');
     const cited = lines.filter((line) => /^- \[[\w.-]+\.ts\]/.test(line));
     const missing = cited.flatMap((line) => {
@@ -41,12 +41,12 @@ describe('docs/invariants.md', () => {
 });
 
 describe('README.md', () => {
-  it('does not show another consumer than the one in examples/', () => {
+  it('shows the consumer of examples/', () => {
     const [, shown] = /^```ts\n([^]*?)^```$/m.exec(read('README.md')) ?? [];
     expect(shown).toBe(read('examples/consumer.ts'));
   });
 
-  it('names no script that package.json does not have', () => {
+  it('names only scripts of package.json', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const named = [...read('README.md').matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
     expect(named).not.toEqual([]);

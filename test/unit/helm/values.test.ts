@@ -16,12 +16,12 @@ function readValues(path: string): Values {
   return parse(readFileSync(new URL(path, CHART), 'utf8')) as Values;
 }
 
-/** A configuration as the chart puts it into the ConfigMap: the values' own over the chart's. */
+/** Renders the configuration as the chart puts it into the ConfigMap: the given values over the chart's. */
 function renderedConfig(values: Values): string {
   return stringify({ ...readValues('values.yaml').config, ...values.config });
 }
 
-/** Every variable is set, every file can be read. */
+/** Loads a configuration with every variable set and every file readable. */
 function load(text: string) {
   const env = Object.fromEntries(
     [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => [name, 'x'.repeat(20)]),
@@ -32,12 +32,12 @@ function load(text: string) {
 }
 
 describe("the chart's values", () => {
-  it('a key of the configuration that the chart refuses or does not know (else: node helm/rollcall/embed-config-schema.ts)', () => {
+  it('the schema of the values has every key of the configuration (else: node helm/rollcall/embed-config-schema.ts)', () => {
     const schema = readValuesSchema();
     expect(withConfigSchema(schema)).toEqual(schema);
   });
 
-  it('a value without a place in the schema, or a place without a value', () => {
+  it('every value has a place in the schema, and every place a value', () => {
     const described = Object.keys(readValuesSchema().properties ?? {}).filter((key) => key !== 'global');
     expect(described.toSorted()).toEqual(Object.keys(readValues('values.yaml')).toSorted());
   });
@@ -46,13 +46,13 @@ describe("the chart's values", () => {
     expect(CI_FILES).toContain('full-values.yaml');
   });
 
-  it.each(CI_FILES)('%s deploys a configuration that the program refuses', (name) => {
+  it.each(CI_FILES)('%s deploys a configuration that the program accepts', (name) => {
     const config = load(renderedConfig(readValues(`ci/${name}`)));
     expect(config.http.host).toBe('0.0.0.0');
     expect(config.tenants.length).toBeGreaterThan(0);
   });
 
-  it('the grace period ends before the program has', () => {
+  it('the grace period is longer than the program needs to stop', () => {
     expect(readValues('values.yaml')['terminationGracePeriodSeconds']).toBeGreaterThan(30);
   });
 });

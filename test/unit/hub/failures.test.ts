@@ -6,7 +6,7 @@ import { readAll, sendJson, serve, testHub, type Script } from './support/script
 const page: Script = (_, response) =>
   sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-/** Fails the first times, then answers. */
+/** Makes a script that fails the first times and then answers. */
 function failing(times: number, failure: Script, then: Script = page): Script {
   let left = times;
   return (request, response) => {
@@ -20,7 +20,7 @@ const status =
   (_, response) =>
     sendJson(response, body, { status: code, headers });
 
-describe('failures that pass', () => {
+describe('transient failures', () => {
   const cases: readonly (readonly [string, Script])[] = [
     ['a 500', status(500)],
     ['a 503', status(503)],
@@ -50,7 +50,7 @@ describe('failures that pass', () => {
     ['a stalled answer', () => undefined],
   ];
 
-  it.each(cases)('%s is tried again', async (_, failure) => {
+  it.each(cases)('%s is retried', async (_, failure) => {
     await using test = await testHub(failing(1, failure), {
       timeouts: { headersMs: 2_000, requestMs: 10_000 },
     });
@@ -60,7 +60,7 @@ describe('failures that pass', () => {
     expect(test.events.map(({ type }) => type)).toContain('request-retried');
   });
 
-  it('tries are bounded, with full jitter under a growing ceiling', async () => {
+  it('the number of attempts is bounded, and their jitter has a growing ceiling', async () => {
     await using test = await testHub(status(500), {
       random: () => 0.999999,
       retry: { maxAttempts: 5, baseMs: 100, capMs: 500 },
@@ -73,13 +73,13 @@ describe('failures that pass', () => {
     expect(test.sleeps).toEqual([99, 199, 399, 499]);
   });
 
-  it('Retry-After in seconds is the least to wait', async () => {
+  it('Retry-After in seconds is the shortest wait', async () => {
     await using test = await testHub(failing(1, status(429, { 'retry-after': '7' })));
     await readAll(test.hub, 'users');
     expect(test.sleeps).toEqual([7000]);
   });
 
-  it('Retry-After as a date is the least to wait', async () => {
+  it('Retry-After as a date is the shortest wait', async () => {
     const now = (): number => Date.UTC(1994, 10, 6, 8, 49, 0);
     const header = { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' };
     await using test = await testHub(failing(1, status(503, header)), { now });
@@ -87,7 +87,7 @@ describe('failures that pass', () => {
     expect(test.sleeps).toEqual([37_000]);
   });
 
-  it('a Retry-After of a year is not obeyed', async () => {
+  it('a Retry-After of a year is cut to five minutes', async () => {
     await using test = await testHub(failing(1, status(503, { 'retry-after': '31536000' })));
     await readAll(test.hub, 'users');
     expect(test.sleeps).toEqual([300_000]);
@@ -123,13 +123,13 @@ describe('failures that pass', () => {
   });
 });
 
-describe('failures that do not pass', () => {
+describe('permanent failures', () => {
   it.each([
     [404, 'HUB_NOT_OFFERED', /baseUrl/],
     [400, 'HUB_REQUEST_REFUSED', /hub\./],
     [422, 'HUB_REQUEST_REFUSED', /hub\./],
     [302, 'HUB_REQUEST_REFUSED', /hub\.baseUrl.*another host/],
-  ])('%i is told at once, as %s', async (code, expected, remedy) => {
+  ])('%i fails at once, as %s', async (code, expected, remedy) => {
     await using test = await testHub(status(code, { location: 'https://elsewhere.example/x?secret=1' }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: expected,
@@ -139,7 +139,7 @@ describe('failures that do not pass', () => {
     expect(test.sleeps).toEqual([]);
   });
 
-  it('a redirect is not followed, so the token stays here', async () => {
+  it('a redirect is not followed, so the token goes nowhere else', async () => {
     await using other = await serve(page);
     await using test = await testHub(status(307, { location: `${other.origin}/tenant/users` }));
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
@@ -164,7 +164,7 @@ describe('failures that do not pass', () => {
       },
     ],
     ['flat', { imsx_codeMajor: 'failure', imsx_codeMinor: 'invalid_filter_field' }],
-  ])('the standard’s codes in an error are told, %s', async (_, body) => {
+  ])('the error shows the standard’s codes, %s', async (_, body) => {
     await using test = await testHub(status(400, {}, body));
     await expect(readAll(test.hub, 'users')).rejects.toThrow(/failure invalid_filter_field/);
   });
@@ -181,7 +181,7 @@ describe('failures that do not pass', () => {
     }
   });
 
-  it('a hub out of reach is told with the address and what to check', async () => {
+  it('an unreachable hub is an error with its address and what to check', async () => {
     const gone = await serve(page);
     await gone[Symbol.asyncDispose]();
     await using test = await testHub(page, { baseUrl: `${gone.origin}/tenant` });
@@ -192,7 +192,7 @@ describe('failures that do not pass', () => {
     });
   });
 
-  it('a host that does not exist is told as such', async () => {
+  it('a host that does not exist is an error that says so', async () => {
     await using test = await testHub(page, {
       baseUrl: 'http://no-such-host.invalid/x',
       retry: { maxAttempts: 1 },
@@ -203,7 +203,7 @@ describe('failures that do not pass', () => {
     });
   });
 
-  it('https where the hub speaks http is told as such and not repeated', async () => {
+  it('https to a hub that speaks http is an error that says so, and is not retried', async () => {
     await using other = await serve(page);
     await using test = await testHub(page, { baseUrl: other.origin.replace('http:', 'https:') });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
@@ -214,16 +214,16 @@ describe('failures that do not pass', () => {
   });
 });
 
-describe('answers that are too much', () => {
+describe('answers that are too large', () => {
   const big = JSON.stringify({ users: [{ sourcedId: 'a', text: 'x'.repeat(3_000_000) }] });
   const limits = { maxResponseBytes: 1_000_000, retry: { maxAttempts: 2 } };
 
-  it('a huge answer is broken off', async () => {
+  it('a huge answer is cut off', async () => {
     await using test = await testHub((_, response) => sendJson(response, big), limits);
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_RESPONSE_TOO_LARGE' });
   });
 
-  it('an answer without end is broken off', async () => {
+  it('an endless answer is cut off', async () => {
     let written = 0;
     await using test = await testHub(
       (_, response) => {
@@ -261,7 +261,7 @@ describe('answers that are too much', () => {
     ['too large', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, big)],
     ['a time-out', () => undefined],
     ['a 504', (_: unknown, r: Parameters<Script>[1]) => sendJson(r, {}, { status: 504 })],
-  ] as const)('%s halves the page size, and it is remembered', async (_, failure) => {
+  ] as const)('%s halves the page size for this and later scans', async (_, failure) => {
     const ids = Array.from({ length: 300 }, (_, n) => String(1000 + n));
     const model = modelHub({ ids, cursor: 'honours', idFilter: 'honours', links: 'right', total: 'right' });
     await using test = await testHub(
@@ -285,7 +285,7 @@ describe('answers that are too much', () => {
 });
 
 describe('the circuit breaker', () => {
-  it('opens after failures in a row, sends nothing meanwhile, and closes after one good trial', async () => {
+  it('opens after several failures, sends nothing while it is open, and closes after one good request', async () => {
     let healthy = false;
     await using test = await testHub(
       (request, response) => (healthy ? page(request, response) : status(500)(request, response)),
@@ -310,7 +310,7 @@ describe('the circuit breaker', () => {
     );
   });
 
-  it('is not opened by refusals or by 429', async () => {
+  it('stays closed after refusals and 429', async () => {
     let asked = 0;
     await using test = await testHub(
       (request, response) => {

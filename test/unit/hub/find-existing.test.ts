@@ -10,7 +10,7 @@ function idOf(filter: string | null): string | null {
 
 const rowsOf = (ids: readonly string[]) => ({ users: ids.map((sourcedId) => ({ sourcedId })) });
 
-/** Finds by filter; `undouble` as the 1EdTech syntax has it. */
+/** Finds by filter; with `undouble` it reads doubled quotes as the 1EdTech syntax defines them. */
 const byFilter =
   (undouble = true): Script =>
   ({ query }, response) => {
@@ -27,8 +27,8 @@ async function find(test: TestHub, name: CollectionName, ids: readonly string[],
   ].sort();
 }
 
-describe('asking again for rows', () => {
-  it('tells which still exist, one question per id', async () => {
+describe('a recheck of rows', () => {
+  it('finds which still exist, with one question per id', async () => {
     await using test = await testHub(byFilter());
     expect(await find(test, 'users', ['a', 'x', "o'b", 'y'])).toEqual(['a', "o'b"]);
     const filters = test.data().map(({ query }) => query.get('filter'));
@@ -41,12 +41,12 @@ describe('asking again for rows', () => {
     expect(test.data()).toEqual([]);
   });
 
-  it('a row with a quote in its id is not gone because a hub does not undo the doubling', async () => {
+  it('finds a row with a quote in its id even where the hub does not undo the doubling', async () => {
     await using test = await testHub(byFilter(false));
     expect(await find(test, 'users', ["o'b"])).toEqual(["o'b"]);
   });
 
-  it('a hub that ignores the filter does not make rows gone', async () => {
+  it('does not report rows as gone to a hub that ignores the filter', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf(EXISTING)));
     expect(await find(test, 'users', ['a'])).toEqual(['a']);
     await expect(find(test, 'users', ['a', 'x'])).rejects.toMatchObject({
@@ -55,14 +55,14 @@ describe('asking again for rows', () => {
     });
   });
 
-  it('a hub that finds nothing by sourcedId does not make rows gone', async () => {
+  it('does not report rows as gone where the hub finds none by sourcedId', async () => {
     await using test = await testHub(({ query }, response) =>
       sendJson(response, rowsOf(query.has('filter') ? [] : ['a'])),
     );
     await expect(find(test, 'users', ['x'])).rejects.toThrow(/does not find by sourcedId/);
   });
 
-  it('a hub that filters only the rows it would have listed does not make rows gone', async () => {
+  it('does not report rows as gone where the hub filters only the rows it would have listed', async () => {
     const many = Array.from({ length: 40 }, (_, number) => `k${number + 10}`);
     await using test = await testHub(({ query }, response) => {
       const asked = idOf(query.get('filter'));
@@ -72,19 +72,19 @@ describe('asking again for rows', () => {
     await expect(find(test, 'users', ['k49'])).rejects.toThrow(/does not find by sourcedId/);
   });
 
-  it('rows without an id that one can ask by prove nothing', async () => {
+  it('proves nothing by rows without a usable id', async () => {
     await using test = await testHub(({ query }, response) =>
       sendJson(response, { users: query.has('filter') ? [] : [{ sourcedId: 17 }, {}] }),
     );
     await expect(find(test, 'users', ['x'])).rejects.toThrow(/does not find by sourcedId/);
   });
 
-  it('a row of another id does not stand for the one asked for', async () => {
+  it('does not take a row of another id for the requested one', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf(['A'])));
     await expect(find(test, 'users', ['a'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
   });
 
-  it('204 is gone, a missing list is not', async () => {
+  it('takes 204 for gone, and a missing list for an error', async () => {
     await using gone = await testHub((_, response) => {
       response.writeHead(204);
       response.end();
@@ -94,7 +94,7 @@ describe('asking again for rows', () => {
     await expect(find(missing, 'users', ['x'])).rejects.toThrow(/no list/);
   });
 
-  it('a failure for one id is not "gone" for any', async () => {
+  it('reports no row as gone after a failure for one id', async () => {
     await using test = await testHub(
       (request, response) =>
         idOf(request.query.get('filter')) === 'y'
@@ -105,13 +105,13 @@ describe('asking again for rows', () => {
     await expect(find(test, 'users', ['a', 'x', 'y'])).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
   });
 
-  it('nested rows are asked for under their parent', async () => {
+  it('asks for nested rows below their parent', async () => {
     await using test = await testHub(byFilter());
     expect(await find(test, 'afterschool-users', ['a'], 'sfo 1')).toEqual(['a']);
     expect(test.data()[0]?.path).toContain('/afterschools/sfo%201/users');
   });
 
-  it('a collection without filter cannot be asked', async () => {
+  it('refuses a collection without a filter', async () => {
     await using test = await testHub(byFilter());
     await expect(find(test, 'class-students', ['a'], 'k')).rejects.toMatchObject({
       code: 'HUB_REQUEST_REFUSED',
@@ -120,7 +120,7 @@ describe('asking again for rows', () => {
   });
 });
 
-describe('asking again for classes', () => {
+describe('a recheck of classes', () => {
   const classes: Script = (request, response) => {
     const id = decodeURIComponent(request.path.split('/classes/')[1] ?? '');
     if (id === '') return sendJson(response, { classes: [{ sourcedId: 'a' }] });
@@ -128,13 +128,13 @@ describe('asking again for classes', () => {
     return sendJson(response, { imsx_codeMajor: 'failure' }, { status: 404 });
   };
 
-  it('goes by classes/{id}: 200 exists, 404 is gone', async () => {
+  it('asks for classes/{id}: 200 exists, 404 is gone', async () => {
     await using test = await testHub(classes);
     expect(await find(test, 'classes', ['a', 'x', "o'b"])).toEqual(['a', "o'b"]);
     expect(test.data().some(({ query }) => query.has('filter'))).toBe(false);
   });
 
-  it('a hub without classes/{id} does not make every class gone', async () => {
+  it('does not report classes as gone where the hub has no classes/{id}', async () => {
     await using test = await testHub((request, response) => {
       if (request.path.includes('/classes/')) sendJson(response, '<h1>Cannot GET</h1>', { status: 404 });
       else return byFilter()(request, response);
@@ -142,7 +142,7 @@ describe('asking again for classes', () => {
     expect(await find(test, 'classes', ['a', 'x'])).toEqual(['a']);
   });
 
-  it('a hub that answers 404 for every class does not make them gone', async () => {
+  it('does not report classes as gone where every class answers 404', async () => {
     await using test = await testHub((request, response) => {
       if (request.path.includes('/classes/')) sendJson(response, {}, { status: 404 });
       else sendJson(response, { classes: [{ sourcedId: 'a' }] });
@@ -150,14 +150,14 @@ describe('asking again for classes', () => {
     await expect(find(test, 'classes', ['x'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
   });
 
-  it('a filter that finds nothing does not make a class gone because classes/{id} works', async () => {
+  it('does not report a class as gone by a filter that finds nothing, even if classes/{id} works', async () => {
     await using test = await testHub((request, response) =>
       request.query.has('filter') ? sendJson(response, { classes: [] }) : classes(request, response),
     );
     await expect(find(test, 'classes', ['..'])).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
   });
 
-  it('an id that means another place in a path is asked for by filter', async () => {
+  it('asks by filter for an id that would lead elsewhere in a path', async () => {
     await using test = await testHub(byFilter());
     expect(await find(test, 'classes', ['..'])).toEqual([]);
     expect(test.data()[0]?.query.get('filter')).toBe("sourcedId='..'");

@@ -17,7 +17,7 @@ function idsOf(name: CollectionName): string[] {
   return [...reference.district.ids(name)];
 }
 
-/** The first, the last and some between, none of a page's length from one another. */
+/** Picks the first id, the last and some between, no two a page's length apart. */
 function someOf(name: CollectionName): string[] {
   const ids = idsOf(name);
   return [...new Set([0, 3, 17, 41, ids.length - 1].flatMap((place) => ids[place] ?? []))];
@@ -58,9 +58,9 @@ async function find(
   }
 }
 
-describe('rows by id, of the reference hub', () => {
+describe('a lookup of rows by id, at the reference hub', () => {
   it.each(ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}')))(
-    'of %s those that are there come and the others are gone',
+    'of %s finds the rows that exist, and the others are gone',
     async (name) => {
       const there = someOf(name);
       expect(await find([...there, ...UNKNOWN], { name })).toEqual({
@@ -83,7 +83,7 @@ describe('rows by id, of the reference hub', () => {
     [['big-numbers', 'proto-keys']],
     [['error-rate=0.1']],
     [['reset=0.1']],
-  ])('%s changes nothing in that', async (faults) => {
+  ])('finds the same with %s', async (faults) => {
     const there = someOf('absence-versions');
     expect(await find([...there, ...UNKNOWN], { faults })).toEqual({
       found: there.toSorted(),
@@ -99,11 +99,11 @@ describe('rows by id, of the reference hub', () => {
     ['missing-list'],
     ['empty-list'],
     ['html-error=404'],
-  ])('%s makes no row gone, and does not go on asking', async (fault) => {
+  ])('with %s reports no row as gone, and soon stops asking', async (fault) => {
     reference.requests.clear();
     const missing = Array.from({ length: 200 }, (_, number) => `gone-${number}`);
     expect(await find(missing, { faults: [fault] })).toEqual({ found: [], gone: [] });
-    // That an empty list stands for rows that are not there shows only at the end.
+    // That the hub has no rows at all shows only at the end.
     if (fault !== 'empty-list') expect(reference.requests.all().length).toBeLessThan(20);
   });
 
@@ -114,12 +114,12 @@ describe('rows by id, of the reference hub', () => {
     ['truncate', 'HUB_BODY_INVALID'],
     ['rate-limit=1', 'HUB_UNAVAILABLE'],
     ['refuse-connection', 'HUB_UNREACHABLE'],
-  ])('%s is thrown as %s: one may wait', async (fault, code) => {
+  ])('with %s fails with %s, so that the caller may wait', async (fault, code) => {
     const hub = { retry: { baseMs: 1, capMs: 5, maxAttempts: 2, retryAfterCapMs: 5 } };
     await expect(find(['gone'], { faults: [fault], hub })).rejects.toMatchObject({ code });
   });
 
-  it('rows that cannot be read do not make those gone that are asked for', async () => {
+  it('does not report rows as gone that cannot be decoded', async () => {
     const there = idsOf('absence-versions').slice(0, 60);
     const { found, gone } = await find([...there, 'gone'], { faults: ['malformed-rows=0.2'] });
     expect(gone).toEqual(['gone']);
@@ -128,7 +128,7 @@ describe('rows by id, of the reference hub', () => {
     expect(there).toEqual(expect.arrayContaining(found));
   });
 
-  it('an ancestor that left the hub is gone, its successor is not', async () => {
+  it('reports a departed ancestor as gone, and not its successor', async () => {
     const [id = '', other = ''] = idsOf('absence-versions');
     reference.district.remove('absences', id);
     expect(await find([id, other])).toEqual({ found: [other], gone: [id] });

@@ -3,19 +3,19 @@ import type { FoundRows } from '../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
 import { sendJson, testHub, type Script, type TestHub } from './support/scripted-hub.ts';
 
-/** More than the client lists for its control question. */
+/** These are more rows than the client lists for its control question. */
 const FILLERS = Array.from({ length: 40 }, (_, number) => `k${String(number).padStart(2, '0')}`);
 const EXISTING = ['a', ...FILLERS, "o'b", 'z'];
 
 const rowsOf = (ids: readonly string[]) => ({ absences: ids.map((sourcedId) => ({ sourcedId })) });
 
 interface Asked {
-  /** Null: the rows are listed, not asked for by filter. */
+  /** Null if the request lists rows without a filter. */
   readonly id: string | null;
   readonly limit: number;
 }
 
-/** A hub that answers by a function from what is asked for to ids. */
+/** Makes a hub whose answers a function from requests to ids decides. */
 const answering =
   (ids: (asked: Asked) => readonly string[]): Script =>
   ({ query }, response) => {
@@ -30,7 +30,7 @@ const byFilter = answering(({ id, limit }) =>
   id === null ? listedFirst(limit) : EXISTING.filter((existing) => existing === id.replaceAll("''", "'")),
 );
 
-/** Only the filter is met by the script; rows are listed as they should. */
+/** Gives only requests with a filter to the script; other requests are answered correctly. */
 const onFilter =
   (script: Script): Script =>
   (request, response) =>
@@ -54,8 +54,8 @@ async function find(
 
 const many = Array.from({ length: 30 }, (_, number) => `x${number}`);
 
-describe('rows by id', () => {
-  it('a row that is there comes, one that is not is gone', async () => {
+describe('a lookup of rows by id', () => {
+  it('finds the rows that exist, and the others are gone', async () => {
     await using test = await testHub(byFilter);
     expect(await find(test, ['a', 'x', 'z', 'y', 'a'])).toMatchObject({
       found: ['a', 'z'],
@@ -65,7 +65,7 @@ describe('rows by id', () => {
     expect(filters.filter((filter) => filter === "sourcedId='a'")).toHaveLength(1);
   });
 
-  it('rows that are all there cost no control question', async () => {
+  it('asks no control question when all rows exist', async () => {
     await using test = await testHub(byFilter);
     expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a', 'z'], gone: [] });
     expect(test.data()).toHaveLength(2);
@@ -77,7 +77,7 @@ describe('rows by id', () => {
     expect(test.data()).toEqual([]);
   });
 
-  it('a row bears the stamp of the request that brought it, also after a repetition', async () => {
+  it('gives a row the read version of the request that brought it, even after a retry', async () => {
     let stamps = 0;
     let asked = 0;
     await using test = await testHub((request, response) => {
@@ -89,14 +89,14 @@ describe('rows by id', () => {
     expect(rows).toEqual([{ row: { sourcedId: 'a' }, isUtf8: true, readVersion: 2 }]);
   });
 
-  it('a row among others does not stand for another id', async () => {
+  it('does not take another row for the requested one', async () => {
     await using test = await testHub(
       answering(({ id, limit }) => (id === 'a' ? ['A', 'a', 'ab'] : id === 'x' ? ['X'] : listedFirst(limit))),
     );
     expect(await find(test, ['a', 'x'])).toMatchObject({ found: ['a'], gone: [] });
   });
 
-  it('of a row that comes twice the last one counts, as on a page', async () => {
+  it('takes the last of two rows with one id, as on a page', async () => {
     await using test = await testHub((_, response) =>
       sendJson(response, { absences: [1, 2].map((version) => ({ sourcedId: 'a', version })) }),
     );
@@ -104,7 +104,7 @@ describe('rows by id', () => {
     expect(rows.map(({ row }) => row)).toEqual([{ sourcedId: 'a', version: 2 }]);
   });
 
-  it('asks for as many at a time as it may, and never for more', async () => {
+  it('sends as many requests at a time as it may, and no more', async () => {
     let open = 0;
     let most = 0;
     const full = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ describe('rows by id', () => {
   });
 
   it.each([['class-students'], ['afterschool-users']] as const)(
-    '%s, which need a parent, are not asked for',
+    'does not ask for %s, which need a parent',
     async (name) => {
       await using test = await testHub(byFilter);
       expect(await find(test, ['a'], { name })).toMatchObject({ rows: [], gone: [] });
@@ -133,26 +133,26 @@ describe('rows by id', () => {
   );
 });
 
-describe('rows that nothing can be told of', () => {
-  it('a filter that is ignored makes no row gone, and is not tried for every id', async () => {
+describe('rows that cannot be looked up', () => {
+  it('are not gone where the filter is ignored, and the client soon stops asking', async () => {
     await using test = await testHub(answering(({ limit }) => listedFirst(limit)));
     expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
-  it('a filter that is ignored is noticed where all rows fit into one answer', async () => {
+  it('are not gone where the filter is ignored and one answer holds all rows', async () => {
     await using test = await testHub(answering(() => ['a', 'b', 'c']));
     expect(await find(test, [...many, 'a'])).toMatchObject({ found: ['a'], gone: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
-  it('a filter that is refused makes no row gone, and is not tried for every id', async () => {
+  it('are not gone where the filter is refused, and the client soon stops asking', async () => {
     await using test = await testHub(onFilter((_, response) => sendJson(response, {}, { status: 400 })));
     expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
-  it('a filter that is answered without JSON makes no row gone where the rows are listed', async () => {
+  it('are not gone where the filter is answered without JSON and the rows are listed', async () => {
     await using test = await testHub(
       onFilter((_, response) => sendJson(response, '<html></html>')),
       { retry: { maxAttempts: 2 } },
@@ -161,30 +161,30 @@ describe('rows that nothing can be told of', () => {
     expect(test.data().length).toBeLessThan(30);
   });
 
-  it('an answer without a list makes no row gone', async () => {
+  it('are not gone by an answer without a list', async () => {
     await using test = await testHub((_, response) => sendJson(response, {}));
     expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
-  it('a hub that finds nothing by sourcedId makes no row gone', async () => {
+  it('are not gone where the hub finds none by sourcedId', async () => {
     await using test = await testHub(answering(({ id, limit }) => (id === null ? listedFirst(limit) : [])));
     expect(await find(test, ['x'])).toMatchObject({ rows: [], gone: [] });
   });
 
-  it('a hub that filters only the rows it would have listed makes no row gone', async () => {
+  it('are not gone where the hub filters only the rows it would have listed', async () => {
     await using test = await testHub(
       answering(({ id, limit }) => listedFirst(limit).filter((shown) => id === null || shown === id)),
     );
     expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a'], gone: [] });
   });
 
-  it('a hub that lists no row at all makes none gone', async () => {
+  it('are not gone where the hub lists no row at all', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf([])));
     expect(await find(test, ['x'])).toMatchObject({ rows: [], gone: [] });
   });
 
-  it('a hub that loses its rows between two questions makes none gone', async () => {
+  it('are not gone where the hub loses its rows between two questions', async () => {
     let asked = 0;
     await using test = await testHub((request, response) => {
       asked += 1;
@@ -193,7 +193,7 @@ describe('rows that nothing can be told of', () => {
     expect(await find(test, ['x', 'y'])).toMatchObject({ rows: [], gone: [] });
   });
 
-  it('one id that is refused leaves the others as they are', async () => {
+  it('do not affect the others: one id is refused', async () => {
     await using test = await testHub((request, response) =>
       request.query.get('filter') === "sourcedId='odd'"
         ? sendJson(response, {}, { status: 400 })
@@ -207,12 +207,12 @@ describe('rows that nothing can be told of', () => {
     ['empty', ''],
     ['with half a character', 'a\ud800'],
     ['too long for an address', 'ø'.repeat(1100)],
-  ])('an id that is %s is not asked for, and leaves the others as they are', async (_, id) => {
+  ])('do not affect the others: one id is %s', async (_, id) => {
     await using test = await testHub(byFilter);
     expect(await find(test, ['x', id, 'a'])).toMatchObject({ found: ['a'], gone: ['x'] });
   });
 
-  it('an id with text that was damaged on the way is never gone', async () => {
+  it('are not gone if their id was damaged on the way', async () => {
     await using test = await testHub(byFilter);
     expect(await find(test, ['\uFFFDse', 'x'])).toMatchObject({ found: [], gone: ['x'] });
   });
@@ -252,7 +252,7 @@ describe('ids with a quote', () => {
   });
 });
 
-describe('text that is no UTF-8', () => {
+describe('text that is not UTF-8', () => {
   const latin1: Script = ({ query }, response) => {
     const id = /^sourcedId='(.*)'$/.exec(query.get('filter') ?? '')?.[1];
     const ids = id === undefined ? ['a', 'ø'] : ['a', 'ø'].filter((each) => each === id);
@@ -262,7 +262,7 @@ describe('text that is no UTF-8', () => {
     );
   };
 
-  it('is told with the row, and an id that was damaged is not gone', async () => {
+  it('marks its row, and an id that it damaged is not gone', async () => {
     await using test = await testHub(latin1);
     const { rows, gone } = await find(test, ['a', 'ø', 'x']);
     expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, readVersion: 0 }]);
@@ -270,12 +270,12 @@ describe('text that is no UTF-8', () => {
   });
 });
 
-describe('what concerns the hub as a whole', () => {
-  it('a failure for one id is thrown, and breaks off what is under way for the others', async () => {
+describe('an error of the hub itself', () => {
+  it('is thrown when it occurs for one id, and cancels the other requests', async () => {
     await using test = await testHub(
       (request, response) => {
         if (request.query.get('filter') === "sourcedId='y'") sendJson(response, {}, { status: 500 });
-        // The others get no answer: only a breaking off ends them.
+        // The others get no answer: only a cancellation ends them.
       },
       { retry: { maxAttempts: 3 } },
     );
@@ -283,21 +283,21 @@ describe('what concerns the hub as a whole', () => {
     expect(test.data().length).toBeLessThan(8);
   });
 
-  it('a page instead of JSON wherever one asks is thrown', async () => {
+  it('is thrown when every answer is a page instead of JSON', async () => {
     await using test = await testHub((_, response) => sendJson(response, '<html></html>'), {
       retry: { maxAttempts: 2 },
     });
     await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
   });
 
-  it('a token that is refused is thrown', async () => {
+  it('is thrown when the token is refused', async () => {
     await using test = await testHub(byFilter, {
       tokenScript: (_, response) => sendJson(response, { error: 'invalid_client' }, { status: 401 }),
     });
     await expect(find(test, ['a'])).rejects.toMatchObject({ code: 'HUB_TOKEN_REFUSED' });
   });
 
-  it('an open circuit is thrown', async () => {
+  it('is thrown when the circuit is open', async () => {
     await using test = await testHub((_, response) => sendJson(response, {}, { status: 500 }), {
       retry: { maxAttempts: 2 },
       breaker: { failures: 2 },
@@ -307,7 +307,7 @@ describe('what concerns the hub as a whole', () => {
   });
 
   it.each(['while an id is asked for', 'during the control question'])(
-    'the abort of the signal %s is thrown as it is',
+    'does not replace the reason of an abort %s',
     async (when) => {
       const controller = new AbortController();
       const reason = new Error('enough');

@@ -6,7 +6,7 @@ const repeated = (piece: string, times: number): string => Array<string>(times).
 
 const TOO_LONG = { code: 'HUB_PAGE_TOO_LONG', reaction: 'retry' };
 
-describe('what a page may become in memory', () => {
+describe('the memory of a page', () => {
   it.each([
     ['a million empty rows in 3 MB', () => `{"users":[${repeated('{}', 1_000_000)}]}`],
     ['a million empty lists', () => `{"users":[${repeated('[]', 1_000_000)}]}`],
@@ -21,7 +21,7 @@ describe('what a page may become in memory', () => {
       'a million empty rows after braces in a string',
       () => `{"a":"\\"{{","users":[${repeated('{}', 1_000_000)}]}`,
     ],
-  ])('is bounded: %s is refused before it is parsed', (_, text) => {
+  ])('is bounded: %s is refused before parsing', (_, text) => {
     expect(() => requireBoundedText(text(), 'x')).toThrow(expect.objectContaining(TOO_LONG) as Error);
   });
 
@@ -34,18 +34,18 @@ describe('what a page may become in memory', () => {
         `{"users":[${repeated('{"sourcedId":"a","org":{"sourcedId":"b","type":"org"},"grades":[]}', 50_000)}]}`,
     ],
     ['text that is no JSON', () => '"'.repeat(1_200_001)],
-  ])('is not bounded where it is harmless: %s passes', (_, text) => {
+  ])('is not limited where it is harmless: %s passes', (_, text) => {
     expect(() => requireBoundedText(text(), 'x')).not.toThrow();
   });
 
-  it('is at most 100,000 rows, whatever was asked for', () => {
+  it('is bounded to 100,000 rows, whatever limit was requested', () => {
     expect(() => requireBoundedRows(100_000, { limit: 100, where: 'x' })).not.toThrow();
     expect(() => requireBoundedRows(100_001, { limit: 100_000, where: 'x' })).toThrow(/100001 rows/);
   });
 });
 
 describe('a hub that ignores limit', () => {
-  it('by far is a named error, and nothing of the page is parsed', async () => {
+  it('by far is an error of its own, and its page is not parsed', async () => {
     const body = `{"users":[${repeated('{}', 1_000_000)}]}`;
     await using test = await testHub((_, response) => sendJson(response, body), {
       pageSize: 200,
@@ -58,7 +58,7 @@ describe('a hub that ignores limit', () => {
     } finally {
       parse.mockRestore();
     }
-    // Smaller pages are tried down to a single row, and that one as often as any request.
+    // The client tries smaller pages down to a single row, and retries that one as often as any request.
     expect(test.data().map(({ query }) => query.get('limit'))).toEqual([
       '200',
       '100',
@@ -73,7 +73,7 @@ describe('a hub that ignores limit', () => {
     ]);
   });
 
-  it('with some rows that are huge is read row by row there, and in larger pages behind them', async () => {
+  it('with some huge rows is read row by row there, and in larger pages after them', async () => {
     const ids = Array.from({ length: 600 }, (_, n) => String(1_000 + n));
     await using test = await testHub(
       ({ query }, response) => {
@@ -94,7 +94,7 @@ describe('a hub that ignores limit', () => {
     expect(limits.length).toBeLessThan(40);
   });
 
-  it('by far with rows that are no objects is a named error too', async () => {
+  it('by far with rows that are no objects is the same error', async () => {
     const body = `{"users":[${repeated('0', 100_001)}]}`;
     await using test = await testHub((_, response) => sendJson(response, body), {
       retry: { maxAttempts: 1 },
@@ -102,7 +102,7 @@ describe('a hub that ignores limit', () => {
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject(TOO_LONG);
   });
 
-  it('mildly is mirrored', async () => {
+  it('mildly is read in full', async () => {
     const users = Array.from({ length: 5_000 }, (_, n) => ({ sourcedId: String(10_000 + n) }));
     await using test = await testHub(({ query }, response) =>
       sendJson(response, { users: query.has('afterSourcedId') ? [] : users }),
@@ -110,7 +110,7 @@ describe('a hub that ignores limit', () => {
     expect((await readAll(test.hub, 'users')).ids).toHaveLength(5_000);
   });
 
-  it('with the lessons of a student is a named error', async () => {
+  it('with the lessons of a student is the same error', async () => {
     const body = `[${repeated('{}', 1_000_000)}]`;
     await using test = await testHub((_, response) => sendJson(response, body), {
       retry: { maxAttempts: 1 },
@@ -120,7 +120,7 @@ describe('a hub that ignores limit', () => {
     await expect(test.hub.readSchedule(asked)).rejects.toMatchObject(TOO_LONG);
   });
 
-  it('a token endpoint’s answer of megabytes is not parsed', async () => {
+  it('at the token endpoint, with megabytes, is not parsed', async () => {
     const body = `{"a":[${repeated('{}', 500_000)}],"access_token":"t"}`;
     await using test = await testHub((_, response) => sendJson(response, { users: [] }), {
       retry: { maxAttempts: 1 },

@@ -41,7 +41,7 @@ const byFilter = beginIn('sourced-id-filter', { auto: true, filtered: false, row
 const offset = beginIn('offset', { auto: true, filtered: false, rowsBefore: 0 });
 const forced = beginIn('keyset', { auto: false, filtered: false, rowsBefore: 0 });
 
-/** The state after pages were taken and the cursor moved to their last id. */
+/** Gives the state after these pages, with the cursor at their last id. */
 function after(state: ScanState, ...pages: PageFacts[]): ScanState {
   let known = state;
   for (const facts of pages) {
@@ -117,8 +117,18 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
   ],
   ['a Link without next ends, on a short page', keyset, page('a', LAST), end('no-next-link')],
   ['a total that equals a short first page does not end', keyset, page('ab', { total: 2 }), goOn('b')],
-  ['nor by offset', offset, page('ab', { total: 2 }), nextOffset],
-  ['nor by filter', byFilter, page('ab', { total: 2 }), goOn('b')],
+  [
+    'by offset, a total that equals a short first page does not end',
+    offset,
+    page('ab', { total: 2 }),
+    nextOffset,
+  ],
+  [
+    'by filter, a total that equals a short first page does not end',
+    byFilter,
+    page('ab', { total: 2 }),
+    goOn('b'),
+  ],
   [
     'by filter, a total that equals each page does not end',
     after(byFilter, page('ab', { total: 2 })),
@@ -167,7 +177,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     page('de', byCursor('e')),
     follow,
   ],
-  // The way on by keyset
+  // Paging by keyset
   ['a link by cursor is followed', keyset, page('abc', byCursor('c')), follow],
   ['a foreign link is replaced by the own cursor', keyset, page('abc', FOREIGN), goOn('c')],
   ['a link by offset is replaced by the own cursor', keyset, page('abc', BY_OFFSET), goOn('c')],
@@ -195,7 +205,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     page('xyc'),
     down('sourced-id-filter'),
   ],
-  ['a page of rows known already steps down', after(keyset, first), page('bc'), down('sourced-id-filter')],
+  ['a page of known rows steps down', after(keyset, first), page('bc'), down('sourced-id-filter')],
   [
     'a page that begins like any before steps down',
     after(keyset, first, page('def')),
@@ -203,7 +213,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     down('sourced-id-filter'),
   ],
   ['the first page again by filter steps down to offset', after(byFilter, first), first, down('offset')],
-  ['the first page again under prescribed keyset is an error', after(forced, first), first, broken],
+  ['the first page again under a prescribed keyset is an error', after(forced, first), first, broken],
   // By filter
   ['by filter, links are not followed', byFilter, page('abc', byCursor('c')), goOn('c')],
   ['by filter, rows that no collation explains step down', byFilter, page('cab'), down('offset')],
@@ -241,76 +251,76 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
   ['by offset, the own offset goes on', offset, first, nextOffset],
   ['by offset, the own offset goes on instead of the link’s', offset, page('abc', BY_OFFSET), nextOffset],
   ['by offset, an opaque link is followed', offset, page('abc', OPAQUE), follow],
-  ['by offset, an overlapping page is news', after(offset, first), page('cde'), nextOffset],
+  ['by offset, an overlapping page is delivered', after(offset, first), page('cde'), nextOffset],
   [
     'by offset, a repeated page is not delivered and tried once more',
     after(offset, first),
     first,
     { ...nextOffset, deliver: false },
   ],
-  ['by offset, a full page that comes for ever is an error', after(offset, first, first), first, broken],
+  ['by offset, a full page that repeats without end is an error', after(offset, first, first), first, broken],
   [
-    'by offset, a short page that comes for ever is all there is',
+    'by offset, a short page that repeats without end is all there is',
     after(offset, short, short),
     short,
     { deliver: false, step: { kind: 'end', sign: 'repeated-page' } },
   ],
   [
-    'by offset, a short page that comes again and is the total ends',
+    'by offset, a short page that repeats and is the total ends',
     after(offset, page('ab', { total: 2 })),
     page('ab', { total: 2 }),
     allAgain,
   ],
   [
-    'by offset, more rows than asked for that come again and are the total end',
+    'by offset, more rows than requested that repeat and are the total end',
     after(offset, page('abcd', { total: 4 })),
     page('abcd', { total: 4 }),
     allAgain,
   ],
   [
-    'so they do with a Link without next',
+    'by offset, more rows than requested that repeat and are the total end with a Link without next, too',
     after(offset, page('abcd', { total: 4, ...LAST })),
     page('dcba', { total: 4, ...LAST }),
     allAgain,
   ],
   [
-    'by offset, a full page that comes for ever is an error though it is the total',
+    'by offset, a full page that repeats without end is an error even if it is the total',
     after(offset, page('abc', { total: 3 }), page('abc', { total: 3 })),
     page('abc', { total: 3 }),
     broken,
   ],
   [
-    'by offset, a page that comes again does not end while a next page is offered',
+    'by offset, a page that repeats does not end while a next page is offered',
     after(offset, page('ab', { total: 2, ...BY_OFFSET })),
     page('ab', { total: 2, ...BY_OFFSET }),
     { ...nextOffset, deliver: false },
   ],
   [
-    'by offset, a page that begins like the one before and has a row that it had not does not end',
+    'by offset, a page that begins like the one before and has a new row does not end',
     after(offset, page('ab', { total: 2 })),
     page('ac', { total: 2 }),
     { ...nextOffset, deliver: false },
   ],
   [
-    'by keyset, more rows than asked for that come again step down though they are the total',
+    'by keyset, more rows than requested that repeat step down even if they are the total',
     after(keyset, page('abcd', { total: 4 })),
     page('abcd', { total: 4 }),
     down('sourced-id-filter'),
   ],
   [
-    'by offset, a short page that comes for ever below the total is an error',
+    'by offset, a short page that repeats without end below the total is an error',
     after(offset, page('ab', { total: 9 }), page('ab', { total: 9 })),
     page('ab', { total: 9 }),
     broken,
   ],
 ];
 
-describe('what to do after a page', () => {
+describe('the decision after a page', () => {
   it.each(TABLE)('%s', (_, state, facts, expected) => {
     expect(decidePage(state, facts)).toMatchObject(expected);
   });
 
-  it('no row of the table is told twice', () => {
+  it('each row of the table has its own name', () => {
     expect(new Set(TABLE.map(([name]) => name)).size).toBe(TABLE.length);
   });
 });

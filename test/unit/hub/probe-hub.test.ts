@@ -14,7 +14,7 @@ const STANDARD: Behaviour = {
   total: 'right',
 };
 
-/** Looks at `users` of a hub that follows the script. */
+/** Probes `users` of a hub that follows the script. */
 async function probe(
   script: Script,
   options: { paging?: PagingMode; pageSize?: number } = {},
@@ -42,7 +42,7 @@ async function probe(
   return { ...found, requests: server.asked.length - 1 };
 }
 
-describe('a look at a collection', () => {
+describe('a probe of a collection', () => {
   it.each([
     ['honours', 'honours', 'keyset'],
     ['ignores', 'honours', 'sourced-id-filter'],
@@ -50,7 +50,7 @@ describe('a look at a collection', () => {
     ['ignores', 'ignores', 'offset'],
     ['refuses', 'refuses', 'offset'],
   ] as const)(
-    'finds the way in which a pass pages: cursor %s, filter %s: %s',
+    'finds the way in which a sync pages: cursor %s, filter %s: %s',
     async (cursor, idFilter, way) => {
       for (const sort of ['honours', 'refuses'] as const) {
         const script = modelHub({ ...STANDARD, cursor, idFilter, sort, links: 'none' });
@@ -65,13 +65,13 @@ describe('a look at a collection', () => {
     },
   );
 
-  it('fails where a pass fails: the way of paging that the configuration prescribes is refused', async () => {
+  it('fails where a sync fails: the hub refuses the prescribed way of paging', async () => {
     const script = modelHub({ ...STANDARD, cursor: 'refuses', links: 'none' });
     await expect(probe(script, { paging: 'keyset' })).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
     expect(await probe(script, { paging: 'offset' })).toMatchObject({ paging: 'offset' });
   });
 
-  it('a hub that cannot page is no failure where one page holds the collection', async () => {
+  it('does not fail for a hub without paging where one page holds the collection', async () => {
     const script: Script = (_, response) =>
       sendJson(
         response,
@@ -87,19 +87,19 @@ describe('a look at a collection', () => {
     await expect(probe(twoOnly, { pageSize: 2 })).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
   });
 
-  it('a single row says nothing of how the hub pages', async () => {
+  it('does not judge the paging by a single row', async () => {
     for (const links of ['right', 'none'] as const) {
       const script = modelHub({ ...STANDARD, ids: ['a'], links });
       expect(await probe(script)).toMatchObject({ rows: 1, paging: null, whySteppedDown: null });
     }
   });
 
-  it('an empty answer has no rows, an answer without a list has none to count', async () => {
+  it('counts no rows in an empty answer, and knows no number in an answer without a list', async () => {
     expect(await probe((_, response) => void response.writeHead(204).end())).toMatchObject({ rows: 0 });
     expect(await probe((_, response) => sendJson(response, {}))).toMatchObject({ rows: null });
   });
 
-  it('a row whose id is no text counts as one without an id', async () => {
+  it('counts a row whose id is no text as one without an id', async () => {
     const script: Script = (_, response) =>
       sendJson(response, { users: [{ sourcedId: 1 }] }, { headers: { 'x-total-count': '1' } });
     expect(await probe(script)).toMatchObject({ rows: 1, rowsWithId: 0, firstId: null });

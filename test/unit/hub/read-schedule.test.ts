@@ -11,7 +11,7 @@ function ask(test: TestHub, student = 's 1&x'): Promise<ScheduleAnswer> {
 
 const lesson = (id: number) => ({ id: `l${id}` });
 
-/** Pages of two lessons, `of` pages in all, told of by `link`. */
+/** Makes `of` pages of two lessons, each with the next one in `link`. */
 function pages(of: number, link: (next: string) => object): Script {
   return ({ url, query }, response) => {
     const page = Number(query.get('$skip') ?? '0') / 2;
@@ -25,7 +25,7 @@ function pages(of: number, link: (next: string) => object): Script {
 }
 
 describe('the lessons of a student', () => {
-  it('are asked for by other parameters than the specification has', async () => {
+  it('are requested with the parameters of the specification', async () => {
     await using test = await testHub((_, response) => sendJson(response, [lesson(1)]));
     expect((await ask(test)).lessons).toEqual([lesson(1)]);
     const [asked] = test.data();
@@ -38,12 +38,12 @@ describe('the lessons of a student', () => {
     expect(asked?.authorization).toMatch(/^Bearer /);
   });
 
-  it('204 and an empty body are errors', async () => {
+  it('are none with 204', async () => {
     await using test = await testHub((_, response) => void response.writeHead(204).end());
     expect((await ask(test)).lessons).toEqual([]);
   });
 
-  it('a body without a list passes for no lessons, or is asked for again and again', async () => {
+  it('are not none by a body without a list, which is an error without a retry', async () => {
     await using test = await testHub((_, response) => sendJson(response, {}));
     await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
     expect(test.data()).toHaveLength(1);
@@ -52,12 +52,12 @@ describe('the lessons of a student', () => {
   it.each([
     ['OData', (next: string) => ({ '@odata.nextLink': next })],
     ['HAL', (next: string) => ({ _links: { next: { href: next } } })],
-  ])('pages after the first are left out: %s', async (_, link) => {
+  ])('are read from every page: %s', async (_, link) => {
     await using test = await testHub(pages(4, link));
     expect((await ask(test)).lessons).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map(lesson));
   });
 
-  it('pages after the first are left out: a Link header', async () => {
+  it('are read from every page: a Link header', async () => {
     await using test = await testHub(({ query }, response) => {
       const first = !query.has('page');
       const headers = { link: '<?student=s&page=2>; rel="next"' };
@@ -66,7 +66,7 @@ describe('the lessons of a student', () => {
     expect((await ask(test)).lessons).toEqual([lesson(0), lesson(1)]);
   });
 
-  it('the token goes where a link leads', async () => {
+  it('are read without sending the token where a link leads', async () => {
     await using other = await testHub((_, response) => sendJson(response, [lesson(9)]));
     const wrongTenant = (next: string) => ({ '@odata.nextLink': `${other.server.origin}${next}` });
     await using test = await testHub(pages(2, wrongTenant));
@@ -83,7 +83,7 @@ describe('the lessons of a student', () => {
     ['a link to the same page', () => ({ '@odata.nextLink': '?student=s' })],
     ['a foreign link without a query', () => ({ '@odata.nextLink': 'https://elsewhere.example/next' })],
     ['more, without an address', () => ({ hasMore: true })],
-  ])('a part of the lessons passes for all of them, or is read for ever: %s', async (_, link) => {
+  ])('are never read in part: %s', async (_, link) => {
     await using test = await testHub((_request, response) =>
       sendJson(response, { value: [lesson(1)], ...link() }),
     );
@@ -91,7 +91,7 @@ describe('the lessons of a student', () => {
     expect(test.data().length).toBeLessThan(4);
   });
 
-  it('pages that never end are read for ever', async () => {
+  it('are read from at most 500 pages', async () => {
     let page = 0;
     await using test = await testHub((_, response) => {
       page += 1;
@@ -100,7 +100,7 @@ describe('the lessons of a student', () => {
     await expect(ask(test)).rejects.toThrow(/more than 500 pages/);
   });
 
-  it('an error names the student', async () => {
+  it('appear in no error with the name of the student', async () => {
     await using test = await testHub((_, response) => sendJson(response, {}, { status: 400 }));
     const error: unknown = await ask(test, 'secret-student').catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'HUB_REQUEST_REFUSED', status: 400 });
@@ -108,7 +108,7 @@ describe('the lessons of a student', () => {
   });
 });
 
-describe('a sick Core API', () => {
+describe('a failing Core API', () => {
   const script =
     (core: Script): Script =>
     (request, response) =>
@@ -116,7 +116,7 @@ describe('a sick Core API', () => {
         ? core(request, response)
         : sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-  it('opens the circuit of the others', async () => {
+  it('does not open the circuit of the other API', async () => {
     await using test = await testHub(script((_, response) => sendJson(response, {}, { status: 500 })));
     for (let times = 0; times < 3; times += 1) await ask(test).catch(() => undefined);
     await expect(ask(test)).rejects.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
@@ -125,7 +125,7 @@ describe('a sick Core API', () => {
     expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
   });
 
-  it('is shut off by the circuit of the others', async () => {
+  it('does not follow the circuit of the other API', async () => {
     await using test = await testHub(
       ({ path }, response) =>
         path.includes('/api/core/') ? sendJson(response, []) : sendJson(response, {}, { status: 500 }),
@@ -141,7 +141,7 @@ describe('a sick Core API', () => {
     [3, 1],
     [2, 1],
     [1, 1],
-  ])('that hangs takes more than its share of %i requests', async (maxConcurrentRequests, share) => {
+  ])('that hangs takes no more than its share of %i requests', async (maxConcurrentRequests, share) => {
     const hanging: string[] = [];
     await using test = await testHub(
       script(async () => {

@@ -16,7 +16,7 @@ const STANDARD: Behaviour = {
 
 const rowsOf = (...ids: string[]) => ({ users: ids.map((sourcedId) => ({ sourcedId })) });
 
-describe('a walk', () => {
+describe('a scan', () => {
   it('reads a hub as the spec describes it', async () => {
     await using test = await testHub(modelHub(STANDARD));
     const { ids, end, pages } = await readAll(test.hub, 'users');
@@ -38,7 +38,7 @@ describe('a walk', () => {
     expect(test.data().map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer token-1'));
   });
 
-  it('a delta keeps its filter on every page, with milliseconds and Z', async () => {
+  it('keeps the filter of an incremental sync on every page, with milliseconds and Z', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }));
     await readAll(test.hub, 'users', { modifiedAfterMs: Date.UTC(2026, 0, 2, 3, 4, 5) });
     const filters = test.data().map(({ query }) => query.get('filter'));
@@ -46,7 +46,7 @@ describe('a walk', () => {
     expect(test.data()[0]?.url.search).not.toMatch(/[+ >]/);
   });
 
-  it('a plus or a quote in an id does not change its meaning on the way', async () => {
+  it('keeps the meaning of a plus or a quote in an id', async () => {
     const ids = ['a+b', "a'c", 'a|d', 'a&e=1', 'a%f', 'aøg', 'a h'].sort();
     for (const cursor of ['honours', 'ignores'] as const) {
       await using test = await testHub(modelHub({ ...STANDARD, ids, cursor, links: 'none' }), {
@@ -58,7 +58,7 @@ describe('a walk', () => {
     }
   });
 
-  it('tells the hub’s clock, the time of sending and the read version of each page', async () => {
+  it('gives the hub’s time, the size and the read version of each page', async () => {
     await using test = await testHub((_, response) =>
       sendJson(response, rowsOf('a'), {
         headers: { date: 'Sun, 06 Nov 1994 08:49:37 GMT', link: '<x>; rel="first"' },
@@ -73,14 +73,14 @@ describe('a walk', () => {
     expect(pages[0]?.bytes).toBeGreaterThan(10);
   });
 
-  it('an unreadable Date is not taken for a time', async () => {
+  it('gives no time for an invalid Date', async () => {
     await using test = await testHub((_, response) =>
       sendJson(response, rowsOf('a'), { headers: { date: '17', link: '<x>; rel="first"' } }),
     );
     expect((await readAll(test.hub, 'users')).pages[0]?.hubTimeMs).toBeNull();
   });
 
-  it('nested collections put the parent’s id into the path, encoded, and page by offset', async () => {
+  it('puts the parent’s id into the path of a nested collection, encoded, and pages by offset', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }));
     const { end, ids } = await readAll(test.hub, 'class-students', { parentId: 'x/../ø' });
     expect(ids).toEqual(IDS);
@@ -90,15 +90,15 @@ describe('a walk', () => {
     expect(second?.url.search).toBe('?limit=3&offset=3');
   });
 
-  it('a parent id that would lead elsewhere in the path is never asked for', async () => {
+  it('never asks for a parent id that would lead elsewhere in the path', async () => {
     await using test = await testHub(modelHub(STANDARD));
     await expect(readAll(test.hub, 'class-students', { parentId: '..' })).rejects.toThrow(/parent/);
     expect(test.data()).toEqual([]);
   });
 });
 
-describe('a walk over a hub that differs', () => {
-  it('a Link to another origin is refused and gets no token', async () => {
+describe('a scan of a hub that differs', () => {
+  it('refuses a Link to another origin and sends no token there', async () => {
     await using other = await serve((_, response) => sendJson(response, rowsOf('stolen')));
     await using test = await testHub(({ query }, response) => {
       const last = query.get('afterSourcedId') === 'b';
@@ -114,7 +114,7 @@ describe('a walk over a hub that differs', () => {
     ]);
   });
 
-  it('a relative Link is followed', async () => {
+  it('follows a relative Link', async () => {
     await using test = await testHub(({ query }, response) => {
       const last = query.get('afterSourcedId') === 'b';
       const link = last ? '<users>; rel="first"' : '<users?limit=3&afterSourcedId=b&mark=kept>; rel="next"';
@@ -132,8 +132,8 @@ describe('a walk over a hub that differs', () => {
       false,
     ],
     ['leads out of the tenant', '/other/ims/oneroster/rostering/v1p2/users?limit=3&afterSourcedId=b', false],
-    ['cannot be read', 'http://[/', false],
-  ])('a Link that %s is not followed', async (_, next, delta) => {
+    ['cannot be parsed', 'http://[/', false],
+  ])('does not follow a Link that %s', async (_, next, delta) => {
     await using test = await testHub(({ query }, response) => {
       const last = query.get('afterSourcedId') === 'b';
       const link = last ? '<x>; rel="first"' : `<${next}>; rel="next"`;
@@ -145,7 +145,7 @@ describe('a walk over a hub that differs', () => {
     expect(test.data()[1]?.query.has('filter')).toBe(delta);
   });
 
-  it('a hub that ignores afterSourcedId is read by a filter on sourcedId, and remembered', async () => {
+  it('pages by a filter on sourcedId where afterSourcedId is ignored, and remembers that', async () => {
     await using test = await testHub(
       modelHub({ ...STANDARD, cursor: 'ignores', links: 'none', total: 'none' }),
     );
@@ -164,7 +164,7 @@ describe('a walk over a hub that differs', () => {
     ).toBe(true);
   });
 
-  it('a delta by filter on sourcedId keeps its own clause', async () => {
+  it('keeps the clause of an incremental sync beside the filter on sourcedId', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' }), {
       paging: 'sourced-id-filter',
     });
@@ -174,7 +174,7 @@ describe('a walk over a hub that differs', () => {
     );
   });
 
-  it('a hub that knows neither cursor nor filter is read by offset', async () => {
+  it('pages by offset where the hub knows neither cursor nor filter', async () => {
     const hub = modelHub({
       ...STANDARD,
       cursor: 'refuses',
@@ -189,7 +189,7 @@ describe('a walk over a hub that differs', () => {
     expect(test.data().at(-1)?.query.has('sort')).toBe(false);
   });
 
-  it('rows are not jumped over where sort is ignored and the filter is not', async () => {
+  it('skips no row where the sort is ignored and the filter is not', async () => {
     const natural = ['g', 'c', 'a', 'h', 'b', 'f', 'd', 'e'];
     for (const total of ['right', 'none'] as const) {
       const behaviour: Behaviour = {
@@ -204,7 +204,7 @@ describe('a walk over a hub that differs', () => {
     }
   });
 
-  it('a prescribed way of paging that does not work is an error, not an endless walk', async () => {
+  it('fails with a prescribed way of paging that does not work', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, cursor: 'ignores', links: 'none' }), {
       paging: 'keyset',
     });
@@ -214,7 +214,7 @@ describe('a walk over a hub that differs', () => {
     });
   });
 
-  it('a clamped limit loses no row, is told once and asked for from then on', async () => {
+  it('loses no row by a clamped limit, reports it once and requests it from then on', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, clamp: 2, links: 'none', total: 'none' }), {
       pageSize: 5000,
     });
@@ -233,7 +233,7 @@ describe('a walk over a hub that differs', () => {
     ['ignores', 'honours', 'sourced-id-filter'],
     ['ignores', 'ignores', 'offset'],
   ] as const)(
-    'a total that counts each page ends nothing: the cursor %s, the filter %s',
+    'does not end by a total that counts each page: the cursor %s, the filter %s',
     async (cursor, idFilter, paging) => {
       await using test = await testHub(
         modelHub({ ...STANDARD, cursor, idFilter, clamp: 2, links: 'none', total: 'page' }),
@@ -245,7 +245,7 @@ describe('a walk over a hub that differs', () => {
     },
   );
 
-  it('one more request tells whether a short page whose total equals it is all', async () => {
+  it('sends one more request after a short page whose total equals it', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }), { pageSize: 50 });
     const { ids, end } = await readAll(test.hub, 'users');
     expect(ids).toEqual(IDS);
@@ -253,14 +253,14 @@ describe('a walk over a hub that differs', () => {
     expect(test.data()).toHaveLength(2);
   });
 
-  it('a total of 0 is reported once and ends nothing', async () => {
+  it('reports a total of 0 once and does not end by it', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, clamp: 2, links: 'none', total: 'zero' }));
     expect((await readAll(test.hub, 'users')).ids).toEqual(IDS);
     await readAll(test.hub, 'users');
     expect(test.events.filter(({ type }) => type === 'total-unreliable')).toHaveLength(1);
   });
 
-  it('204 and an empty list are no rows, and yield one page with the hub’s clock', async () => {
+  it('takes 204 and an empty list for no rows, and yields one page with the hub’s time', async () => {
     for (const status of [204, 200]) {
       await using test = await testHub((_, response) => {
         response.writeHead(status);
@@ -280,13 +280,13 @@ describe('a walk over a hub that differs', () => {
     '',
     '{"imsx_codeMajor":"failure","errors":["x"]}',
     '{"a":[],"b":[]}',
-  ])('a body without the list is not an empty collection: %s', async (body) => {
+  ])('does not take a body without the list for an empty collection: %s', async (body) => {
     await using test = await testHub((_, response) => response.end(body) && undefined);
     expect((await readAll(test.hub, 'users')).end.sign).toBe('missing-list');
   });
 
   it.each(['{"people":[{"sourcedId":"a"}]}', '[{"sourcedId":"a"}]'])(
-    'the list is found under another name: %s',
+    'finds the list under another name: %s',
     async (body) => {
       await using test = await testHub((_, response) =>
         sendJson(response, body, { headers: { link: '<x>; rel="first"' } }),
@@ -296,14 +296,14 @@ describe('a walk over a hub that differs', () => {
   );
 
   it.each(['{"users":{}}', '{"users":7}', '"users"', '7'])(
-    'what is no list is an error: %s',
+    'fails where the list is no list: %s',
     async (body) => {
       await using test = await testHub((_, response) => sendJson(response, body));
       await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_BODY_INVALID' });
     },
   );
 
-  it('a hub that pages not at all ends without looking complete', async () => {
+  it('ends as inconclusive where the hub does not page', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf('a', 'b')));
     const { end, ids } = await readAll(test.hub, 'users');
     expect(new Set(ids)).toEqual(new Set(['a', 'b']));
@@ -314,25 +314,22 @@ describe('a walk over a hub that differs', () => {
     ['more rows than asked for', 'abcde', { link: '<x>; rel="first"' }],
     ['more rows than asked for, without Link', 'abcde', {}],
     ['fewer rows than asked for', 'ab', {}],
-  ])(
-    'a hub that pages not at all is complete where it counts just what it gives: %s',
-    async (_, all, headers) => {
-      const ids = all.split('');
-      const total = { 'x-total-count': String(ids.length) };
-      await using test = await testHub((__, response) =>
-        sendJson(response, rowsOf(...ids), { headers: { ...headers, ...total } }),
-      );
-      const { end, ids: read } = await readAll(test.hub, 'users');
-      expect(new Set(read)).toEqual(new Set(ids));
-      expect(end).toMatchObject({ sign: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
-      const before = test.data().length;
-      expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
-      expect(test.data().length - before).toBe(2);
-    },
-  );
+  ])('is complete where the hub does not page and counts just what it gives: %s', async (_, all, headers) => {
+    const ids = all.split('');
+    const total = { 'x-total-count': String(ids.length) };
+    await using test = await testHub((__, response) =>
+      sendJson(response, rowsOf(...ids), { headers: { ...headers, ...total } }),
+    );
+    const { end, ids: read } = await readAll(test.hub, 'users');
+    expect(new Set(read)).toEqual(new Set(ids));
+    expect(end).toMatchObject({ sign: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
+    const before = test.data().length;
+    expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
+    expect(test.data().length - before).toBe(2);
+  });
 
   it.each(['filter', 'offset'])(
-    'pages that are longer than asked for and count only themselves are read to their end by %s',
+    'reads all pages that are longer than requested and count only themselves, by %s',
     async (parameter) => {
       await using test = await testHub(({ query }, response) => {
         const value = query.get(parameter) ?? '';
@@ -345,7 +342,7 @@ describe('a walk over a hub that differs', () => {
     },
   );
 
-  it('a page whose last rows have no id goes on from the last that has one', async () => {
+  it('goes on from the last row with an id', async () => {
     await using test = await testHub(({ query }, response) => {
       const cursor = query.get('afterSourcedId');
       if (cursor === null) sendJson(response, { users: [{ sourcedId: 'a' }, { sourcedId: 5 }, null] });
@@ -356,7 +353,7 @@ describe('a walk over a hub that differs', () => {
     expect(end.rows).toBe(4);
   });
 
-  it('pages of rows without ids are read to their end', async () => {
+  it('reads all pages of rows without ids', async () => {
     const rows = Array.from({ length: 8 }, (_, n) => ({ n }));
     await using test = await testHub(({ query }, response) => {
       const offset = Number(query.get('offset') ?? 0);
@@ -367,7 +364,7 @@ describe('a walk over a hub that differs', () => {
     expect(new Set(pages.flatMap((page) => page.rows.map((row) => (row as { n: number }).n))).size).toBe(8);
   });
 
-  it('a number that a double cannot hold keeps its digits', async () => {
+  it('keeps the digits of a number that a double cannot hold', async () => {
     await using test = await testHub((_, response) =>
       sendJson(response, '{"users":[{"sourcedId":"a","n":12345678901234567890}]}', {
         headers: { link: '<x>; rel="first"' },
@@ -382,7 +379,7 @@ describe('reading ahead', () => {
   const signal = new AbortController().signal;
   const users = { collection: collectionNamed('users'), readVersion: () => 0, signal };
 
-  it('goes one page ahead of the consumer, not further', async () => {
+  it('is one page ahead of the consumer, and no further', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, ids: 'abcdefghijklmnop'.split('') }));
     const scan = test.hub.readPages(users);
     await scan.next();
@@ -392,7 +389,7 @@ describe('reading ahead', () => {
     await scan.return({} as never);
   });
 
-  it('the request for the next page is sent before a page is handed over', async () => {
+  it('sends the request for the next page before a page is delivered', async () => {
     await using test = await testHub(modelHub({ ...STANDARD, ids: 'abcdefghijklmnop'.split('') }));
     let sent = 0;
     const count = (message: unknown): void => {
@@ -413,7 +410,7 @@ describe('reading ahead', () => {
     }
   });
 
-  it('an abandoned walk breaks off its request', async () => {
+  it('cancels its request when the scan is abandoned', async () => {
     let closed = false;
     await using test = await testHub(({ query }, response) => {
       if (query.has('afterSourcedId')) response.on('close', () => (closed = true));
@@ -427,13 +424,13 @@ describe('reading ahead', () => {
     await expect.poll(() => closed).toBe(true);
   });
 
-  it('an aborted signal ends the walk with its reason', async () => {
+  it('ends with the reason of an aborted signal', async () => {
     const stop = new AbortController();
     await using test = await testHub(() => stop.abort(new Error('stopping')));
     await expect(readAll(test.hub, 'users', { signal: stop.signal })).rejects.toThrow('stopping');
   });
 
-  it('a failure ahead is told only after the page before it was delivered', async () => {
+  it('fails only after the page before the failure was delivered', async () => {
     await using test = await testHub(({ query }, response) => {
       if (query.has('afterSourcedId')) sendJson(response, {}, { status: 418 });
       else sendJson(response, rowsOf('a', 'b', 'c'));
@@ -444,7 +441,7 @@ describe('reading ahead', () => {
     await expect(scan.next()).rejects.toMatchObject({ code: 'HUB_REQUEST_REFUSED' });
   });
 
-  it('never more requests at a time than allowed, over all walks', async () => {
+  it('never sends more requests at a time than allowed, over all scans', async () => {
     let running = 0;
     let most = 0;
     const model = modelHub(STANDARD);
@@ -487,7 +484,7 @@ const behaviours: fc.Arbitrary<Behaviour> = fc
     const natural = [...behaviour.ids].sort((a, b) => ((a.length * seed) % 7) - ((b.length * seed) % 7));
     return Object.assign(behaviour, { natural });
   })
-  // Links that deny a next page, pages that are cut short and no total that says so: nobody can know.
+  // Links that deny a next page, clamped pages and no total that shows it: no client can detect this.
   .filter(
     ({ links, cursor, total, clamp }) =>
       links !== 'first-only' ||
@@ -497,8 +494,8 @@ const behaviours: fc.Arbitrary<Behaviour> = fc
       total === 'unfiltered',
   );
 
-describe('whatever a hub does', () => {
-  it('every row comes at least once and the walk ends', async () => {
+describe('for any behaviour of a hub', () => {
+  it('a scan yields every row at least once and ends', async () => {
     await fc.assert(
       fc.asyncProperty(
         behaviours,
@@ -514,7 +511,7 @@ describe('whatever a hub does', () => {
       {
         numRuns: 150,
         examples: [
-          // Counts the rows left: four of six by the second page, as many as had come.
+          // This hub counts the remaining rows: four of six by the second page, as many as had arrived.
           [
             {
               ids: ['a', 'b', 'c', 'd', 'e', 'f'],

@@ -4,7 +4,7 @@ import { Semaphore } from '../../../src/hub/semaphore.ts';
 const never = new AbortController().signal;
 
 describe('a semaphore', () => {
-  it('lets no more in than it has permits, first come first served', async () => {
+  it('admits no more than it has permits, in the order of arrival', async () => {
     const permits = new Semaphore(2);
     const order: number[] = [];
     const releases: (() => void)[] = [];
@@ -26,7 +26,7 @@ describe('a semaphore', () => {
     expect(order).toEqual([0, 1, 2, 3]);
   });
 
-  it('one that gives up waiting takes no permit with it', async () => {
+  it('keeps its permit when a waiting request gives up', async () => {
     const permits = new Semaphore(1);
     const stop = new AbortController();
     const release = await permits.acquire(never);

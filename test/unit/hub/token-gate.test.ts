@@ -7,7 +7,7 @@ import { readAll, sendJson, testHub, type Script } from './support/scripted-hub.
 const page: Script = (_, response) => sendJson(response, [], { headers: { link: '<x>; rel="first"' } });
 const TOP_LEVEL = ROW_COLLECTIONS.filter((name) => !collectionNamed(name).path.includes('{id}'));
 
-/** A clock that moves on to the next who wakes once all `walks` that have not ended sleep. */
+/** Makes a clock that moves to the next wake-up once all running scans sleep. */
 function sleepersClock(scans: number) {
   let nowMs = 0;
   let awake = scans;
@@ -41,7 +41,7 @@ describe('a token endpoint that gives no token', () => {
     [403, {}],
     [400, { error: 'bad_client' }],
     [503, {}],
-  ])('all collections share one try, whatever it answers: %i', async (status, body) => {
+  ])('is asked by one attempt for all collections, whatever it answers: %i', async (status, body) => {
     let asked = 0;
     let drawn = 0;
     const clock = sleepersClock(TOP_LEVEL.length);
@@ -68,7 +68,7 @@ describe('a token endpoint that gives no token', () => {
     expect(asked).toBeLessThan(10);
   });
 
-  it('its Retry-After holds for every collection', async () => {
+  it('sets its Retry-After for every collection', async () => {
     let nowMs = 0;
     let asked = 0;
     await using test = await testHub(page, {
@@ -88,7 +88,7 @@ describe('a token endpoint that gives no token', () => {
     expect(asked).toBe(2);
   });
 
-  it.each([408, 504])('its time-outs make no page smaller: %i', async (status) => {
+  it.each([408, 504])('makes no page smaller by its time-outs: %i', async (status) => {
     let asked = 0;
     await using test = await testHub(page, {
       pageSize: 400,
@@ -103,7 +103,7 @@ describe('a token endpoint that gives no token', () => {
     expect(test.events.filter(({ type }) => type === 'page-size-reduced')).toEqual([]);
   });
 
-  it('a Retry-After of a year is not obeyed', () => {
+  it('does not stop requests for more than five minutes, whatever its Retry-After', () => {
     const gate = new TokenGate(() => 0);
     const asked = { remedy: 'Look.', status: 503, retryAfterMs: 31_536_000_000 };
     expect(gate.shut(new HubError('HUB_TOKEN_UNAVAILABLE', 'No token', asked)).retryAfterMs).toBe(300_000);
@@ -111,7 +111,7 @@ describe('a token endpoint that gives no token', () => {
 });
 
 describe('the wait after failures of the token endpoint in a row', () => {
-  it.each([401, 503])('is short at first, grows, and begins anew after a token: %i', (status) => {
+  it.each([401, 503])('is short at first, grows, and starts again after a token: %i', (status) => {
     const gate = new TokenGate(() => 0);
     const waits = (): (number | null)[] => [1, 2, 3].map(() => gate.shut(unclear(status)).retryAfterMs);
     expect(waits()).toEqual([500, 1000, 2000]);
@@ -122,20 +122,20 @@ describe('the wait after failures of the token endpoint in a row', () => {
   it.each([
     [503, 60_000],
     [401, 600_000],
-  ])('has an end where it goes on: %i', (status, longestMs) => {
+  ])('has an upper limit: %i', (status, longestMs) => {
     const gate = new TokenGate(() => 0);
     for (let failure = 0; failure < 30; failure += 1) gate.shut(unclear(status));
     expect(gate.shut(unclear(status)).retryAfterMs).toBe(longestMs);
   });
 
-  it('is sat out by the request itself while it is short, and by the pass once it is long', () => {
+  it('belongs to the request while it is short, and to the sync once it is long', () => {
     const gate = new TokenGate(() => 0);
     const failures = Array.from({ length: 8 }, () => gate.shut(unclear(401)));
     expect(failures.map(({ retryable }) => retryable)).toEqual([...Array(6).fill(true), false, false]);
     expect(() => gate.requireOpen()).toThrow(expect.objectContaining({ retryable: false }) as Error);
   });
 
-  it('ends where the clock is set back', () => {
+  it('ends when the clock is set back', () => {
     let nowMs = 86_400_000;
     const gate = new TokenGate(() => nowMs);
     gate.shut(unclear(401));

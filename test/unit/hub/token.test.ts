@@ -4,7 +4,7 @@ import { readAll, sendJson, serve, testHub, type Script } from './support/script
 const page: Script = (_, response) =>
   sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
 
-/** Gives out token-1, token-2, … and keeps what was sent. */
+/** Issues token-1, token-2, … and records the requests. */
 function tokenServer(fields: Record<string, unknown> = { expires_in: 3600 }) {
   const sent: { authorization: string | undefined; body: URLSearchParams }[] = [];
   const script: Script = (request, response) => {
@@ -14,8 +14,8 @@ function tokenServer(fields: Record<string, unknown> = { expires_in: 3600 }) {
   return { sent, script };
 }
 
-describe('asking for a token', () => {
-  it('basic sends id and secret form-encoded, as RFC 6749 2.3.1 says', async () => {
+describe('a request for a token', () => {
+  it('with basic sends id and secret form-encoded, as RFC 6749 2.3.1 says', async () => {
     const { sent, script } = tokenServer();
     await using test = await testHub(page, {
       tokenScript: script,
@@ -32,7 +32,7 @@ describe('asking for a token', () => {
     ]);
   });
 
-  it('post sends them in the body, and no empty scope', async () => {
+  it('with post sends them in the body, and no empty scope', async () => {
     const { sent, script } = tokenServer();
     await using test = await testHub(page, { tokenScript: script, clientAuth: 'post' });
     await readAll(test.hub, 'users');
@@ -44,7 +44,7 @@ describe('asking for a token', () => {
     ]);
   });
 
-  it('one token serves many walks at once', async () => {
+  it('is sent once for many concurrent scans', async () => {
     const { sent, script } = tokenServer();
     await using test = await testHub(page, { tokenScript: script });
     await Promise.all(Array.from({ length: 8 }, () => readAll(test.hub, 'users')));
@@ -59,7 +59,7 @@ describe('asking for a token', () => {
     [undefined, 269_000, 271_000],
     ['soon', 269_000, 271_000],
   ])(
-    'a token with expires_in %s is renewed before its end, not sooner',
+    'with expires_in %s is sent again shortly before that time, not sooner',
     async (expiresIn, usedAtMs, renewedAtMs) => {
       let nowMs = 1_000_000;
       const { sent, script } = tokenServer({ expires_in: expiresIn });
@@ -77,48 +77,42 @@ describe('asking for a token', () => {
 });
 
 describe('a token that the hub refuses', () => {
-  it.each([401, 403])(
-    'an expired token told with %i is renewed once and the walk goes on',
-    async (status) => {
-      const expired = new Set<string>();
-      const { sent, script } = tokenServer();
-      await using test = await testHub(
-        (request, response) => {
-          if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
-          else void page(request, response);
-        },
-        { tokenScript: script },
-      );
-      await readAll(test.hub, 'users');
-      expired.add('Bearer token-1');
-      expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
-      expect(sent).toHaveLength(2);
-      expect(test.sleeps).toEqual([]);
-      expect(test.events).toContainEqual({
-        type: 'token-obtained',
-        reason: 'refused-by-hub',
-        lifetimeMs: 3_600_000,
-      });
-    },
-  );
+  it.each([401, 403])('is renewed once if it has expired (%i), and the scan goes on', async (status) => {
+    const expired = new Set<string>();
+    const { sent, script } = tokenServer();
+    await using test = await testHub(
+      (request, response) => {
+        if (expired.has(request.authorization ?? '')) sendJson(response, {}, { status });
+        else void page(request, response);
+      },
+      { tokenScript: script },
+    );
+    await readAll(test.hub, 'users');
+    expired.add('Bearer token-1');
+    expect((await readAll(test.hub, 'users')).ids).toEqual(['a']);
+    expect(sent).toHaveLength(2);
+    expect(test.sleeps).toEqual([]);
+    expect(test.events).toContainEqual({
+      type: 'token-obtained',
+      reason: 'refused-by-hub',
+      lifetimeMs: 3_600_000,
+    });
+  });
 
-  it.each([401, 403])(
-    'a fresh token refused with %i is an error for a person, not a loop',
-    async (status) => {
-      const { sent, script } = tokenServer();
-      await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
-        tokenScript: script,
-      });
-      await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
-        code: 'HUB_FORBIDDEN',
-        reaction: 'person',
-      });
-      expect(sent).toHaveLength(1);
-      expect(test.data()).toHaveLength(1);
-    },
-  );
+  it.each([401, 403])('is an error for a person if it is fresh (%i), without a loop', async (status) => {
+    const { sent, script } = tokenServer();
+    await using test = await testHub((_, response) => sendJson(response, {}, { status }), {
+      tokenScript: script,
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
+      code: 'HUB_FORBIDDEN',
+      reaction: 'person',
+    });
+    expect(sent).toHaveLength(1);
+    expect(test.data()).toHaveLength(1);
+  });
 
-  it('a collection that is forbidden does not cost a token at each poll', async () => {
+  it('is not renewed at each attempt of a forbidden collection', async () => {
     const { sent, script } = tokenServer();
     await using test = await testHub(
       (request, response) => {
@@ -135,7 +129,7 @@ describe('a token that the hub refuses', () => {
   });
 });
 
-describe('a token endpoint that says no', () => {
+describe('a token endpoint that refuses', () => {
   const cases: readonly (readonly [string, Script, RegExp, RegExp])[] = [
     [
       'invalid_client',
@@ -159,7 +153,7 @@ describe('a token endpoint that says no', () => {
   ];
 
   it.each(cases)(
-    '%s is told with its remedy, without the secret, and not repeated',
+    'is reported with its remedy, without the secret, and not asked again: %s',
     async (_, tokenScript, what, remedy) => {
       await using test = await testHub(page, { tokenScript });
       const error = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
@@ -174,7 +168,7 @@ describe('a token endpoint that says no', () => {
     },
   );
 
-  it('a refusal says how long no token is asked for again', async () => {
+  it('is reported with the time until the next request', async () => {
     let nowMs = 0;
     await using test = await testHub(page, {
       now: () => nowMs,
@@ -185,7 +179,7 @@ describe('a token endpoint that says no', () => {
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ retryAfterMs: 11_000 });
   });
 
-  it('wrong credentials are not hammered: the same answer for a growing while', async () => {
+  it('is asked ever more rarely about wrong credentials', async () => {
     let nowMs = 0;
     let asked = 0;
     await using test = await testHub(page, {
@@ -242,7 +236,7 @@ describe('a token endpoint that says no', () => {
   ];
 
   it.each(passing)(
-    '%s is retried like a 500, and is told with what to check',
+    'is asked again after %s, and the error says what to check',
     async (_, fault, what, remedy) => {
       let asked = 0;
       await using test = await testHub(page, {
@@ -264,7 +258,7 @@ describe('a token endpoint that says no', () => {
     },
   );
 
-  it.each([500, 503, 429])('%i is passing: the page is tried again', async (status) => {
+  it.each([500, 503, 429])('is asked again after %i, at the time of its Retry-After', async (status) => {
     let asked = 0;
     await using test = await testHub(page, {
       tokenScript: (_, response) => {
@@ -277,7 +271,7 @@ describe('a token endpoint that says no', () => {
     expect(test.sleeps).toEqual([2000]);
   });
 
-  it('an endpoint out of reach is HUB_TOKEN_UNAVAILABLE and names hub.tokenUrl', async () => {
+  it('is HUB_TOKEN_UNAVAILABLE with hub.tokenUrl in the remedy when it is unreachable', async () => {
     const gone = await serve(page);
     await gone[Symbol.asyncDispose]();
     await using test = await testHub(page, { tokenUrl: `${gone.origin}/token?key=hidden` });

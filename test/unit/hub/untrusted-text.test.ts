@@ -11,7 +11,7 @@ import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
 import { load, yamlWith } from '../config/config-text.ts';
 import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
-/** A name, a token and an identity number, as a hub may put them into anything that it sends. */
+/** A name, a token and an identity number, which a hub may put into anything that it sends. */
 const CANARIES = ['kari-nordmann', 'eyjhbgcioi', '01017012345'];
 const TEXT = CANARIES.join('.');
 const WORDS = CANARIES.join(' ');
@@ -58,7 +58,7 @@ const STATUSES = [
   200, 301, 302, 307, 308, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 502, 503, 504,
 ];
 
-/** Everything that a person or a program may see of an error: message, remedy, causes, JSON, log line, metrics, probe. */
+/** Gives all that a person or a program sees of an error: message, remedy, causes, JSON, log line, metrics, probe. */
 async function everySink(error: unknown, events: readonly HubEvent[]): Promise<string> {
   const lines: string[] = [];
   const registry = new Registry();
@@ -97,7 +97,7 @@ const answer =
 const ONCE = { retry: { maxAttempts: 1 } };
 
 describe('free text that the hub sends', () => {
-  it.each(STATUSES)('with HTTP %i reaches no error, log line, metric or probe', async (status) => {
+  it.each(STATUSES)('with HTTP %i appears in no error, log line, metric or probe', async (status) => {
     let script: Script = () => undefined;
     let nowMs = 0;
     const options = { ...ONCE, now: () => nowMs, breaker: { failures: 1_000 } };
@@ -111,7 +111,7 @@ describe('free text that the hub sends', () => {
       nowMs += 3_600_000;
       for (const test of [hub, token]) {
         const error: unknown = await readAll(test.hub, 'users').catch((failure: unknown) => failure);
-        // A list with free text is a list: what is in its rows is for others to keep.
+        // A list with free text is a list: other tests cover its rows.
         expectNoCanary(await everySink(error instanceof Error ? error : null, test.events));
         const lessons = test.hub.readSchedule({
           student: 's',
@@ -125,7 +125,7 @@ describe('free text that the hub sends', () => {
     }
   });
 
-  it.each(STATUSES)('with HTTP %i is in no finding of check', async (status) => {
+  it.each(STATUSES)('with HTTP %i appears in no finding of check', async (status) => {
     await using server = await serve((request, response) => {
       const [, body, type] = BODIES[server.asked.length % BODIES.length] ?? ['', ''];
       if (request.path === '/token') return sendJson(response, { access_token: 't' });
@@ -148,12 +148,12 @@ describe('free text that the hub sends', () => {
   it.each([
     ['invalid_filter_field', 400, BODIES[0]?.[1] ?? ''],
     ['invalid_token', 400, BODIES[2]?.[1] ?? ''],
-  ])('still lets the standard’s code %s be read', async (code, status, body) => {
+  ])('leaves the standard’s code %s in the error', async (code, status, body) => {
     await using test = await testHub(answer(status, body), ONCE);
     await expect(readAll(test.hub, 'users')).rejects.toThrow(code);
   });
 
-  it('in bytes that are no HTTP reaches no error', async () => {
+  it('in bytes that are not HTTP appears in no error', async () => {
     await using test = await testHub((_, response) => {
       response.socket?.end(`HTTP/1.1 200 OK\r\n${TEXT}\r\nX Y: ${TEXT}\r\n\r\n`);
     }, ONCE);

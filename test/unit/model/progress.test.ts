@@ -24,20 +24,20 @@ function at(offsets: Progress['offsets']): Progress {
 }
 
 describe('outdatesIndex', () => {
-  it('a topic that begins again outdates an index, whether its offsets are gone or have gone back', () => {
+  it('a topic that starts again outdates an index, whether its offsets are missing or went back', () => {
     const before = at({ 'p.t.users/0': 7, 'p.t.users/1': 2 });
     expect(outdatesIndex(before, at({ 'p.t.users/1': 2 }))).toBe(true);
     expect(outdatesIndex(before, at({ 'p.t.users/0': 6, 'p.t.users/1': 2 }))).toBe(true);
   });
 
-  it('a mapping that changed outdates an index, in either direction', () => {
+  it('a changed mapping outdates an index, in either direction', () => {
     const before = at({});
     expect(outdatesIndex(before, { ...before, mapping: 'one' })).toBe(true);
     expect(outdatesIndex({ ...before, mapping: 'one' }, before)).toBe(true);
     expect(outdatesIndex({ ...before, mapping: 'one' }, { ...before, mapping: 'one' })).toBe(false);
   });
 
-  it('progress that goes on outdates no index', () => {
+  it('progress that advances outdates no index', () => {
     const before = at({ 'p.t.users/0': 7 });
     expect(outdatesIndex(before, before)).toBe(false);
     expect(outdatesIndex(before, at({ 'p.t.users/0': 9, 'p.t.users/1': 0 }))).toBe(false);

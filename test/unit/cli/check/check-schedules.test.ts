@@ -51,13 +51,13 @@ async function check(
 }
 
 describe('check of schedules', () => {
-  it('asks for nobody, or for a student whom the configuration does not name', async () => {
+  it('asks for one student: the first one, or the first that the configuration names', async () => {
     expect((await check([LESSON])).asked).toEqual(['s1']);
     expect((await check([LESSON], { tenant: 'schedules: { students: [x, y] }' })).asked).toEqual(['x']);
     expect((await check([LESSON], { firstId: null })).findings[0]).toMatchObject({ level: 'warning' });
   });
 
-  it('asks although schedules are off, or nothing else could be had', async () => {
+  it('asks for none where schedules are off, or where the hub answers nothing else', async () => {
     expect(await check([LESSON], { tenant: 'collections: [users]' })).toEqual({ findings: [], asked: [] });
     expect(await check([LESSON], { isAway: true })).toEqual({ findings: [], asked: [] });
   });
@@ -72,18 +72,18 @@ describe('check of schedules', () => {
       /^2 lessons of the first student; 1 cannot be understood: it has no start under any of start, startTime/,
     ],
     [['a text'], 'failure', /1 cannot be understood: it is not an object/],
-  ])('%j is told as something else', async (lessons, level, text) => {
+  ])('%j is reported as %s', async (lessons, level, text) => {
     const { findings } = await check(lessons);
     expect(findings).toMatchObject([{ subject: 'schedules', level }]);
     expect(findings[0]?.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
   });
 
-  it('a hub without absences has no schedules of those absent, and is not asked for any', async () => {
+  it('where the hub has no absences, asks for none and warns that there are no schedules of absent students', async () => {
     const [tenant] = load(yamlWith({ tenant: 'deltaEvery: 1m' })).tenants;
     if (tenant === undefined) throw new Error('no tenant');
     const error = new HubError('HUB_NOT_OFFERED', 'no', { remedy: 'r' });
     const never = (): never => {
-      throw new Error('nobody is asked');
+      throw new Error('no student may be asked for');
     };
     const findings = await scheduleFindings(
       { collection: never, readSchedule: never },
@@ -100,13 +100,13 @@ describe('check of schedules', () => {
     expect(findings[0]?.text).toContain('does not offer absence-versions');
   });
 
-  it('names of the configuration are not tried', async () => {
+  it('finds lessons by the field names of the configuration', async () => {
     const tenant = 'schedules: { fields: { start: [begynner], classes: [gruppe] } }';
     const { findings } = await check([{ begynner: '2026-11-20T08:15', gruppe: 'k' }], { tenant });
     expect(findings).toMatchObject([{ level: 'ok' }]);
   });
 
-  it('404 counts as broken; another error does not', async () => {
+  it('warns about a 404, and fails for another error', async () => {
     const error = (code: 'HUB_NOT_OFFERED' | 'HUB_FORBIDDEN') => new HubError(code, 'no', { remedy: 'r' });
     expect((await check(error('HUB_NOT_OFFERED'))).findings).toMatchObject([{ level: 'warning' }]);
     expect((await check(error('HUB_FORBIDDEN'))).findings).toMatchObject([{ level: 'failure', text: 'no' }]);

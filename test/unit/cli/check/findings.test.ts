@@ -13,7 +13,7 @@ import type { TopicFinding } from '../../../../src/publisher/topics.ts';
 const colors = picocolors.createColors(false);
 
 describe('findings as text', () => {
-  it('every finding shows, aligned, with its remedy and a sum', () => {
+  it('every finding is shown, aligned, with its remedy and a sum', () => {
     const lines = findingLines(
       [
         {
@@ -39,7 +39,7 @@ describe('findings as text', () => {
     ]);
   });
 
-  it('on a narrow terminal breaks between words, under where the text began', () => {
+  it('a narrow terminal breaks lines between words, below the beginning of the text', () => {
     const finding = failure('hub', 'nothing answers at this address', 'Look at the setting hub.baseUrl.');
     expect(
       findingLines([{ title: 'Hub', findings: [finding] }], { colors, columns: 32 }).slice(1, 5),
@@ -73,7 +73,7 @@ describe('Kafka', () => {
     ...parts,
   });
 
-  it('a missing topic is no failure, one that differs is, each with its difference and cure', () => {
+  it('a missing topic is no failure, and one that differs is, with its difference and remedy', () => {
     const findings = topicFindings([
       topic('a', {}),
       topic('b', { exists: false, partitions: null }),
@@ -108,13 +108,13 @@ describe('the registry', () => {
     ]);
   });
 
-  it('a level and a schema that do not fit are both told', () => {
+  it('a level and a schema that do not fit are both reported', () => {
     const findings = found({ ...subject, level: 'NONE', levelFits: false, compatible: false });
     expect(findings.map(({ level }) => level)).toEqual(['failure', 'failure']);
     expect(findings[0]?.text).toContain('has compatibility NONE');
   });
 
-  it('what was not checked is not called compatible', () => {
+  it('an unchecked schema is not called compatible', () => {
     expect(found({ ...subject, compatible: null })[0]?.text).toContain('was not checked');
   });
 });
@@ -145,7 +145,7 @@ describe('Redis', () => {
     expect(levels({ version })['version']).toBe(level);
   });
 
-  it('memory that is nearly used up is told', () => {
+  it('memory that is nearly used up is a warning', () => {
     expect(levels({ maxBytes: 1024 * 1024 })['memory']).toBe('warning');
     expect(levels({ maxBytes: 2 * 1024 * 1024 })['memory']).toBe('ok');
   });
@@ -219,7 +219,7 @@ describe('the hub', () => {
   it.each([
     ['an answer without a list', { rows: null }, 'warning'],
     ['a link that leads elsewhere', { leadsOut: 'another host' }, 'warning'],
-    ['no rows at all', { rows: 0, total: 0 }, 'ok'],
+    ['no rows', { rows: 0, total: 0 }, 'ok'],
     ['rows without a readable id', { rowsWithId: 0 }, 'warning'],
     ['the same page for every request', { isRepeated: true }, 'failure'],
   ] as const)('%s: %s', (_name, parts, level) => {

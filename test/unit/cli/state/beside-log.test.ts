@@ -10,8 +10,8 @@ const rebuild = {
   dataLost: false,
 } as const;
 
-describe('an index beside its log', () => {
-  it('is never called equal when the log could not be read', () => {
+describe('an index compared with its log', () => {
+  it('is unknown where the log could not be read', () => {
     const told = besideLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
     expect(told).toEqual({ kind: 'unknown', text: 'unknown' });
   });
@@ -31,7 +31,7 @@ describe('an index beside its log', () => {
     ],
     ['empty', { progress: null, position: null, plan: rebuild }, 'nothing yet'],
     ['empty', { progress: null, position: { ...position, sequence: 0 }, plan: rebuild }, 'nothing yet'],
-  ])('%s', (kind, given, text) => {
+  ])('is %s where its position says so', (kind, given, text) => {
     expect(besideLog({ ...given, isLogKnown: true })).toEqual({ kind, text });
   });
 });

@@ -33,7 +33,7 @@ const PASSING: Told = { kind: 'replaces-only', absenceId: 'a', versionIds: ['a',
 const FOREIGN: Told = { kind: 'other-student', absenceId: null, versionIds: ['x', 'y'] };
 
 describe('contradictions in the index', () => {
-  it('of one absence are counted as several', async () => {
+  it('of one absence count as one absence', async () => {
     const { index } = indexOf([[entry(FORK, PASSING), entry(FOREIGN)]]);
     expect(await readContradictions(index)).toMatchObject({
       isAtLeast: false,
@@ -43,7 +43,7 @@ describe('contradictions in the index', () => {
     });
   });
 
-  it('the gravest are hidden behind those that pass', async () => {
+  it('of the gravest kinds come first', async () => {
     const passing = Array.from({ length: 20 }, (_each, at): IndexEntry => {
       const id = `p${at}`;
       return entry({ kind: 'replaces-only', absenceId: id, versionIds: [id, `${id}-2`] });
@@ -56,12 +56,12 @@ describe('contradictions in the index', () => {
     expect(Object.keys(byKind)).toEqual(['other-student', 'fork', 'replaces-only']);
   });
 
-  it('that come twice while the index changes are counted twice', async () => {
+  it('that the scan of a changing index returns twice count once', async () => {
     const { index } = indexOf([[entry(FORK)], [entry(FORK)]], 1);
     expect(await readContradictions(index)).toMatchObject({ absences: 1, byKind: { fork: 1 } });
   });
 
-  it('too many fill the memory, or are told as if they were all', async () => {
+  it('beyond the limit are not read, and the result says "at least"', async () => {
     const batch = (number: number) =>
       Array.from({ length: 1_000 }, (_each, at): IndexEntry => {
         const id = `${number}-${at}`;
@@ -79,14 +79,14 @@ describe('contradictions in the index', () => {
     expect(batchesRead()).toBe(MOST_READ / 1_000);
   });
 
-  it('one of endless many versions fills the screen', async () => {
+  it('of very many versions show only the first few ids', async () => {
     const versionIds = Array.from({ length: 500 }, (_each, at) => `v${at}`);
     const { first } = await readContradictions(indexOf([[entry({ ...FORK, versionIds })]]).index);
     expect(first[0]?.versionIds).toHaveLength(8);
     expect(first[0]?.versions).toBe(500);
   });
 
-  it('an entry that cannot be read hides the others', async () => {
+  it('in an entry that cannot be decoded do not hide the others', async () => {
     const { index } = indexOf([[['broken', Buffer.from('[')], entry(FORK)]]);
     expect(await readContradictions(index)).toMatchObject({
       absences: 2,
@@ -94,7 +94,7 @@ describe('contradictions in the index', () => {
     });
   });
 
-  it('none are looked for by reading the index', async () => {
+  it('are not read where the index counts none', async () => {
     const { index, batchesRead } = indexOf([[entry(FORK)]], 0);
     expect(await readContradictions(index)).toMatchObject({ absences: 0, first: [] });
     expect(batchesRead()).toBe(0);

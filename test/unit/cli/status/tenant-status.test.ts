@@ -8,7 +8,7 @@ import {
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 
-// 09:00 in Oslo: five hours after the daily full pull was due.
+// It is 09:00 in Oslo, five hours after the daily full sync was due.
 const NOW_MS = Date.parse('2026-11-20T08:00:00Z');
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -97,16 +97,16 @@ function contradictions(absences: number, isAtLeast = false): KnownContradiction
 }
 
 describe('the headline', () => {
-  it('is all well when everything is as promised', () => {
+  it('is "all well" when everything is as promised', () => {
     expect(statusOf([facts('users'), facts('orgs')])).toMatchObject({ state: 'well', headline: 'all well' });
   });
 
-  it('is not "all well" without a word when no process is running', () => {
+  it('adds to "all well" that no process is running', () => {
     expect(statusOf([facts('users')], false).headline).toBe('all well; no process is running');
     expect(statusOf([facts('users')], null).headline).toBe('all well');
   });
 
-  it('needs a person when the index withholds deletions, above all else', () => {
+  it('needs a person when the index withholds deletions, before all other states', () => {
     const withheld = facts('users', { withheldInIndex: 51, progress: progress({ fullAgoMs: 90 * HOUR_MS }) });
     expect(statusOf([withheld, facts('orgs', { progress: null })])).toMatchObject({
       state: 'needs-person',
@@ -114,7 +114,7 @@ describe('the headline', () => {
     });
   });
 
-  it('needs a person while the hub gives another tenant’s rows, above even that', () => {
+  it('needs a person while the hub gives another tenant’s rows, before even that', () => {
     const withheld = facts('users', { withheldInIndex: 51 });
     expect(statusOf([withheld], true, 'vm-1', { wrongTenant: ['users', 'orgs'] })).toMatchObject({
       state: 'needs-person',
@@ -123,7 +123,7 @@ describe('the headline', () => {
     });
   });
 
-  it('what a person has discarded waits no more, though the log still counts it', () => {
+  it('does not count deletions that a person has discarded, although the log still does', () => {
     const told = progress({ withheld: 16 });
     const settledPassId = told.lastCompleteFull?.passId ?? null;
     expect(statusOf([facts('users', { progress: told, settledPassId })])).toMatchObject({ state: 'well' });
@@ -132,15 +132,15 @@ describe('the headline', () => {
     });
   });
 
-  it('does not forget withheld deletions when the index cannot be asked', () => {
+  it('shows the deletions that the log counts as withheld when the index cannot be asked', () => {
     const unknown = facts('users', { withheldInIndex: null, progress: progress({ withheld: 1 }) });
     expect(statusOf([unknown]).headline).toBe('needs a person: 1 deletion is withheld in users, by the log');
   });
 
   it.each([
-    ['the last full pass', { withheld: 16 }],
-    ['a pass since', { withheldSince: 16 }],
-  ])('an index that was emptied does not hide what %s withheld', (_name, told) => {
+    ['the last full sync', { withheld: 16 }],
+    ['a later sync', { withheldSince: 16 }],
+  ])('shows the deletions that %s withheld when the index is empty', (_name, told) => {
     const status = statusOf([facts('users', { progress: progress(told) }), facts('orgs')]);
     expect(status).toMatchObject({
       state: 'needs-person',
@@ -149,7 +149,7 @@ describe('the headline', () => {
     });
   });
 
-  it('goes by the index where it knows of some: a person may have released the others', () => {
+  it('follows the index where it has withheld deletions: a person may have approved the others', () => {
     const some = facts('users', { withheldInIndex: 3, progress: progress({ withheld: 16 }) });
     expect(statusOf([some]).headline).toBe('needs a person: 3 deletions are withheld in users');
   });
@@ -166,7 +166,7 @@ describe('the headline', () => {
     });
   });
 
-  it('a collection that lost its last full pass is not "all well", though it was mirrored before', () => {
+  it('is not "all well" for a collection that lost its last full sync', () => {
     const lost = facts('users', { progress: progress({ fullAgoMs: null, complete: false }) });
     expect(statusOf([lost, facts('orgs')], false)).toMatchObject({
       state: 'loading',
@@ -175,7 +175,7 @@ describe('the headline', () => {
     });
   });
 
-  it('a pass that was doubted or broken off is not "all well" when nobody is running', () => {
+  it('is not "all well" when a sync was inconclusive or broken off and no process is running', () => {
     const broken = facts('users', { progress: progress({ complete: false }) });
     expect(statusOf([broken, facts('orgs')], false)).toMatchObject({
       state: 'unfinished',
@@ -184,23 +184,26 @@ describe('the headline', () => {
     });
   });
 
-  it('a pass under way is well, and one that has said nothing for ten minutes is not', () => {
+  it('is "all well" during a sync, until it has committed nothing for ten minutes', () => {
     const underWay = progress({ complete: false, startedAgoMs: 5 * HOUR_MS });
     const after = (committedAgoMs: number) =>
       statusOf([facts('users', { progress: underWay, committedAtMs: NOW_MS - committedAgoMs })]).state;
     expect([after(9 * MINUTE_MS), after(11 * MINUTE_MS)]).toEqual(['well', 'unfinished']);
   });
 
-  it.each([true, null])('without a commit time the start of the pass counts (owner alive: %s)', (isAlive) => {
-    const started = (startedAgoMs: number) =>
-      statusOf(
-        [facts('users', { committedAtMs: null, progress: progress({ complete: false, startedAgoMs }) })],
-        isAlive,
-      ).state;
-    expect([started(9 * MINUTE_MS), started(11 * MINUTE_MS)]).toEqual(['well', 'unfinished']);
-  });
+  it.each([true, null])(
+    'counts from the start of the sync where no commit time is known (owner alive: %s)',
+    (isAlive) => {
+      const started = (startedAgoMs: number) =>
+        statusOf(
+          [facts('users', { committedAtMs: null, progress: progress({ complete: false, startedAgoMs }) })],
+          isAlive,
+        ).state;
+      expect([started(9 * MINUTE_MS), started(11 * MINUTE_MS)]).toEqual(['well', 'unfinished']);
+    },
+  );
 
-  it('does not keep rejected rows to itself', () => {
+  it('counts rejected rows', () => {
     const some = facts('users', { progress: progress({ rejected: 11 }) });
     const one = facts('orgs', { progress: progress({ rejectedSince: 1 }) });
     expect(statusOf([some, one])).toMatchObject({ state: 'well', headline: 'all well, 12 rows rejected' });
@@ -219,25 +222,25 @@ describe('the headline', () => {
     });
   });
 
-  it('tells of a daily full pass that did not happen', () => {
+  it('reports a daily full sync that did not happen', () => {
     expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 28 * HOUR_MS }) })])).toMatchObject({
       state: 'late',
       headline: 'late: users: its daily full pass was due 5 h ago',
     });
   });
 
-  it('does not call a full pass late that began in the night', () => {
+  it('does not call a full sync late that began in the night', () => {
     expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 5 * HOUR_MS }) })]).state).toBe('well');
   });
 
-  it('gives a round of schedules the day that it takes, and no more', () => {
+  it('gives a sync of schedules the day that it takes, and no more', () => {
     const schedules = (fullAgoMs: number) =>
       statusOf([facts('schedules', { hasDelta: false, progress: progress({ fullAgoMs }) })]).headline;
     expect(schedules(28 * HOUR_MS)).toBe('all well');
     expect(schedules(30 * HOUR_MS)).toBe('late: schedules: its daily full pass was due 29 h ago');
   });
 
-  it('tells of deltas that stopped', () => {
+  it('reports incremental syncs that stopped', () => {
     const behind = progress({ watermarkAgoMs: 3 * HOUR_MS });
     expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
       'late: users: changes of the last 3 h are not in',
@@ -247,27 +250,27 @@ describe('the headline', () => {
 });
 
 describe('contradictory absences', () => {
-  it('wait for a person, or are kept back', () => {
+  it('are counted in the headline and need no person', () => {
     const three = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(3) });
     expect(three).toMatchObject({ state: 'well', headline: 'all well, 3 contradictory absences' });
     const many = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(5000, true) });
     expect(many.headline).toBe('all well, at least 5,000 contradictory absences');
   });
 
-  it('none are told', () => {
+  it('are not mentioned where there are none', () => {
     const none = statusOf([facts('users')], true, 'vm-1', { contradictions: contradictions(0) });
     expect(none.headline).toBe('all well');
   });
 });
 
-describe('what follows from absence-versions', () => {
+describe('a collection derived from absence-versions', () => {
   const derived = (options: Partial<CollectionFacts> = {}) => [
     facts('absence-versions', options),
     facts('absences', options),
     facts('absence-changes', options),
   ];
 
-  it('is late, unfinished, withheld or rejected once more', () => {
+  it('is not reported a second time as late, unfinished, withheld or rejected', () => {
     const late = statusOf(derived({ progress: progress({ fullAgoMs: 28 * HOUR_MS }) }));
     expect(late.headline).toBe('late: absence-versions: its daily full pass was due 5 h ago');
     const unfinished = statusOf(derived({ progress: progress({ complete: false }) }), false);
@@ -282,7 +285,7 @@ describe('what follows from absence-versions', () => {
     expect(rejected.headline).toBe('all well, 2 rows rejected');
   });
 
-  it('is listed as missing from a first load that is at its source', () => {
+  it('is not listed beside its source in a first load', () => {
     expect(statusOf([facts('users'), ...derived({ progress: progress({ fullAgoMs: null }) })])).toMatchObject(
       {
         state: 'loading',
@@ -291,7 +294,7 @@ describe('what follows from absence-versions', () => {
     );
   });
 
-  it('is whole when it was only just switched on', () => {
+  it('is still loading when it was only just switched on', () => {
     const lacking = derived({ progress: null }).slice(1);
     expect(statusOf([facts('absence-versions'), ...lacking])).toMatchObject({
       state: 'loading',
@@ -299,7 +302,7 @@ describe('what follows from absence-versions', () => {
     });
   });
 
-  it('is waited for where the hub has no absences', () => {
+  it('is not waited for where the hub has no absences', () => {
     const status = statusOf([facts('users'), ...derived({ progress: null })], true, 'vm-1', {
       notOffered: ['absence-versions'],
     });
@@ -322,14 +325,14 @@ describe('what follows from absence-versions', () => {
     );
   });
 
-  it('a hub that offers none of the collections is said to have a wrong address', () => {
+  it('that is the only one and not offered means that the address is wrong', () => {
     const status = statusOf([facts('users', { progress: null })], true, 'vm-1', { notOffered: ['users'] });
     expect(status.headline).toBe('the hub offers none of the collections: check hub.baseUrl');
   });
 });
 
 describe('a collection', () => {
-  it('shows what the last pass did, and rows as of the last complete full pass', () => {
+  it('shows what the last sync did, and the rows of the last complete full sync', () => {
     const [users] = statusOf([facts('users')]).collections;
     expect(users).toMatchObject({
       rows: 598,
@@ -338,7 +341,7 @@ describe('a collection', () => {
     });
   });
 
-  it('shows rows that deltas missed until the overlap is raised', () => {
+  it('shows the rows that incremental syncs missed, until the overlap is raised', () => {
     const lateRows = { rows: 3, lagAtMostMs: HOUR_MS, overlapMs: 5 * MINUTE_MS };
     const [users] = statusOf([facts('users', { lateRows })]).collections;
     expect(users?.lateRows).toEqual(lateRows);
@@ -348,7 +351,7 @@ describe('a collection', () => {
     expect(raised?.lateRows).toBeNull();
   });
 
-  it('does not hide rejects found since the last full pass', () => {
+  it('counts the rejects since the last full sync', () => {
     const [users] = statusOf([
       facts('users', { progress: progress({ rejected: 1, rejectedSince: 4 }) }),
     ]).collections;

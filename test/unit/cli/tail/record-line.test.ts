@@ -34,20 +34,20 @@ function record(
 const plain = { colors, values: false, showTopic: false, timeZone: 'Europe/Oslo' };
 
 describe('a line of tail', () => {
-  it('shows nothing of a row but its key', () => {
+  it('shows only the key of a row', () => {
     expect(recordLine(record(), plain)).toBe('14:02:11  2@118     created  u-1');
   });
 
-  it('shows the value only when asked', () => {
+  it('shows the value only on request', () => {
     expect(recordLine(record(), { ...plain, values: true })).toMatch(/u-1 {2}\{"givenName":"Oppdikta"\}$/);
   });
 
-  it('of a removal says so, and shows no value', () => {
+  it('of a removal names it and shows no value', () => {
     const removal = record({ removed: true, headers: { ce_type: 'rollcall.users.deleted' } });
     expect(recordLine(removal, { ...plain, values: true })).toBe('14:02:11  2@118     deleted  u-1');
   });
 
-  it('of a record without headers is judged by its value', () => {
+  it('of a record without headers follows from its value', () => {
     expect(recordLine(record({ headers: {} }), plain)).toContain('updated');
     expect(recordLine(record({ headers: {}, removed: true }), plain)).toContain('deleted');
   });
@@ -56,13 +56,13 @@ describe('a line of tail', () => {
     expect(recordLine(record(), { ...plain, showTopic: true })).toContain('rollcall.north.users');
   });
 
-  it('cannot steer a terminal by a key', () => {
+  it('contains no control character of a key', () => {
     const line = recordLine(record({ key: 'a\u001B[2J\nb' }), plain);
     // oxlint-disable-next-line no-control-regex -- that is what must not be there
     expect(line).not.toMatch(/[\u0000-\u001F]/);
   });
 
-  it('of progress tells how far the pass is', () => {
+  it('of progress shows how far the sync is', () => {
     const value = {
       sequence: 7,
       mode: 'FULL',
@@ -78,7 +78,7 @@ describe('a line of tail', () => {
     );
   });
 
-  it('of rejects tells the reason but not the row', () => {
+  it('of a reject shows the reason and not the row', () => {
     const value = { collection: 'users', reason: 'fromTime cannot be read', row: '{"givenName":"Oppdikta"}' };
     const line = recordLine(record({ suffix: 'rejects', key: 'users|u-1', value }), plain);
     expect(line).toContain('fromTime cannot be read');
@@ -125,20 +125,20 @@ function change(value: Record<string, unknown>, operation = String(value['operat
 }
 
 describe('a line of absence-changes', () => {
-  it('of an absence that begins hides when it is, or tells it by a clock that nobody has', () => {
+  it("of a new absence shows its time in the tenant's time zone", () => {
     expect(recordLine(change({ operation: 'CREATED' }), plain)).toBe(
       '14:02:11  2@118     created    v-1  step 1  2026-03-10 08:15–09:00  class c-1',
     );
   });
 
-  it('of a replacement hides what changed, or names what a new version always changes', () => {
+  it('of a replacement shows the change of time, and no field that every new version changes', () => {
     const replaced = change({ operation: 'REPLACED', step: 2, version: AFTER, previousVersion: BEFORE });
     expect(recordLine(replaced, plain)).toBe(
       '14:02:11  2@118     replaced   v-1  step 2  → v-2  2026-03-10 08:15–09:00 → 08:15–08:40  class c-1',
     );
   });
 
-  it('of another day, another class or another field hides the difference', () => {
+  it('of another day, class or field shows the difference without values of unknown fields', () => {
     const version = {
       ...BEFORE,
       sourcedId: 'v-2',
@@ -155,7 +155,7 @@ describe('a line of absence-changes', () => {
     expect(line).not.toContain('Oppdikta');
   });
 
-  it('passes a record that left the hub, or a merged one, for the hub’s word', () => {
+  it("shows the cause of a deletion that is not the hub's own", () => {
     const vanished = change({ operation: 'DELETED', step: 3, version: AFTER, cause: 'VANISHED' });
     expect(recordLine(vanished, plain)).toMatch(/deleted {4}v-1 {2}step 3 {2}version v-2 .* VANISHED$/);
     const merged = change({ operation: 'DELETED', cause: 'MERGED', mergedInto: 'v-0' });
@@ -163,12 +163,12 @@ describe('a line of absence-changes', () => {
     expect(recordLine(change({ operation: 'RESTORED' }), plain)).toMatch(/restored {3}v-1 .* class c-1$/);
   });
 
-  it('passes a first load for news', () => {
+  it('marks an event of a first load as a snapshot', () => {
     const first = recordLine(change({ operation: 'CREATED', snapshot: true }), plain);
     expect(first).toMatch(/ {2}snapshot$/);
   });
 
-  it('passes the removal of a key for the deletion of an absence', () => {
+  it('shows the removal of a key as "forgotten", not as the deletion of an absence', () => {
     const removal = record({
       suffix: 'absence-changes',
       key: 'v-1',
@@ -179,18 +179,18 @@ describe('a line of absence-changes', () => {
   });
 
   it.each([
-    ['nothing but its id', { sourcedId: 'v-1' }, '?–?'],
+    ['only its id', { sourcedId: 'v-1' }, '?–?'],
     [
       'a time that no calendar has',
       { sourcedId: 'v-1', fromTime: 9e15, toTime: BEFORE.toTime },
       '? – 2026-03-10 09:00',
     ],
     ['no end', { sourcedId: 'v-1', fromTime: BEFORE.fromTime }, '2026-03-10 08:15–?'],
-  ])('breaks on a version of which there is %s', (_name, version, expected) => {
+  ])('shows "?" for times of a version that has %s', (_name, version, expected) => {
     expect(recordLine(change({ operation: 'CREATED', version }), plain)).toContain(`step 1  ${expected}`);
   });
 
-  it('breaks on a value of another shape', () => {
+  it('shows only the key for a value of another shape', () => {
     expect(recordLine(record({ suffix: 'absence-changes', value: { other: 1 } }), plain)).toMatch(/u-1$/);
   });
 });

@@ -15,7 +15,7 @@ const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => text
 const target = (flags: PurgeFlags) => purgeTarget(config, flags);
 
 describe('a purge', () => {
-  it('takes what the configuration no longer wants, by its name', () => {
+  it('takes by name what the configuration no longer wants', () => {
     expect(target({ tenant: 'north', collection: ['results'] })).toMatchObject({
       kind: 'collections',
       name: 'results',
@@ -56,7 +56,7 @@ describe('a purge', () => {
     { tenant: 'south', afterschool: 'b' },
     { tenant: 'north', collection: ['progress'] },
     { tenant: 'north', collection: ['rejects'] },
-  ])('refuses what is not named, or is no such thing: %j', (flags) => {
+  ])('refuses what is not named or does not exist: %j', (flags) => {
     expect(() => target(flags)).toThrow(
       /Nothing is named|only whole|the whole tenant|not both|no afterschool|There is no/,
     );

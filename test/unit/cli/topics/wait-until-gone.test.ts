@@ -3,7 +3,7 @@ import { waitUntilGone } from '../../../../src/cli/topics/wait-until-gone.ts';
 
 const NAMES = ['p.north.results', 'p.north.courses'];
 
-/** Brokers that go on listing topics for so long. */
+/** Makes brokers that list deleted topics for a time. */
 function forgettingAfter(ms: number) {
   const shown: string[] = [];
   let nowMs = 0;
@@ -22,14 +22,14 @@ function forgettingAfter(ms: number) {
 }
 
 describe('topics that were deleted', () => {
-  it('are waited for until no broker lists them, with a word on what is waited for', async () => {
+  it('are awaited until no broker lists them, with a progress line', async () => {
     const { parts, listed, shown } = forgettingAfter(60_000);
     await waitUntilGone(NAMES, parts);
     expect(listed()).toEqual(['p.north.orgs']);
     expect(new Set(shown)).toEqual(new Set(['waiting until the brokers have forgotten 2 topics']));
   });
 
-  it('do not pass for gone where they are still listed at the end', async () => {
+  it('are an error where brokers still list them at the end', async () => {
     const { parts, elapsedMs } = forgettingAfter(Infinity);
     await expect(waitUntilGone(NAMES, parts)).rejects.toMatchObject({
       code: 'KAFKA_UNREACHABLE',
@@ -39,7 +39,7 @@ describe('topics that were deleted', () => {
     expect(elapsedMs()).toBeGreaterThan(60_000);
   });
 
-  it('are not waited for where none is listed', async () => {
+  it('are not awaited where no broker lists them', async () => {
     const { parts, shown } = forgettingAfter(0);
     await waitUntilGone(NAMES, parts);
     expect(shown).toEqual([]);

@@ -1,18 +1,18 @@
 import { sendJson, type Script } from './scripted-hub.ts';
 
-/** How a hub behaves; real ones were seen with all of these. */
+/** How a hub behaves; each of these was seen at a real hub. */
 export interface Behaviour {
   readonly ids: readonly string[];
   readonly envelope?: string;
-  /** What it does with `afterSourcedId`. */
+  /** How the hub treats `afterSourcedId`. */
   readonly cursor: 'honours' | 'ignores' | 'refuses';
-  /** What it does with a filter on `sourcedId`. */
+  /** How the hub treats a filter on `sourcedId`. */
   readonly idFilter: 'honours' | 'ignores' | 'refuses' | 'ignores-sort';
   readonly sort?: 'honours' | 'refuses';
   readonly clamp?: number;
   readonly links: 'right' | 'none' | 'foreign' | 'past-the-end' | 'by-offset' | 'first-only' | 'unrelated';
   readonly total: 'right' | 'zero' | 'unfiltered' | 'remaining' | 'page' | 'none';
-  /** Order without `sort` (hubs with a working cursor always sort by id). */
+  /** The order without `sort` (hubs with a working cursor always sort by id). */
   readonly natural?: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function linkHeader(
   }
 }
 
-/** A hub that holds `ids` and behaves as told; parameters as in spec 4.2. */
+/** Makes a hub that holds `ids` and follows the behaviour; its parameters are those of spec 4.2. */
 export function modelHub(behaviour: Behaviour): Script {
   const { ids, envelope = 'users', natural } = behaviour;
   const byId = [...ids].sort((a, b) => (a < b ? -1 : 1));

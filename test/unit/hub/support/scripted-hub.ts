@@ -12,7 +12,7 @@ interface AskedRequest {
   readonly url: URL;
   readonly query: URLSearchParams;
   readonly authorization: string | undefined;
-  /** Sent with a POST; empty for a GET. */
+  /** The body of a POST; empty for a GET. */
   readonly body: string;
 }
 
@@ -23,7 +23,7 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly asked: AskedRequest[];
 }
 
-/** An HTTP server that does what the script says, on a free port. */
+/** Starts an HTTP server on a free port that follows the script. */
 export async function serve(script: Script): Promise<ScriptedServer> {
   const asked: AskedRequest[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -62,13 +62,13 @@ export interface TestHub extends AsyncDisposable {
   readonly server: ScriptedServer;
   readonly events: HubEvent[];
   readonly sleeps: number[];
-  /** Requests for data, without those for tokens. */
+  /** The requests for data, without those for tokens. */
   data(): AskedRequest[];
 }
 
 const PREFIX = '/tenant';
 
-/** A client and the server it talks to; tokens are given out unless the script answers `/token` itself. */
+/** Makes a client and its server, which issues tokens unless the script answers `/token` itself. */
 export async function testHub(
   script: Script,
   options: Partial<HubOptions> & { tokenScript?: Script } = {},
@@ -120,11 +120,11 @@ export async function testHub(
 export interface WholeWalk {
   readonly pages: HubPage[];
   readonly end: ScanEnd;
-  /** `sourcedId`s in the order they came. */
+  /** The `sourcedId`s in the order of their arrival. */
   readonly ids: string[];
 }
 
-/** Walks to the end. */
+/** Scans to the end. */
 export async function readAll(
   hub: Hub,
   name: CollectionName,
