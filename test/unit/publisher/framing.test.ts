@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { frame } from '../../../src/publisher/framing.ts';
 
 describe('frame', () => {
-  it('the frame is that of the Confluent wire format, byte by byte', () => {
+  it('is that of the Confluent wire format, byte by byte', () => {
     expect(frame(0x01020304, Buffer.from('body')).toString('hex')).toBe(
       `0001020304${Buffer.from('body').toString('hex')}`,
     );
   });
 
-  it('a frame does not change when the buffer of the body is used again', () => {
+  it('does not change when the buffer of the body is reused', () => {
     const body = Buffer.from('one');
     const framed = frame(7, body);
     body.write('two');

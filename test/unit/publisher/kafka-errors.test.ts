@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import kafkajs from 'kafkajs';
 import { kafkaError } from '../../../src/publisher/kafka-errors.ts';
 
-/** What kafkajs throws when a broker creates none of several topics. */
+/** Makes the error of kafkajs for a broker that creates none of several topics. */
 function aggregate(type: string): Error {
   const each = ['p.north.orgs', 'p.north.users'].map((topic) =>
     Object.assign(new kafkajs.KafkaJSProtocolError(new Error('refused')), { type, topic }),

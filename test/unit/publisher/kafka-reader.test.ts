@@ -2,7 +2,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readStretches } from '../../../src/publisher/kafka-reader.ts';
 
-/** Partitions of one topic each, readable up to their stable ends, as a consumer of kafkajs meets them. */
+/** Topics of one partition each that a consumer of kafkajs can read up to their stable ends. */
 class LaggingTopics {
   readonly #onEvent = new Map<string, (event: unknown) => void>();
   readonly #highWatermarks: Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ class LaggingTopics {
     return { consumer: () => consumer } as unknown as Kafka;
   }
 
-  /** Hands on what is readable once the stable end stands here. */
+  /** Delivers what becomes readable when the stable end moves here. */
   async stableEndMovesTo(end: number, topic = 'progress'): Promise<void> {
     const next = this.#next.get(topic) ?? 0;
     const messages = Array.from(
@@ -73,7 +73,7 @@ describe('readStretches', () => {
     vi.useRealTimers();
   });
 
-  it('waits for a commit that was answered but whose markers are late', async () => {
+  it('waits for a commit that was acknowledged but whose markers are late', async () => {
     const topics = new LaggingTopics({ progress: 5 });
     const { offsets, over, isOver } = await read(topics);
     await topics.stableEndMovesTo(3);
@@ -84,7 +84,7 @@ describe('readStretches', () => {
     expect(offsets).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('reads what was decided between the question for the end and the first fetch', async () => {
+  it('reads what was decided between the request for the end and the first fetch', async () => {
     const topics = new LaggingTopics({ progress: 5 });
     const { offsets, over } = await read(topics);
     await topics.stableEndMovesTo(5);
@@ -101,7 +101,7 @@ describe('readStretches', () => {
     expect(offsets).toEqual([0, 1, 2]);
   });
 
-  it('ends at the stable end though others go on committing to what is read already', async () => {
+  it('ends at the stable end while others keep committing beyond what is read already', async () => {
     const topics = new LaggingTopics({ dead: 5, busy: 3 });
     const { over, isOver } = await read(topics, { names: ['dead', 'busy'] });
     await topics.stableEndMovesTo(3, 'dead');
@@ -113,7 +113,7 @@ describe('readStretches', () => {
     await over();
   });
 
-  it('ends where it is told to end when nobody asks for what is undecided', async () => {
+  it('ends at the requested end when the caller does not await undecided transactions', async () => {
     const topics = new LaggingTopics({ progress: 5 });
     const { offsets, over } = await read(topics, { awaitsDecision: false });
     await topics.stableEndMovesTo(3);

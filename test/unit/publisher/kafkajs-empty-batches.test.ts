@@ -26,7 +26,7 @@ const Batch = require('kafkajs/src/consumer/batch') as new (
   data: object,
 ) => FetchedBatch;
 
-/** A record batch (magic 2) of which compaction has left these records: offset deltas, each with a key of one byte. */
+/** Makes a record batch (magic 2) with the records that compaction left: offset deltas, each with a key of one byte. */
 function batchBytes(options: { baseOffset: number; lastDelta: number; deltas: number[] }): Buffer {
   const records = options.deltas.map((delta) => {
     // attributes, timestamp delta, offset delta, key length, key, value length, headers; varints are zigzag
@@ -57,21 +57,21 @@ async function fetched(offset: number, ...batches: Buffer[]): Promise<FetchedBat
   return new Batch('topic', String(offset), { partition: 0, highWatermark: '100', messages });
 }
 
-describe('batches that compaction has emptied', () => {
-  it('one without any record is asked for again for ever', async () => {
+describe('batches that compaction has thinned out', () => {
+  it('one without any record has a last offset and is not fetched again', async () => {
     const batch = await fetched(10, batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [] }));
     expect(batch.isEmptyDueToFiltering()).toBe(true);
     expect(batch.lastOffset()).toBe('14');
     expect(batch.messages).toEqual([]);
   });
 
-  it('one without its last records is walked through offset by offset', async () => {
+  it('one without its last records is passed in one step', async () => {
     const batch = await fetched(10, batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [0, 1] }));
     expect(batch.messages.map(({ offset }) => offset)).toEqual(['10', '11']);
     expect(batch.lastOffset()).toBe('14');
   });
 
-  it('a whole one is changed', async () => {
+  it('a complete one stays as it is', async () => {
     const messages = await decode(batchBytes({ baseOffset: 10, lastDelta: 1, deltas: [0, 1] }));
     expect(messages.map(({ offset, isControlRecord }) => [offset, isControlRecord])).toEqual([
       ['10', false],
@@ -79,7 +79,7 @@ describe('batches that compaction has emptied', () => {
     ]);
   });
 
-  it('records after an emptied one are lost', async () => {
+  it('records after an empty one are read', async () => {
     const batch = await fetched(
       10,
       batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [] }),

@@ -5,14 +5,14 @@ import { expect, it, vi } from 'vitest';
 import { letIdleConnectionsSleep } from '../../../src/publisher/kafkajs-idle.ts';
 import { dropSilentConnections } from '../../../src/publisher/kafkajs-silent-connections.ts';
 
-// As every client of Rollcall's does; without it, Node warns of kafkajs' negative timers.
+// Every client of Rollcall does this; without it, Node warns of negative timers of kafkajs.
 letIdleConnectionsSleep();
 dropSilentConnections();
 dropSilentConnections();
 
 const REQUEST_TIMEOUT_MS = 200;
 
-it('a connection that does not answer is given up, and not asked a dozen times more', async () => {
+it('a connection that does not answer is closed after one request', async () => {
   const connections: Socket[] = [];
   const requests: Buffer[] = [];
   const server = createServer((socket) => {

@@ -9,7 +9,7 @@ import {
 } from '../../../src/publisher/outgoing-batches.ts';
 
 describe('createKeyPartitioner', () => {
-  // Hashes as Kafka's own test of murmur2 has them (org.apache.kafka.common.utils.UtilsTest).
+  // These hashes are from Kafka's own test of murmur2 (org.apache.kafka.common.utils.UtilsTest).
   it.each([
     ['21', -973_932_308],
     ['foobar', -790_332_482],
@@ -17,7 +17,7 @@ describe('createKeyPartitioner', () => {
     ['a-little-bit-longer-string', -1_486_304_829],
     ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58_897_971],
     ['abc', 479_470_107],
-  ])("the partition of %s is no other than Java's", (key, murmur2) => {
+  ])('the partition of %s is the one that Java computes', (key, murmur2) => {
     const partitionOf = createKeyPartitioner();
     for (const partitions of [1, 3, 7, 12, 1_000]) {
       expect(partitionOf(key, partitions)).toBe((murmur2 & 0x7fffffff) % partitions);
@@ -39,7 +39,7 @@ describe('createKeyPartitioner', () => {
 });
 
 describe('recordBytes', () => {
-  it('a record is never taken for smaller than it is', () => {
+  it('a record is never estimated smaller than it is', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),
@@ -74,7 +74,7 @@ describe('splitIntoSends', () => {
       message: { key: String(position), value: null, partition: record.partition },
     }));
 
-  it('no record is lost, doubled or put before an earlier one of its partition', () => {
+  it('each record is sent once and after the earlier ones of its partition', () => {
     fc.assert(
       fc.property(records, (all) => {
         const sent = splitIntoSends(addressed(all)).flat();
@@ -94,7 +94,7 @@ describe('splitIntoSends', () => {
     );
   });
 
-  it("no partition's batch is larger than a broker takes, unless a single record is", () => {
+  it('no batch of a partition is larger than a broker accepts, unless it is a single record', () => {
     fc.assert(
       fc.property(records, (all) => {
         for (const send of splitIntoSends(addressed(all))) {
@@ -114,7 +114,7 @@ describe('splitIntoSends', () => {
     );
   });
 
-  it('no topic is named twice in a send, and no send is empty', () => {
+  it('each send names a topic once and is not empty', () => {
     fc.assert(
       fc.property(records, (all) => {
         for (const send of splitIntoSends(addressed(all))) {
@@ -127,7 +127,7 @@ describe('splitIntoSends', () => {
     );
   });
 
-  it('what fits into one send is not sent in two', () => {
+  it('records that fit into one send are sent in one', () => {
     const small = Array.from({ length: 5_000 }, (_, position) => ({
       topic: 'a',
       partition: position % 3,

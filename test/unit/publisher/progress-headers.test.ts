@@ -32,7 +32,7 @@ it('each record of progress in a transaction has a ce_id of its own', () => {
   expect(new Set(ids).size).toBe(collections.length);
 });
 
-it('of the absences’ changes a header tells that the first load is over, from the first complete full pass on', () => {
+it('a header of absence-changes says that the first load is over, from the first complete full sync on', () => {
   const headerOf = (progress: Progress): string | undefined =>
     progressHeaders({ tenantId: 'north', progress, body: Buffer.alloc(0) })['ce_firstload'];
   const before: Progress = { ...PROGRESS, collection: 'absence-changes', lastCompleteFull: null };

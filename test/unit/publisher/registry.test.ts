@@ -91,7 +91,7 @@ const nothing = Object.fromEntries(
 const BODY = createValueCodec<object>(PROGRESS).toBuffer({ ...nothing, ...OWNER });
 
 describe('registering', () => {
-  it('many subjects of one schema cost two requests each, and the schema behind their id is asked for once', async () => {
+  it('many subjects of one schema cost two requests each, and the schema of their id is requested once', async () => {
     const { registry, requests } = await startRegistry();
     const subjects = Array.from({ length: 10 }, (_, tenant) => `p.t${tenant}.orgs-value`);
     for (const subject of subjects) expect(await registry.register(subject, ORGS)).toBe(1);
@@ -102,7 +102,7 @@ describe('registering', () => {
     );
   });
 
-  it('a subject without a level gets it before its schema, so that the schema is compared with what is there', async () => {
+  it('a subject without a level gets it before its schema, so that the registry compares the schema', async () => {
     const { registry, requests } = await startRegistry();
     await registry.register('p.t.orgs-value', ORGS);
     expect(requests.slice(0, 3)).toEqual([
@@ -112,7 +112,7 @@ describe('registering', () => {
     ]);
   });
 
-  it('any number of subjects at once is asked for over a few connections', async () => {
+  it('any number of concurrent subjects uses a few connections', async () => {
     const { registry, mostAtOnce } = await startRegistry();
     await Promise.all(
       Array.from({ length: 60 }, (_, tenant) => registry.register(`p.t${tenant}.orgs-value`, ORGS)),
@@ -120,7 +120,7 @@ describe('registering', () => {
     expect(mostAtOnce()).toBeLessThanOrEqual(8);
   });
 
-  it('an id under which the registry holds another schema is refused, until the registry is right again', async () => {
+  it('an id under which the registry holds another schema is refused until the registry is correct again', async () => {
     const { registry, trouble } = await startRegistry();
     await registry.register('p.t.orgs-value', ORGS);
     await registry.register('p.t.progress-value', PROGRESS);
@@ -133,7 +133,7 @@ describe('registering', () => {
     expect(await registry.register('p.u.orgs-value', ORGS)).toBe(1);
   });
 
-  it('an id under which the registry holds nothing is refused, though the schema was just registered', async () => {
+  it('an id under which the registry holds nothing is refused, even right after the registration', async () => {
     const { registry, trouble } = await startRegistry();
     trouble.wrongIdFor = 'p.t.orgs-value';
     await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe('registering', () => {
     });
   });
 
-  it('a registry that fails in passing is asked again', async () => {
+  it('a registry with a transient failure is asked again', async () => {
     const { registry, trouble } = await startRegistry();
     trouble.statuses = [503, 500];
     expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
@@ -153,7 +153,7 @@ describe('registering', () => {
 });
 
 describe('an answer that is cut off', () => {
-  it('is asked for again, and is no answer in the end', async () => {
+  it('is requested again, and is an error in the end', async () => {
     const { registry, trouble } = await startRegistry();
     trouble.cutOff = 2;
     expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
@@ -166,7 +166,7 @@ describe('an answer that is cut off', () => {
 });
 
 describe('decoding', () => {
-  it('keeps fields whose names every object has', async () => {
+  it('keeps fields that have the names of object members', async () => {
     const { registry } = await startRegistry();
     const id = await registry.register('p.t.orgs-value', ORGS);
     const nulls = Object.fromEntries(ORGS.fields.map(({ name }) => [name, null]));
@@ -181,7 +181,7 @@ describe('decoding', () => {
     ['the registry does not know', () => new Map()],
     ['belongs to no schema', (id: number) => new Map([[id, 'no JSON']])],
   ])(
-    'a record under an id that %s is read with the schema of its topic, at the cost of one request',
+    'decodes a record under an id that %s with the schema of its topic, at the cost of one request',
     async (_, under) => {
       const { registry, requests, trouble } = await startRegistry();
       trouble.underIds = under(7);
@@ -192,14 +192,14 @@ describe('decoding', () => {
     },
   );
 
-  it('a record that neither its id nor its topic can read is refused without its content', async () => {
+  it('refuses a record that neither its id nor its topic can decode, without its content', async () => {
     const { registry } = await startRegistry();
     const failure = await registry.decode(frame(7, Buffer.from('Kari Nordmann')), ['progress']).catch(String);
     expect(failure).toContain('knows no Avro schema of the id');
     expect(failure).not.toContain('Kari');
   });
 
-  it('a schema that did not fit is asked for again later', async () => {
+  it('requests a schema again later that did not fit', async () => {
     const { registry, clock, trouble } = await startRegistry();
     trouble.underIds = new Map([[7, JSON.stringify(ORGS)]]);
     await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject({ code: 'REGISTRY_REFUSED' });

@@ -8,7 +8,7 @@ function valuesOf(suffix: Parameters<typeof topicSettings>[0]): Record<string, s
 }
 
 describe('topicSettings', () => {
-  it('no setting of the contract is missing', () => {
+  it('has every setting of the contract', () => {
     expect(valuesOf('users')).toEqual({
       'cleanup.policy': 'compact',
       'delete.retention.ms': String(7 * DAY_MS),
@@ -17,7 +17,7 @@ describe('topicSettings', () => {
     });
   });
 
-  it('the events of absences are not compacted away within a week, and the maximum is not below the minimum', () => {
+  it('keeps the events of absences from compaction for a week, with a maximum above the minimum', () => {
     const values = valuesOf('absence-changes');
     expect(values['min.compaction.lag.ms']).toBe(String(7 * DAY_MS));
     expect(values['max.compaction.lag.ms']).toBe(String(8 * DAY_MS));
@@ -50,7 +50,7 @@ describe('settingSatisfied', () => {
 });
 
 describe('partitionCount', () => {
-  it('progress never has more than one partition', () => {
+  it('progress always has one partition', () => {
     expect(partitionCount('progress', 12)).toBe(1);
     expect(partitionCount('users', 12)).toBe(12);
   });

@@ -14,7 +14,7 @@ function shownOf(error: unknown): string {
   return `${describeError(error)} ${JSON.stringify(safeError(error))} ${JSON.stringify(error)}`;
 }
 
-/** A registry that answers everything with one status and body. */
+/** Starts a registry that answers everything with one status and body. */
 async function answering(status: number, body: string, settings = body) {
   const server = createServer((request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', location: `/${CANARY}` });
@@ -33,27 +33,30 @@ async function answering(status: number, body: string, settings = body) {
 describe('free text of a schema registry', () => {
   const body = JSON.stringify({ error_code: 40901, message: CANARY, compatibilityLevel: CANARY });
 
-  it.each([200, 301, 400, 401, 403, 404, 409, 422, 500])('with HTTP %i reaches no error', async (status) => {
-    await using server = await answering(status, body);
-    const registry = createRegistry({ url: server.url });
-    const framed = Buffer.from([0, 0, 0, 0, 1, 2]);
-    for (const attempt of [() => registry.register('s', SCHEMA), () => registry.decode(framed)]) {
-      const error: unknown = await attempt().then(
-        () => new Error('it was taken'),
-        (failure: unknown) => failure,
-      );
-      expect(error).toBeInstanceOf(Error);
-      expect(shownOf(error)).not.toContain(CANARY);
-    }
-    const { signal } = new AbortController();
-    const inspection = createRegistryInspection({ url: server.url });
-    const found: unknown = await inspection
-      .subject('s', { schema: {}, signal })
-      .catch((error: unknown) => shownOf(error));
-    expect(JSON.stringify(found)).not.toContain(CANARY);
-  });
+  it.each([200, 301, 400, 401, 403, 404, 409, 422, 500])(
+    'with HTTP %i appears in no error',
+    async (status) => {
+      await using server = await answering(status, body);
+      const registry = createRegistry({ url: server.url });
+      const framed = Buffer.from([0, 0, 0, 0, 1, 2]);
+      for (const attempt of [() => registry.register('s', SCHEMA), () => registry.decode(framed)]) {
+        const error: unknown = await attempt().then(
+          () => new Error('it was taken'),
+          (failure: unknown) => failure,
+        );
+        expect(error).toBeInstanceOf(Error);
+        expect(shownOf(error)).not.toContain(CANARY);
+      }
+      const { signal } = new AbortController();
+      const inspection = createRegistryInspection({ url: server.url });
+      const found: unknown = await inspection
+        .subject('s', { schema: {}, signal })
+        .catch((error: unknown) => shownOf(error));
+      expect(JSON.stringify(found)).not.toContain(CANARY);
+    },
+  );
 
-  it('with a schema that does not fit reaches no error', async () => {
+  it('with a schema that does not fit appears in no error', async () => {
     const level = JSON.stringify({ compatibilityLevel: 'FULL_TRANSITIVE' });
     await using server = await answering(200, CANARY, level);
     const error: unknown = await createRegistry({ url: server.url })
@@ -63,7 +66,7 @@ describe('free text of a schema registry', () => {
   });
 });
 
-describe('text that Kafka or a decoder wrote', () => {
+describe('text of Kafka or a decoder', () => {
   const named = (name: string, cause?: Error) =>
     Object.assign(new Error(CANARY, cause === undefined ? {} : { cause }), { name });
 
@@ -71,7 +74,7 @@ describe('text that Kafka or a decoder wrote', () => {
     ['a broker that refuses a login', named('KafkaJSSASLAuthenticationError')],
     ['a decoder', new Error(CANARY)],
     ['a decoder, wrapped by kafkajs', named('KafkaJSNumberOfRetriesExceeded', new Error(CANARY))],
-  ])('of %s reaches no error', (_, error) => {
+  ])('of %s appears in no error', (_, error) => {
     for (const explained of [kafkaError(error, 'reading'), outcomeUnknown(error, 'users 1')]) {
       expect(shownOf(explained)).not.toContain(CANARY);
     }

@@ -25,7 +25,7 @@ describe('authentication (spec 5, RFC 6749)', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     });
 
-  it('client_secret_basic and client_secret_post are both taken, with odd characters in the secret', async () => {
+  it('client_secret_basic and client_secret_post are both accepted, with odd characters in the secret', async () => {
     const grant = 'grant_type=client_credentials&scope=a%20b';
     const byBasic = await ask(grant, { authorization: basic('rollcall', 'p:w/ö&=') });
     const byPost = await ask(`${grant}&client_id=rollcall&client_secret=${encodeURIComponent('p:w/ö&=')}`);
@@ -41,14 +41,14 @@ describe('authentication (spec 5, RFC 6749)', () => {
     ['grant_type=client_credentials&client_id=rollcall&client_secret=wrong', 401, 'invalid_client'],
     ['client_id=rollcall', 400, 'invalid_request'],
     ['grant_type=client_credentials&grant_type=client_credentials', 400, 'invalid_request'],
-  ])('%s does not get a token', async (body, status, error) => {
+  ])('%s gets no token', async (body, status, error) => {
     const response = await ask(body);
     expect(response.status).toBe(status);
     expect(response.headers.has('www-authenticate')).toBe(status === 401);
     expect(await response.json()).toMatchObject({ error });
   });
 
-  it('another grant, a body that is no form, two ways at once, and GET get no token', async () => {
+  it('another grant, a body that is no form, both ways at once, and GET get no token', async () => {
     const authorization = basic('rollcall', 'p:w/ö&=');
     const other = await ask('grant_type=password', { authorization });
     expect([other.status, await other.json()]).toMatchObject([400, { error: 'unsupported_grant_type' }]);
@@ -59,7 +59,7 @@ describe('authentication (spec 5, RFC 6749)', () => {
     expect((await fetch(test.hub.tokenUrl)).status).toBe(405);
   });
 
-  it('5 rule 1: nothing is served without a good token', async () => {
+  it('5 rule 1: nothing is served without a valid token', async () => {
     const url = `${test.hub.baseUrl}${ROSTERING}/users`;
     const none = await fetch(url);
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="hub"']);
@@ -71,7 +71,7 @@ describe('authentication (spec 5, RFC 6749)', () => {
     });
   });
 
-  it('5 rule 3: a token is not good beyond its lifetime, nor after it was revoked', async () => {
+  it('5 rule 3: a token is valid only during its lifetime and until it is revoked', async () => {
     await test.newToken();
     worldMs += 59_000;
     expect((await test.get(ABSENCES)).status).toBe(200);
@@ -89,7 +89,7 @@ describe('authentication (spec 5, RFC 6749)', () => {
 });
 
 describe('addresses (spec 4, 4.1, 7)', () => {
-  it('every endpoint answers, other addresses and methods do not', async () => {
+  it('every endpoint answers, and other addresses and methods do not', async () => {
     await using test = await startTestHub();
     const { district, baseUrl } = test.hub;
     const classId = district.ids('classes')[0]!;

@@ -11,7 +11,7 @@ describe('control API', () => {
   const mutate = async (...operations: object[]): Promise<unknown[]> =>
     ((await test.control('mutate', { operations })).body as { results: unknown[] }).results;
 
-  it('state tells counts, clock, faults and whether things happen', async () => {
+  it('state gives counts, clock, faults and whether the district is frozen', async () => {
     const state = await test.control('state');
     expect(state.body).toMatchObject({
       frozen: true,
@@ -21,7 +21,7 @@ describe('control API', () => {
     });
   });
 
-  it('put, patch and delete are not only said to have worked', async () => {
+  it('put, patch and delete take effect', async () => {
     expect(
       await mutate({ op: 'put', collection: 'orgs', row: { sourcedId: 'x1', name: 'Ny skole' } }),
     ).toEqual([{ id: 'x1' }]);
@@ -75,7 +75,7 @@ describe('control API', () => {
     expect(await mutate({ op: 'purge-absence', id: 'a1' })).toEqual([{ purged: ['a1', 'a2'] }]);
   });
 
-  it('a snapshot is all that paging would give, with faults and without', async () => {
+  it('a snapshot holds all rows of every page, with faults and without', async () => {
     const paged = await test.get(`${ROSTERING}/users`, { limit: 10_000 });
     expect((await test.control('snapshot/users')).rows).toEqual(paged.rows);
     await test.control('faults', { set: [{ name: 'real-booleans', collection: 'users' }] });
@@ -99,7 +99,7 @@ describe('control API', () => {
     expect((await test.get(path)).ids).toEqual(before);
   });
 
-  it('step, freeze, requests: what is counted has happened', async () => {
+  it('step, freeze and requests report what they did', async () => {
     const stepped = await test.control('step', { changes: 12 });
     const happened = Object.values(stepped.body as Record<string, number>);
     expect(happened.reduce((sum, count) => sum + count, 0)).toBe(12);

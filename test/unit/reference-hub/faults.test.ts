@@ -31,7 +31,7 @@ const row = (check: (row: Record<string, unknown>) => void, path = USERS): (() =
     check(page.rows[0]!);
   }, path);
 
-/** What each fault does, as `spec: proof`; the hub is known to behave without it from the other tests. */
+/** What each fault does, as `spec: proof`; the other tests show that the hub behaves without it. */
 const PROOFS: Record<string, () => Promise<void>> = {
   'latency=120': async () => {
     const startedAt = performance.now();
@@ -172,7 +172,7 @@ const PROOFS: Record<string, () => Promise<void>> = {
     expect(page.ids).toEqual(all.slice(0, 100).filter((_, index) => index !== 50));
   }),
   'text-timestamps': async () => {
-    // As text, a stamp without milliseconds sorts after the same one with them.
+    // As text, a time without milliseconds sorts after the same one with them.
     const stamp = test.hub.district.get('orgs', test.hub.district.ids('orgs')[0]!)![
       'dateLastModified'
     ] as string;
@@ -273,17 +273,17 @@ afterEach(() => {
 });
 
 describe('faults', () => {
-  it('no fault is without a proof', () => {
+  it('every fault has a proof', () => {
     const proven = Object.keys(PROOFS).map((spec) => spec.split(/[=@]/)[0]);
     expect(new Set(proven)).toEqual(new Set(FAULTS.map((fault) => fault.name)));
   });
 
-  it.each(Object.keys(PROOFS))('%s does not leave the client in peace', async (spec) => {
+  it.each(Object.keys(PROOFS))('%s does what its name says', async (spec) => {
     test.hub.faults.set(spec);
     await PROOFS[spec]!();
   });
 
-  it('a fault of one collection meets no other, and the token endpoint only by name', async () => {
+  it('a fault of one collection affects no other, and the token endpoint only by name', async () => {
     test.hub.faults.set('status=500@results');
     await refused(500, `${GRADEBOOK}/results`)();
     await refused(200)();
@@ -297,7 +297,7 @@ describe('faults', () => {
     expect((await fetch(test.hub.tokenUrl, { method: 'POST' })).status).toBe(503);
   });
 
-  it('a fault for two requests does not meet the third', async () => {
+  it('a fault for two requests does not affect the third', async () => {
     test.hub.faults.set('status=500', { times: 2 });
     await refused(500)();
     await refused(500)();
@@ -305,7 +305,7 @@ describe('faults', () => {
     expect(test.hub.faults.list()).toEqual([]);
   });
 
-  it('several faults do not hide one another', async () => {
+  it('several faults apply together', async () => {
     test.hub.faults.set('clamp-limit=7');
     test.hub.faults.set('no-total');
     test.hub.faults.set('real-booleans');
@@ -317,7 +317,7 @@ describe('faults', () => {
     ]);
   });
 
-  it.each(['nonsense', 'latency@nowhere', 'no-link=5'])('%s is refused, not ignored', (spec) => {
+  it.each(['nonsense', 'latency@nowhere', 'no-link=5'])('%s is refused', (spec) => {
     expect(() => {
       test.hub.faults.set(spec);
     }).toThrow(RangeError);

@@ -44,7 +44,7 @@ describe('filter (spec 4.2 and the standard’s grammar)', () => {
     ["dateLastModified<'2026-11-20T11:00:00.200+01:00'", 'a'],
     ["dateLastModified='2026-11-20T10:00:01Z'", 'c'],
     ["name='nobody'", ''],
-  ])('%s does not give other rows than %s', async (filter, ids) => {
+  ])('%s gives exactly the rows "%s"', async (filter, ids) => {
     const page = await test.get(ORGS, { filter });
     expect(page.status).toBe(200);
     expect(page.ids.join('')).toBe(ids);
@@ -63,13 +63,13 @@ describe('filter (spec 4.2 and the standard’s grammar)', () => {
     "dateLastModified>'yesterday'",
     "dateLastModified>'2026-13-45T00:00:00Z'",
     'name',
-  ])('%s is refused with invalid_filter_field, not ignored', async (filter) => {
+  ])('%s is refused with invalid_filter_field', async (filter) => {
     const page = await test.get(ORGS, { filter });
     expect(page.status).toBe(400);
     expect(page.text).toContain('invalid_filter_field');
   });
 
-  it('a path goes into arrays', async () => {
+  it('a path leads into arrays', async () => {
     const school = test.hub.district.snapshot('students')[0]!['primaryOrg'] as { sourcedId: string };
     const page = await test.get(`${ROSTERING}/users`, {
       filter: `roles.org.sourcedId='${school.sourcedId}' AND roles.role='student'`,
@@ -78,7 +78,7 @@ describe('filter (spec 4.2 and the standard’s grammar)', () => {
     expect(page.ids).toEqual(test.hub.district.ids('students'));
   });
 
-  it('numbers and booleans may stand bare', async () => {
+  it('numbers and booleans need no quotes', async () => {
     const results = test.hub.district.snapshot('results');
     const good = results.filter((row) => Number(row['score']) >= 5).map((row) => row['sourcedId']);
     expect(good.length).toBeGreaterThan(0);
@@ -87,7 +87,7 @@ describe('filter (spec 4.2 and the standard’s grammar)', () => {
     expect((await test.get(`${GRADEBOOK}/results`, { filter: 'late=true', limit: 1000 })).ids).toEqual(late);
   });
 
-  it('a selection that was kept is not served after a change', async () => {
+  it('a filter sees a change that came after its last use', async () => {
     const filter = "dateLastModified>'2026-11-20T10:59:00.000Z'";
     const before = await test.get(ABSENCES, { filter });
     const student = test.hub.district.ids('students')[0]!;
@@ -100,7 +100,7 @@ describe('filter (spec 4.2 and the standard’s grammar)', () => {
     expect([before.ids, after.ids]).toEqual([[], [id]]);
   });
 
-  it('fields selects, and refuses what the collection does not have', async () => {
+  it('fields selects, and refuses a field that the collection does not have', async () => {
     const page = await test.get(ORGS, { fields: 'sourcedId,name' });
     expect(Object.keys(page.rows[0]!).toSorted()).toEqual(['name', 'sourcedId']);
     const refused = await test.get(ORGS, { fields: 'sourcedId,shoeSize' });

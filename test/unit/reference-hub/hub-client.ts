@@ -5,7 +5,7 @@ export const ROSTERING = '/ims/oneroster/rostering/v1p2';
 export const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';
 export const ABSENCES = '/ims/oneroster/absences/v1p0/absences/detail';
 
-/** Noon on a Friday in November. */
+/** It is noon on a Friday in November. */
 export const NOON = Date.UTC(2026, 10, 20, 11, 0, 0);
 
 export interface Answer {
@@ -13,14 +13,14 @@ export interface Answer {
   readonly headers: Headers;
   readonly text: string;
   readonly links: Record<string, string>;
-  /** Parsed body; undefined if it is no JSON. */
+  /** The parsed body; undefined if it is no JSON. */
   readonly body: Record<string, unknown> | undefined;
-  /** Ids of the rows of the only list in the body. */
+  /** The ids of the rows of the only list in the body. */
   readonly ids: string[];
   readonly rows: Record<string, unknown>[];
 }
 
-/** A hub of its own for a test, and the plainest client there is. */
+/** A hub for one test, and the plainest possible client. */
 export interface TestHub extends AsyncDisposable {
   readonly hub: ReferenceHub;
   get(path: string, parameters?: Record<string, string | number>): Promise<Answer>;

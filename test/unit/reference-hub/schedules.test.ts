@@ -23,7 +23,7 @@ describe('schedules (spec 4.4)', () => {
   const lessons = async (range: { from: string; to: string }): Promise<Lesson[]> =>
     (await test.get(PATH, { student, ...range })).rows as unknown as Lesson[];
 
-  it('no lesson lies outside the range, in another class, or beside another lesson', async () => {
+  it('every lesson is within the range, in a class of the student and after the lesson before it', async () => {
     const week = await lessons(WEEK);
     expect(week).toHaveLength(30);
     const classes = test.hub.district
@@ -37,7 +37,7 @@ describe('schedules (spec 4.4)', () => {
     }
   });
 
-  it('days add up to the range, weekends have no lessons, and summer time shifts nothing on the clock', async () => {
+  it('days add up to the range, weekends have no lessons, and local times stay the same in summer', async () => {
     const monday = await lessons({ from: '2026-11-16', to: '2026-11-16' });
     const rest = await lessons({ from: '2026-11-17', to: '2026-11-22' });
     expect([...monday, ...rest]).toEqual(await lessons(WEEK));
@@ -68,13 +68,13 @@ describe('schedules (spec 4.4)', () => {
   });
 
   it.each([{}, { student: 'x' }, { student: 'x', from: '2026-11-16' }, { student: 'x', from: 'a', to: 'b' }])(
-    '%o is refused, not answered with an empty list',
+    '%o is refused',
     async (parameters) => {
       expect((await test.get(PATH, parameters as Record<string, string>)).status).toBe(400);
     },
   );
 
-  it('a changed, a hidden and a restored lesson are told apart', async () => {
+  it('a lesson can be changed, hidden and restored', async () => {
     const [lesson] = await lessons(WEEK);
     test.hub.district.changeLesson(lesson!.id, { cancelled: true, rooms: ['Gymsalen'] });
     expect((await lessons(WEEK))[0]).toMatchObject({ id: lesson!.id, cancelled: true, rooms: ['Gymsalen'] });
@@ -84,7 +84,7 @@ describe('schedules (spec 4.4)', () => {
     expect((await lessons(WEEK))[0]).toEqual(lesson);
   });
 
-  it('one student is refused with the others, or all of them with one', async () => {
+  it('one student can be refused while the others are answered', async () => {
     const [one, other] = test.hub.district.ids('students');
     test.hub.faults.set(`schedules-status=403:x,${one}`);
     expect((await test.get(PATH, { student: one!, ...WEEK })).status).toBe(403);
@@ -93,7 +93,7 @@ describe('schedules (spec 4.4)', () => {
     expect(await lessons(WEEK)).toEqual(test.hub.district.lessons({ student: student, ...WEEK }));
   });
 
-  it('another shape loses no lesson on the way through its pages', async () => {
+  it('every shape gives all lessons over its pages', async () => {
     const range = { from: '2026-11-02', to: '2026-11-20' };
     const all = await lessons(range);
     expect(all.length).toBeGreaterThan(50);

@@ -3,7 +3,7 @@ import { interleave } from '../../run/interleave.ts';
 
 const files = (project: string, ...costs: number[]) => costs.map((cost) => ({ project, cost }));
 
-describe('the order in which files of tests run', () => {
+describe('the order of test files', () => {
   it('spreads the files of each project evenly over the run', () => {
     const ordered = interleave([...files('few', 1, 1), ...files('many', 1, 1, 1, 1, 1, 1)]);
     expect(ordered.map(({ project }) => project)).toEqual([

@@ -6,7 +6,7 @@ import { parseChecksums, partKey } from '../../../stack/checksums.ts';
 const sum = (digit: string) => digit.repeat(64);
 
 describe('parseChecksums', () => {
-  it('a line that is not understood is refused, not skipped', () => {
+  it('an invalid line is refused', () => {
     expect(() => parseChecksums(`${sum('a')}  kafka/a.jar\nshort  kafka/b.jar\n`)).toThrow(
       'short  kafka/b.jar',
     );
@@ -32,13 +32,13 @@ describe('parseChecksums', () => {
 });
 
 describe('partKey', () => {
-  it('another version never lands in the folder of the old one', () => {
+  it('another version gets another folder', () => {
     const key = partKey(new Map([['a.jar', sum('a')]]));
     expect(partKey(new Map([['a.jar', sum('b')]]))).not.toBe(key);
     expect(partKey(new Map([['b.jar', sum('a')]]))).not.toBe(key);
   });
 
-  it('the order of lines does not matter', () => {
+  it('the order of lines does not change the folder', () => {
     const entries: [string, string][] = [
       ['a.jar', sum('a')],
       ['b.jar', sum('b')],

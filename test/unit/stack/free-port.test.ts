@@ -8,21 +8,21 @@ const crypto = vi.hoisted(() => {
 });
 vi.mock('node:crypto', () => crypto);
 
-/** As another process has it: with a memory of its own. */
+/** Loads the function with a memory of its own, as another process has it. */
 async function freePortOfAnother(): Promise<() => Promise<number>> {
   vi.resetModules();
   const { freePort } = await import('../../../stack/free-port.ts');
   return freePort;
 }
 
-it('no two callers get the same port, though nobody listens on it yet', async () => {
+it('two callers get different ports, even while no process listens on them', async () => {
   const [one, other] = [await freePortOfAnother(), await freePortOfAnother()];
   const first = await one();
   crypto.randomInt.mockReturnValueOnce(first);
   expect(await other()).not.toBe(first);
 });
 
-it('a port that somebody listens on is not given', async () => {
+it('a port with a listening process is not given', async () => {
   const server = createServer().listen({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   const address = server.address();

@@ -16,7 +16,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Puts a program named mvn first in the PATH. `$target` is the folder that it is asked to fill. */
+/** Puts a program named mvn first in the PATH. `$target` is the folder that it has to fill. */
 async function installMaven(script: string): Promise<void> {
   const bin = join(folder, 'bin');
   await mkdir(bin);
@@ -29,7 +29,7 @@ async function installMaven(script: string): Promise<void> {
 const say = () => undefined;
 
 describe('fetchParts', () => {
-  it('a file that is not what was recorded is never installed', async () => {
+  it('a file that differs from its recorded sum is not installed', async () => {
     await installMaven('echo tampered > "$target/embedded-redis-1.4.3.jar"');
     await expect(fetchParts(['redis'], { say })).rejects.toThrow(
       /embedded-redis-1\.4\.3\.jar is not what .*checksums\.txt says/,
@@ -37,12 +37,12 @@ describe('fetchParts', () => {
     expect(await readdir(cache)).toEqual([]);
   });
 
-  it('a file that Maven did not bring is not passed over', async () => {
+  it('a file that Maven did not bring is an error', async () => {
     await installMaven('exit 0');
     await expect(fetchParts(['redis'], { say })).rejects.toThrow('SHA-256 missing');
   });
 
-  it('when Maven fails, the end of its output is shown, without its progress', async () => {
+  it('when Maven fails, the error shows the end of its output, without its progress', async () => {
     await installMaven('printf "Progress (1): 1/2 MB\\r"; echo "[ERROR] Unknown host"; exit 1');
     const failure = await fetchParts(['kafka'], { say }).catch((error: unknown) => String(error));
     expect(failure).toContain('Maven could not fetch kafka (exit 1)');
@@ -50,7 +50,7 @@ describe('fetchParts', () => {
     expect(failure).not.toContain('Progress');
   });
 
-  it('what an interrupted run left is removed', async () => {
+  it('the rest of an interrupted run is removed', async () => {
     await mkdir(join(cache, 'download-half'), { recursive: true });
     await installMaven('exit 1');
     await expect(fetchParts(['kafka'], { say })).rejects.toThrow('Maven could not fetch');

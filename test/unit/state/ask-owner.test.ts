@@ -6,12 +6,12 @@ import { MemoryCoordination } from '../../../src/state/memory-coordination.ts';
 
 const FOREVER_MS = 1e12;
 
-/** A clock, and what owner and asker find each other by. */
+/** A clock, and the coordination between owner and command. */
 class Bench {
   nowMs = 0;
   readonly coordination = new MemoryCoordination(() => this.nowMs);
 
-  /** Asks an owner that takes nothing; fails at last with what is returned. */
+  /** Sends a request to an owner that takes none, and returns the error in the end. */
   ask(afterSleep: () => Promise<void> = async () => undefined): Promise<unknown> {
     return askOwner({
       coordination: this.coordination,
@@ -27,7 +27,7 @@ class Bench {
   }
 }
 
-/** Asks an owner whose sign, which does not lapse, is renewed for so long. */
+/** Sends a request to an owner whose heartbeat never expires and is renewed for a time. */
 async function ask(renewedForMs: number, beatOf: (nowMs: number) => Record<string, string>) {
   const bench = new Bench();
   const announce = async (): Promise<void> => {
@@ -43,14 +43,14 @@ async function ask(renewedForMs: number, beatOf: (nowMs: number) => Record<strin
 
 const counted = (nowMs: number): Record<string, string> => ({ beat: String(Math.floor(nowMs / 3_000) + 1) });
 
-it('a sign that is neither renewed nor lapses holds a command for half a minute only', async () => {
+it('a heartbeat that is neither renewed nor expires stops a command for half a minute only', async () => {
   const { error, afterMs } = await ask(60_000, counted);
   expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('renewed') as string });
   expect(afterMs).toBeGreaterThan(60_000);
   expect(afterMs).toBeLessThan(95_000);
 });
 
-it('the sign of a process that was killed counts as renewed no more, though Redis does not forget it', async () => {
+it('the heartbeat of a killed process is no longer renewed, even if Redis keeps it', async () => {
   const bench = new Bench();
   const { coordination } = bench;
   const announce = coordination.announce.bind(coordination);
@@ -73,7 +73,7 @@ it('the sign of a process that was killed counts as renewed no more, though Redi
   expect(bench.nowMs).toBeLessThan(60_000);
 });
 
-it('an owner that renews its sign, or is of a version that does not count, is waited for', async () => {
+it('a command waits for an owner that renews its heartbeat, or whose version does not count heartbeats', async () => {
   for (const beatOf of [counted, () => ({})]) {
     const { error, afterMs } = await ask(FOREVER_MS, beatOf);
     expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('begin') as string });

@@ -10,7 +10,7 @@ import { serveRequests } from '../../../src/state/serve-requests.ts';
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal });
 
-/** What processes on one tenant may rely on, whatever carries their messages. */
+/** Describes what the processes of one tenant may rely on, for every store. */
 export function describeCoordination({
   name,
   open,
@@ -41,7 +41,7 @@ export function describeCoordination({
       return { coordination, tenantId, signal, sleep, now: () => performance.now(), pollIntervalMs: 5 };
     }
 
-    it('a sign of an older owner does not replace that of a newer one', async () => {
+    it('the heartbeat of an older owner does not replace that of a newer one', async () => {
       const { coordination, tenantId } = await setUp();
       expect(await coordination.livingOwner(tenantId)).toBeNull();
       expect(await coordination.announce(tenantId, sign('old', 1_000), 60_000)).toBe(true);
@@ -55,14 +55,14 @@ export function describeCoordination({
       expect(await coordination.livingOwner(tenantId)).toBeNull();
     });
 
-    it('an owner that fell silent does not stay the living one', async () => {
+    it('an owner without a heartbeat stops being the live one', async () => {
       const { coordination, tenantId } = await setUp();
       await coordination.announce(tenantId, sign('silent', 2_000), 30);
       await vi.waitFor(async () => expect(await coordination.livingOwner(tenantId)).toBeNull());
       expect(await coordination.announce(tenantId, sign('clock behind', 1_000), 60_000)).toBe(true);
     });
 
-    it('a request is taken once, the oldest first, with nothing of it lost', async () => {
+    it('a request is taken once and complete, the oldest first', async () => {
       const { coordination, tenantId } = await setUp();
       const first = request({ collections: ['users'], full: true, __proto__x: 'å' });
       const second = request();
@@ -80,7 +80,7 @@ export function describeCoordination({
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
-    it('a request whose asker died or gave up is not done', async () => {
+    it('a request is not taken if its command ended or gave up', async () => {
       const { coordination, tenantId } = await setUp();
       const [died, gaveUp, waits] = [request(), request(), request()];
       await coordination.leave(tenantId, died, 20);
@@ -93,7 +93,7 @@ export function describeCoordination({
       expect(await coordination.take(tenantId, 'me')).toBeNull();
     });
 
-    it('requests do not pile up without bound', async () => {
+    it('the number of waiting requests is bounded', async () => {
       const { coordination, tenantId } = await setUp();
       for (let at = 0; at < MOST_REQUESTS_WAITING; at += 1) {
         await coordination.leave(tenantId, request(), 60_000);
@@ -105,7 +105,7 @@ export function describeCoordination({
       await coordination.leave(tenantId, request(), 60_000);
     });
 
-    it('progress and result of a request reach the one who asked', async () => {
+    it('progress and result of a request reach the command that sent it', async () => {
       const { coordination, tenantId } = await setUp();
       const stop = new AbortController();
       await coordination.announce(tenantId, sign('me'), 60_000);
@@ -133,7 +133,7 @@ export function describeCoordination({
       await serving;
     });
 
-    it('a failure is told with its remedy, a surprise without its text, and serving goes on', async () => {
+    it('a known failure is answered with its remedy, an unknown one without its text, and the owner goes on', async () => {
       const { coordination, tenantId } = await setUp();
       const stop = new AbortController();
       await coordination.announce(tenantId, sign('me'), 60_000);
@@ -166,7 +166,7 @@ export function describeCoordination({
       await serving;
     });
 
-    it('nobody waits for an owner that is not there, ended, or was taken over from', async () => {
+    it('a command does not wait for an owner that is absent, has ended or was taken over from', async () => {
       const { coordination, tenantId } = await setUp();
       const { signal } = new AbortController();
       const options = asking(coordination, tenantId, signal);
@@ -191,7 +191,7 @@ export function describeCoordination({
       expect(await coordination.take(tenantId, 'busy')).toBeNull();
     });
 
-    it('work that takes longer than an answer is kept is not taken for work that nobody began', async () => {
+    it('work that takes longer than an answer is kept still counts as taken', async () => {
       const { coordination, tenantId } = await setUp();
       const stop = new AbortController();
       const pauses: number[] = [];
@@ -211,7 +211,7 @@ export function describeCoordination({
         owner: 'me',
         signal: stop.signal,
         pollIntervalMs: 5,
-        // An hour of the clock in no time.
+        // The clock advances by an hour at once.
         sleep: async (ms, signal) => {
           pauses.push(ms);
           await sleep(5, signal);
@@ -230,7 +230,7 @@ export function describeCoordination({
       expect(Math.max(...pauses)).toBeLessThan(ANSWER_KEPT_MS / 2);
     });
 
-    it('an asker that is interrupted leaves no request behind', async () => {
+    it('an interrupted command leaves no request behind', async () => {
       const { coordination, tenantId } = await setUp();
       await coordination.announce(tenantId, sign('me'), 60_000);
       const signal = AbortSignal.timeout(30);

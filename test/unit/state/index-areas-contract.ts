@@ -22,7 +22,7 @@ function inEvery(key: string): IndexChange[] {
   return AREAS.map((area) => put(area, key));
 }
 
-/** What every store must do with the areas of an index, whatever it is made of. */
+/** Describes what every store must do with the areas of an index. */
 export function describeIndexAreas(options: {
   readonly name: string;
   readonly open: () => Promise<StateStore>;
@@ -50,7 +50,7 @@ export function describeIndexAreas(options: {
 type NewIndex = (collection?: 'absence-versions' | 'users') => Promise<CollectionIndex>;
 
 function describeValues(newIndex: NewIndex): void {
-  it('a version is never indexed without what its chain says', async () => {
+  it('all areas of a transaction are applied together, or none', async () => {
     const index = await newIndex();
     const first = inEvery('a');
     await index.apply(null, positionAt(1), first);
@@ -68,7 +68,7 @@ function describeValues(newIndex: NewIndex): void {
     }
   });
 
-  it('one key in eight areas is eight entries', async () => {
+  it('one key in every area is an entry of each', async () => {
     const index = await newIndex();
     for (const [at, area] of AREAS.entries()) {
       await index.apply(at === 0 ? null : `tx-${at}`, positionAt(at + 1), [put(area, 'k')]);
@@ -79,7 +79,7 @@ function describeValues(newIndex: NewIndex): void {
     expect(counts).toEqual(AREAS.map((area) => (area === 'versions' ? 0 : 1)));
   });
 
-  it('no value is cut, filled up or read as text', async () => {
+  it('values keep every byte', async () => {
     const index = await newIndex();
     const values = [0, 1, 6, 16, 23, 57, 64, 65, 5_000].map((length) => randomBytes(length));
     values.push(Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from('\r\n$-1\r\n'));
@@ -92,7 +92,7 @@ function describeValues(newIndex: NewIndex): void {
     );
   });
 
-  it('an empty value is not taken for a removal', async () => {
+  it('an empty value is a value, not a removal', async () => {
     const index = await newIndex();
     const empty = Buffer.alloc(0);
     await index.apply(null, positionAt(1), [put('open', 'a', empty), put('open', 'b')]);
@@ -109,7 +109,7 @@ function describeValues(newIndex: NewIndex): void {
     expect(await allKeys(index, 'open')).toEqual(new Set(['b']));
   });
 
-  it('keys of entries are those that were written, whatever stands in them', async () => {
+  it('keys of entries keep every character', async () => {
     const index = await newIndex();
     const keys = ['', '__proto__', 'a|b', 'å', '🎒', '\r\n', '\u0000', 'x'.repeat(5_000)];
     await index.apply(
@@ -122,7 +122,7 @@ function describeValues(newIndex: NewIndex): void {
     expect(await allKeys(index, 'absent')).toEqual(new Set(found.keys()));
   });
 
-  it('a step of 40,000 changes over all areas is done whole', async () => {
+  it('40,000 changes over all areas are applied completely', async () => {
     const index = await newIndex();
     const changes = Array.from({ length: 5_000 }, (_, at) => inEvery(`k${at}`)).flat();
     await index.apply(null, positionAt(1), changes);
@@ -140,7 +140,7 @@ function describeValues(newIndex: NewIndex): void {
     }
   });
 
-  it('a collection without chains does not keep their entries uncounted', async () => {
+  it('a collection without chains refuses their entries', async () => {
     const index = await newIndex('users');
     const misplaced = [put('rows', 'a'), put('versions', 'a')];
     await expect(index.apply(null, positionAt(1), misplaced)).rejects.toThrow(RangeError);
@@ -171,7 +171,7 @@ function describeReplay(newIndex: NewIndex): void {
     expect(await index.lookup('versions', ['old'], 'tx-2')).toEqual([null]);
   });
 
-  it('a replay that goes on forgets nothing of what was there', async () => {
+  it('a replay that resumes keeps what was there', async () => {
     const index = await newIndex();
     const before = inEvery('old');
     await index.apply(null, positionAt(1), before);
@@ -189,7 +189,7 @@ function describeReplay(newIndex: NewIndex): void {
     }
   });
 
-  it('what a replay wrote a moment ago is not missing when it reads', async () => {
+  it('a replay reads what it has just written', async () => {
     const index = await newIndex();
     const replay = await index.rebuild();
     const keys = Array.from({ length: 12_345 }, (_, at) => `k${at}`);
@@ -206,7 +206,7 @@ function describeReplay(newIndex: NewIndex): void {
     expect(await allEntries(index, 'versions')).toEqual(found);
   });
 
-  it('a replay that died with one area begun leaves nothing that is taken for an empty index', async () => {
+  it('a replay that ended within any area leaves no index that counts as known', async () => {
     const index = await newIndex();
     for (const area of AREAS) {
       const replay = await index.rebuild();
@@ -217,7 +217,7 @@ function describeReplay(newIndex: NewIndex): void {
     }
   });
 
-  it('what a void replay has read is never written', async () => {
+  it('a replay that a newer one replaced writes nothing that it has read', async () => {
     const index = await newIndex();
     const voided = await index.rebuild();
     await voided.write([put('absences', 'a', Buffer.from([1]))]);
@@ -254,19 +254,19 @@ function describeReading(newIndex: NewIndex): void {
 
   const removed = (key: string): IndexChange => ({ area: 'open', key, value: null });
 
-  it('removing what was read makes nothing be missed', async () => {
+  it('removing what was read skips no entry', async () => {
     const { index, met, before } = await readAmidWrites((batch) => batch.map(([key]) => removed(key)));
     expect(met).toEqual(before);
     expect(await index.count('open')).toBe(0);
   });
 
-  it('removing what was not read yet makes nothing that stays be missed', async () => {
+  it('removing what was not read yet skips no entry that stays', async () => {
     const odd = keys.filter((_, at) => at % 2 === 1);
     const { met, before } = await readAmidWrites(() => odd.splice(0, 700).map(removed));
     for (const [at, key] of keys.entries()) if (at % 2 === 0) expect(met.get(key)).toEqual(before.get(key));
   });
 
-  it('entries that are written again while they are read do not make the reading endless', async () => {
+  it('entries that are written again during a scan do not make it endless', async () => {
     let republication: IndexChange[] = [];
     const { met, yielded } = await readAmidWrites((batch) => {
       const changes = [...republication, ...batch.map(([key]) => removed(key))];

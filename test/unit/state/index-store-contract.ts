@@ -5,7 +5,7 @@ import { checkPrefixOfTheLog } from './prefix-of-the-log.ts';
 
 export interface StoreUnderTest {
   readonly name: string;
-  /** Another handle to the same memory, as a process that starts again gets it. */
+  /** Opens another handle to the same memory, as a process does that starts again. */
   readonly open: () => Promise<StateStore>;
   readonly propertyRuns: number;
 }
@@ -35,7 +35,7 @@ export async function allKeys(index: CollectionIndex, area: IndexArea = 'rows'):
   return found;
 }
 
-/** What every store must do, whatever it is made of. */
+/** Describes what every store must do. */
 export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest): void {
   describe(`${name}: index`, () => {
     const stores: StateStore[] = [];
@@ -51,14 +51,14 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       return (await newStore()).tenant(`t-${randomUUID()}`).collection('users');
     }
 
-    it('what is there is always a prefix of the log, whatever crashed in between', async () => {
+    it('the index is always a prefix of the log, whatever crashed in between', async () => {
       for (const collection of ['results', 'absence-versions'] as const) {
         const checked = checkPrefixOfTheLog({ open: newStore, runs: propertyRuns, collection });
         await expect(checked).resolves.toBeUndefined();
       }
     });
 
-    it('a new index is not taken for a known one', async () => {
+    it('a new index has no position, and refuses every expected one', async () => {
       const index = await newIndex();
       expect(await index.position()).toBeNull();
       expect(await index.lookup('rows', ['a'], null)).toEqual([null]);
@@ -66,7 +66,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await expect(index.apply('tx-1', positionAt(2), [])).rejects.toEqual(diverged);
     });
 
-    it('no byte of a hash is lost or read as text', async () => {
+    it('hashes keep every byte', async () => {
       const index = await newIndex();
       const hashes = Array.from({ length: 256 }, (_, at) => Buffer.alloc(16, at));
       hashes.push(Buffer.from('0d0a0d0aff00fe80c32880efbfbd0d0a', 'hex'));
@@ -79,7 +79,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await index.lookup('rows', keys, 'tx-1')).toEqual(hashes);
     });
 
-    it('no key is mistaken for another or for a property of objects', async () => {
+    it('keys are distinct from each other and from members of objects', async () => {
       const index = await newIndex();
       const keys = [
         '__proto__',
@@ -104,7 +104,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await index.lookup('rows', ['hasOwnProperty', 'A'], 'tx-1')).toEqual([null, null]);
     });
 
-    it('a key with half a surrogate pair is the one that Kafka knows', async () => {
+    it('a key with half a surrogate pair is the key that Kafka stores', async () => {
       const index = await newIndex();
       const change = set('a\ud800');
       await index.apply(null, positionAt(1), [set('a\ufffd'), change]);
@@ -115,7 +115,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await allKeys(index)).toEqual(new Set(['a\ufffd']));
     });
 
-    it('rows and rejects of the same key do not touch each other', async () => {
+    it('rows and rejects of the same key are separate', async () => {
       const index = await newIndex();
       const [row, reject] = [randomBytes(16), randomBytes(16)];
       await index.apply(null, positionAt(1), [
@@ -129,7 +129,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect([await index.count('rows'), await index.count('rejects')]).toEqual([1, 0]);
     });
 
-    it('a collection or tenant never sees what belongs to another', async () => {
+    it('collections and tenants are separate', async () => {
       const store = await newStore();
       const [north, south] = [store.tenant(`n-${randomUUID()}`), store.tenant(`s-${randomUUID()}`)];
       await north.collection('users').apply(null, positionAt(1), [set('k')]);
@@ -137,14 +137,14 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await south.collection('users').lookup('rows', ['k'], null)).toEqual([null]);
     });
 
-    it('of several changes of a key in one step, none but the last one counts', async () => {
+    it('of several changes of a key in one transaction the last one counts', async () => {
       const index = await newIndex();
       const last = set('a');
       await index.apply(null, positionAt(1), [set('a'), remove('a'), last, set('b'), remove('b')]);
       expect(await index.lookup('rows', ['a', 'b'], 'tx-1')).toEqual([last.value, null]);
     });
 
-    it('a step of 20,000 changes is done whole or not at all', async () => {
+    it('20,000 changes are applied completely or not at all', async () => {
       const index = await newIndex();
       const first = Array.from({ length: 20_000 }, (_, at) => set(`urn:uuid:${at}`));
       await index.apply(null, positionAt(1), first);
@@ -158,7 +158,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect((await allKeys(index)).size).toBe(10_000);
     });
 
-    it('a write repeated after it was done is not done twice', async () => {
+    it('a repeated write is refused', async () => {
       const index = await newIndex();
       const old = set('a');
       await index.apply(null, positionAt(1), [old]);
@@ -169,7 +169,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await index.lookup('rows', ['a'], 'tx-2')).toEqual([newer.value]);
     });
 
-    it('a transaction of the same number out of another log is not taken for ours', async () => {
+    it('a transaction with the same number from another log is refused', async () => {
       const index = await newIndex();
       await index.apply(null, positionAt(1, 'ours'), [set('a')]);
       await expect(index.lookup('rows', ['a'], 'theirs')).rejects.toEqual(diverged);
@@ -191,7 +191,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await index.count('rejects')).toBe(0);
     });
 
-    it('a replay that did not finish leaves an index nobody takes for a known one', async () => {
+    it('a replay that did not finish leaves no index that counts as known', async () => {
       const index = await newIndex();
       await index.apply(null, positionAt(1), [set('a')]);
       for (const begin of [() => index.resume(positionAt(1)), () => index.rebuild()]) {
@@ -206,7 +206,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       }
     });
 
-    it('a replay that a newer one has voided writes nothing', async () => {
+    it('a replay that a newer one replaced writes nothing', async () => {
       const index = await newIndex();
       const voided = await index.rebuild();
       await voided.write([set('a')]);
@@ -222,7 +222,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await allKeys(index)).toEqual(new Set(['c']));
     });
 
-    it('a replay of more changes than fit one step is written whole', async () => {
+    it('a replay of very many changes is written completely', async () => {
       const index = await newIndex();
       const replay = await index.rebuild();
       await replay.write(Array.from({ length: 12_345 }, (_, at) => set(`k${at}`)));
@@ -230,7 +230,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await index.count('rows')).toBe(12_345);
     });
 
-    it('a dropped index takes the first transaction of a new log', async () => {
+    it('a dropped index accepts the first transaction of a new log', async () => {
       const index = await newIndex();
       await index.apply(null, positionAt(1), [set('a')]);
       const abandoned = await index.rebuild();
@@ -240,7 +240,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await allKeys(index)).toEqual(new Set(['b']));
     });
 
-    it('an empty list of keys still notices that the index is elsewhere', async () => {
+    it('an empty list of keys still checks the position of the index', async () => {
       const index = await newIndex();
       await index.apply(null, positionAt(1), []);
       expect(await index.lookup('rows', [], 'tx-1')).toEqual([]);
@@ -249,7 +249,7 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
   });
 
   describe(`${name}: memory of deletions`, () => {
-    it('what waits for a second look or a person survives the process', async () => {
+    it("what waits for a recheck or a person's decision survives the process", async () => {
       const tenantId = `t-${randomUUID()}`;
       const before = await open();
       const missing = new Map(Array.from({ length: 11_000 }, (_, at) => [`k${at}`, `pass-${at % 3}`]));

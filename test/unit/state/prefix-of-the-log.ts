@@ -13,8 +13,8 @@ import type {
 } from '../../../src/state/index-store.ts';
 
 /*
- * A writer with a log (an array that stands for Kafka) and an index, and everything that may go wrong between them.
- * After each step: the index is unknown, or it holds exactly what the log's transactions up to its position tell.
+ * This drives a writer with a log (an array that stands for Kafka) and an index, and all that may fail between them.
+ * After each step the index is unknown, or it holds exactly the log's transactions up to its position.
  */
 
 type Step =
@@ -81,9 +81,9 @@ export async function checkPrefixOfTheLog(options: {
 class World {
   readonly #tenantId = `t-${randomUUID()}`;
   readonly #log: Logged[] = [];
-  /** How many of the log's transactions the index must reflect; null when it must be unknown. */
+  /** The number of the log's transactions that the index must reflect; null when it must be unknown. */
   #reflected: number | null = 0;
-  /** All that were begun; only the last one may still write, and only while the index is unknown. */
+  /** All replays so far; only the last one may still write, and only while the index is unknown. */
   readonly #replays: IndexReplay[] = [];
   readonly #store: StateStore;
   readonly #collection: CollectionName;
@@ -93,7 +93,7 @@ class World {
     this.#collection = collection;
   }
 
-  /** A handle that remembers nothing, as after a start. */
+  /** A new handle without any memory, as after a start. */
   get #index(): CollectionIndex {
     return this.#store.tenant(this.#tenantId).collection(this.#collection);
   }

@@ -30,13 +30,13 @@ describe('errors of Redis', () => {
     ['READONLY You cannot write against a read only replica.', 'INDEX_UNREACHABLE', 'replica'],
     ['LOADING Redis is loading the dataset in memory', 'INDEX_UNREACHABLE', 'loading'],
     ['ERR something new', 'INDEX_REFUSED', 'ERR'],
-  ])('%s is not mistaken for other trouble', (message, code, word) => {
+  ])('%s is explained as what it is', (message, code, word) => {
     const error = explainRedisError(reply(message), 'redis.example:6379');
     expect(error).toMatchObject({ code, message: expect.stringContaining(word) });
     expect(error.message).toContain('redis.example:6379');
   });
 
-  it('what a transaction failed of is not hidden behind the transaction', () => {
+  it('the cause of a failed transaction is shown', () => {
     const error = reply('EXECABORT Transaction discarded because of previous errors.', [reply('OOM no')]);
     expect(explainRedisError(error, 'a:1').message).toContain('full');
   });
@@ -46,18 +46,18 @@ describe('errors of Redis', () => {
     reply('ERR unknown command, with args beginning with: kari'),
     new Error('kari 01017012345'),
     Object.assign(new Error('x'), { code: 'kari 01017012345' }),
-  ])('the server’s own words are not repeated', (error) => {
+  ])('the server’s own words appear in no error', (error) => {
     const explained = explainRedisError(error, 'a:1');
     expect(`${explained.message} ${explained.remedy} ${JSON.stringify(explained)}`).not.toMatch(/kari|0101/i);
   });
 
-  it('no key of a row gets into an error', () => {
+  it('no key of a row appears in an error', () => {
     const error = explainRedisError(reply('ERR wrong'), 'a:1');
     expect(error.cause).toBeUndefined();
     expect(JSON.stringify(error) + String(error.stack)).not.toContain('a key of a row');
   });
 
-  it('trouble on the way is passing, with the reason', () => {
+  it('a connection error is transient, and shows its reason', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
     for (const error of [refused, new AggregateError([refused])]) {
       expect(explainRedisError(error, 'a:1')).toMatchObject({
@@ -67,7 +67,7 @@ describe('errors of Redis', () => {
     }
   });
 
-  it('an error that is explained already stays as it is', () => {
+  it('an explained error stays as it is', () => {
     const error = new RollcallError('INDEX_DIVERGED', 'elsewhere', { remedy: 'None.' });
     expect(explainRedisError(error, 'a:1')).toBe(error);
   });

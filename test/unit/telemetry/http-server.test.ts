@@ -30,7 +30,7 @@ const NO_HUB = {
 } as const;
 
 describe('readiness', () => {
-  it('tells every reason with its remedy until it is taken back', async () => {
+  it('gives every reason with its remedy until it is withdrawn', async () => {
     const { health, get } = await start();
     health.notReady(NO_HUB);
     health.notReady({ part: 'redis', why: 'it evicts keys', remedy: 'Set noeviction.' });
@@ -46,7 +46,7 @@ describe('readiness', () => {
     expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }]);
   });
 
-  it('one tenant’s recovery does not hide another’s trouble', async () => {
+  it('stays false while one tenant is in trouble, even if another recovers', async () => {
     const { health, get } = await start();
     health.notReady(NO_HUB);
     health.notReady({ ...NO_HUB, tenant: 'south' });
@@ -56,13 +56,13 @@ describe('readiness', () => {
 });
 
 describe('liveness', () => {
-  it('not being ready does not get the process killed', async () => {
+  it('stays true while the process is not ready', async () => {
     const { health, get } = await start();
     health.notReady(NO_HUB);
     expect((await get('/livez')).status).toBe(200);
   });
 
-  it('what only a restart heals does, and is not ready either', async () => {
+  it('ends with an error that only a restart heals, and readiness ends with it', async () => {
     const { health, get } = await start();
     health.fatal('the tenant has another owner');
     health.fatal('and then this');
@@ -78,20 +78,20 @@ describe('liveness', () => {
 });
 
 describe('the server', () => {
-  it('serves metrics as they are typed', async () => {
+  it('serves metrics with their content type', async () => {
     const { get } = await start();
     const response = await get('/metrics');
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4');
     expect(await response.text()).toBe('up 1\n');
   });
 
-  it('metrics that cannot be read are 500 and do not end the process', async () => {
+  it('answers 500 for metrics that fail, and goes on', async () => {
     const { get } = await start(() => Promise.reject(new Error('broken')));
     expect((await get('/metrics')).status).toBe(500);
     expect((await get('/livez')).status).toBe(200);
   });
 
-  it('answers HEAD without a body, and nothing but GET and HEAD', async () => {
+  it('answers HEAD without a body, and only GET and HEAD', async () => {
     const { get } = await start();
     const head = await get('/livez', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -101,7 +101,7 @@ describe('the server', () => {
     expect((await get('/metrics/../etc')).status).toBe(404);
   });
 
-  it('a port that is taken is refused with what to set', async () => {
+  it('refuses a port in use and says what to set', async () => {
     const { server } = await start();
     const republication = startStatusServer({
       host: '127.0.0.1',
@@ -113,7 +113,7 @@ describe('the server', () => {
     await expect(republication).rejects.toThrow(`127.0.0.1:${server.port}`);
   });
 
-  it('a connection that stays open does not keep it from closing', async () => {
+  it('closes although a connection stays open', async () => {
     const { server } = await start();
     const socket = connect(server.port, '127.0.0.1');
     await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
@@ -126,7 +126,7 @@ describe('the server', () => {
   });
 });
 
-describe('connections on which nothing is asked', () => {
+describe('idle connections', () => {
   async function openIdle(server: StatusServer, count: number): Promise<Socket[]> {
     const sockets = Array.from({ length: count }, () =>
       connect(server.port, '127.0.0.1').on('error', () => {}),
@@ -140,13 +140,13 @@ describe('connections on which nothing is asked', () => {
   const idle: Socket[] = [];
   afterEach(() => idle.splice(0).forEach((socket) => socket.destroy()));
 
-  it('however many there are, a probe is answered', async () => {
+  it('of any number do not keep a probe from its answer', async () => {
     const { server, get } = await start();
     await openIdle(server, 250);
     expect((await get('/livez')).status).toBe(200);
   });
 
-  it('the oldest is closed when there are too many, and one that is being answered is not', async () => {
+  it('beyond the limit are closed, the oldest first, and never one that is being answered', async () => {
     const scrape = Promise.withResolvers<string>();
     const scraping = Promise.withResolvers<void>();
     const { server, get } = await start(() => {
@@ -164,7 +164,7 @@ describe('connections on which nothing is asked', () => {
 });
 
 describe('health', () => {
-  it('says what is news, so that a lasting trouble is logged once', () => {
+  it('reports what is new, so that lasting trouble is logged once', () => {
     const health = createHealth();
     expect(health.notReady(NO_HUB)).toBe(true);
     expect(health.notReady(NO_HUB)).toBe(false);

@@ -3,7 +3,7 @@ import { Secret } from '../../../src/config/secret.ts';
 import { RollcallError } from '../../../src/errors.ts';
 import { createLogger, logLevelFrom, type Logger } from '../../../src/telemetry/logger.ts';
 
-/** What a logger writes: the text as it goes out, and the first line parsed. */
+/** Gives what a logger writes: the text, and its first line parsed. */
 function written(log: (logger: Logger) => void) {
   let text = '';
   const destination = {
@@ -44,13 +44,13 @@ describe('redaction', () => {
       { err: new RollcallError('INDEX_UNREACHABLE', 'no redis://:S3CRET@h', { remedy: 'x' }) },
     ],
     ['something endlessly deep', { a: deep(10_000) }],
-  ])('%s does not get into the log', (_name, fields) => {
+  ])('removes %s', (_name, fields) => {
     const { text } = written((logger) => logger.info(fields, 'x'));
     expect(text).toContain('"msg":"x"');
     expect(text).not.toContain('S3CRET');
   });
 
-  it('neither by the message nor by a child', () => {
+  it('removes secrets of a message and of a child logger', () => {
     const { text } = written((logger) => {
       logger.info('got Bearer S3CRET.abc');
       logger.child({ password: 'S3CRET' }).info('x');
@@ -60,7 +60,7 @@ describe('redaction', () => {
     expect(text).not.toContain('S3CRET');
   });
 
-  it('addresses and names that are no secrets stay readable', () => {
+  it('leaves addresses and names that are no secrets', () => {
     const { line } = written((logger) => logger.info({ tokenUrl: 'https://id.example/token', key: 'users' }));
     expect(line).toMatchObject({ tokenUrl: 'https://id.example/token', key: 'users' });
   });
@@ -84,7 +84,7 @@ function caught(fail: () => unknown): unknown {
 describe('errors', () => {
   const errorLine = (error: unknown) => written((logger) => logger.error({ err: error })).line['err'];
 
-  it('our own are code, message and remedy, with their cause and no stack', () => {
+  it('of Rollcall are code, message and remedy, with their cause and no stack', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9092'), { code: 'ECONNREFUSED' });
     const error = new RollcallError('KAFKA_UNREACHABLE', 'No broker answers', { remedy: 'Start it.', cause });
     expect(errorLine(error)).toEqual({
@@ -110,7 +110,7 @@ describe('errors', () => {
       Object.assign(new Error('no user Kari'), { name: 'KafkaJSSASLAuthenticationError' }),
     ],
     [
-      'what kafkajs took over from a decoder',
+      'an error of a decoder that kafkajs wraps',
       Object.assign(new Error('invalid "string": Kari', { cause: new Error('invalid "string": Kari') }), {
         name: 'KafkaJSNumberOfRetriesExceeded',
       }),
@@ -135,7 +135,7 @@ describe('errors', () => {
     },
   );
 
-  it('a mistake of our own is logged with its message and where it happened', () => {
+  it("in Rollcall's own code are logged with their message and place", () => {
     const error = caught(() => (undefined as unknown as { x(): void }).x());
     expect(errorLine(error)).toMatchObject({
       name: 'TypeError',
@@ -148,7 +148,7 @@ describe('errors', () => {
     ['Kafka', { name: 'KafkaJSProtocolError', frame: '/app/src/x.ts:1:1' }],
     ['the system', { code: 'ECONNRESET', frame: 'node:net:1:1' }],
     ['a library', { name: 'TypeError', frame: '/app/node_modules/kafkajs/src/x.js:1:1' }],
-  ])('what %s reports does not bring the insides of libraries into the log', (_name, { frame, ...parts }) => {
+  ])('of %s are logged without the insides of libraries', (_name, { frame, ...parts }) => {
     const cause = Object.assign(new Error('broken'), parts, {
       stack: `Error: broken\n    at send (${frame})`,
     });
@@ -158,7 +158,7 @@ describe('errors', () => {
     expect(logged.cause).not.toHaveProperty('at');
   });
 
-  it('causes in a circle end', () => {
+  it('with circular causes are logged', () => {
     const error = new TypeError('round');
     error.cause = error;
     expect(errorLine(error)).toMatchObject({ cause: { cause: { message: 'round' } } });
@@ -166,7 +166,7 @@ describe('errors', () => {
 });
 
 describe('level', () => {
-  it('is info unless the variable says otherwise', () => {
+  it('is info unless the variable names another one', () => {
     expect([
       logLevelFrom({}),
       logLevelFrom({ ROLLCALL_LOG_LEVEL: '' }),
@@ -174,7 +174,7 @@ describe('level', () => {
     ]).toEqual(['info', 'info', 'debug']);
   });
 
-  it('a level that does not exist is refused with those that do', () => {
+  it('that does not exist is refused with the levels that do', () => {
     expect(() => logLevelFrom({ ROLLCALL_LOG_LEVEL: 'loud' })).toThrow(RollcallError);
   });
 });

@@ -63,7 +63,7 @@ describe('metrics', () => {
     expect(bare).toEqual([]);
   });
 
-  it('rows seen are always the sum of what became of them', async () => {
+  it('the rows seen are always the sum of their outcomes', async () => {
     const count = fc.option(fc.nat(1000), { nil: undefined });
     const counts = fc.record({
       unchanged: count,
@@ -88,13 +88,13 @@ describe('metrics', () => {
     );
   });
 
-  it('an incomplete pass does not count as the last complete one', async () => {
+  it('an incomplete sync does not count as the last complete one', async () => {
     const { registry, metrics } = fresh();
     metrics.syncEnded(SCOPE, { mode: 'FULL', seconds: 1, completedAtMs: null });
     expect(await registry.metrics()).not.toMatch(/^rollcall_last_complete_pass_timestamp_seconds\{/m);
   });
 
-  it('counters of a scope exist before anything happened, so that a first failure shows as an increase', async () => {
+  it('the counters of a scope exist from the start, so that a first failure shows as an increase', async () => {
     const { registry, metrics } = fresh();
     metrics.prepare(SCOPE);
     expect(await registry.metrics()).toContain(
@@ -102,7 +102,7 @@ describe('metrics', () => {
     );
   });
 
-  it('the first withdrawal of an absence does not show as an increase', async () => {
+  it('the counters of absences exist from the start, so that a first deletion shows as an increase', async () => {
     const { registry, metrics } = fresh();
     metrics.prepareAbsences('north');
     const text = await registry.metrics();
@@ -112,7 +112,7 @@ describe('metrics', () => {
     expect(text).toContain('rollcall_absences_told_open_total{tenant="north"} 0');
   });
 
-  it('a larger object as scope does not bring labels that nobody knows', () => {
+  it('a larger object as scope adds no unknown labels', () => {
     const { metrics } = fresh();
     const larger = { ...SCOPE, student: 'x' };
     expect(() => metrics.countRows(larger, { created: 1 })).not.toThrow();
@@ -120,7 +120,7 @@ describe('metrics', () => {
     expect(() => metrics.countAbsenceChanges('north', tally)).not.toThrow();
   });
 
-  it('nothing is kept in a registry that others share', async () => {
+  it('the shared registry stays empty', async () => {
     const { registry } = fresh();
     createMetrics(new Registry(), { process: true });
     expect(await register.metrics()).toBe('\n');

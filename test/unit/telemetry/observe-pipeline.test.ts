@@ -67,8 +67,8 @@ function syncEnded(
   };
 }
 
-describe('what is told of absences', () => {
-  it('ids that the hub lists twice are counted in one line for each collection, without an id', () => {
+describe('the report of published absences', () => {
+  it('ids that the hub lists twice are reported in one line for each collection, without an id', () => {
     const stats = { ...newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }), rowsRepeated: 2 };
     const ended = {
       type: 'pass-ended',
@@ -92,7 +92,7 @@ describe('what is told of absences', () => {
     ]);
   });
 
-  it('is not counted, or once more at the pass’s end', async () => {
+  it('is counted once, and not again at the end of the sync', async () => {
     const { metrics } = observed(
       told({ created: 2, deleted: 1, shown: 2 }),
       told({ created: 1, restored: 1 }),
@@ -107,7 +107,7 @@ describe('what is told of absences', () => {
     expect(text).toContain(`${count('replaced')} 0\n`);
   });
 
-  it('fills the log with a line for each transaction', () => {
+  it('is a debug line for each transaction', () => {
     const { lines } = observed(told({ created: 2, shown: 2 }));
     expect(lines).toEqual([
       expect.objectContaining({
@@ -119,7 +119,7 @@ describe('what is told of absences', () => {
     ]);
   });
 
-  it('for want of the hub’s answer passes for sure', async () => {
+  it('warns of absences that were published while open', async () => {
     const { lines, metrics } = observed(told({ created: 4 }, 3));
     expect(lines.filter(({ level }) => level === 'warn')).toEqual([
       expect.objectContaining({ tenant: 'north', toldOpen: 3 }),
@@ -129,24 +129,24 @@ describe('what is told of absences', () => {
 });
 
 describe('contradictions', () => {
-  it('are forgotten at a start, or by what looks at none', async () => {
+  it('are known from the start, and kept by a transaction that does not check them', async () => {
     const { metrics } = observed(caughtUp(3), told({ forgotten: 2 }));
     expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 3\n');
   });
 
-  it('that the hub has put right stay', async () => {
+  it('that the hub has corrected are no longer counted', async () => {
     const { metrics } = observed(caughtUp(3), told({}, 0, 1));
     expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 1\n');
   });
 
-  it('are nought of a tenant whose absences are not mirrored', async () => {
+  it('have no metric for a tenant whose absences are not mirrored', async () => {
     const { metrics } = observed(caughtUp(null));
     expect(await metrics()).not.toMatch(/^rollcall_absence.*north/m);
   });
 });
 
-describe('deletions that wait for a person', () => {
-  it('are told by full passes alone, of which schedules have one a day', async () => {
+describe('withheld deletions', () => {
+  it('are counted by full syncs, which schedules have once a day', async () => {
     const held = syncEnded('schedules');
     if (held.type === 'pass-ended') Object.assign(held.stats, { rowsWithheld: 7 });
     const gauge = 'rollcall_deletions_withheld{tenant="north",collection="schedules"}';
@@ -155,13 +155,13 @@ describe('deletions that wait for a person', () => {
   });
 });
 
-describe('the line of a pass', () => {
-  it('of absence versions does not say what followed from them', () => {
+describe('the line of a sync', () => {
+  it('of absence versions shows the absences that followed', () => {
     const [line] = observed(syncEnded('absence-versions', { replaced: 2, shown: 2 })).lines;
     expect(line).toMatchObject({ level: 'info', absences: { replaced: 2, shown: 2 }, rowsSeen: 0 });
   });
 
-  it('of anything else is full of noughts about absences', () => {
+  it('of any other collection has no fields of absences', () => {
     const [line = {}] = observed(syncEnded('users')).lines;
     expect(line['level']).toBe('debug');
     expect(Object.keys(line).filter((key) => ['absences', 'chains'].includes(key))).toEqual([]);
