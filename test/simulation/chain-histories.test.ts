@@ -9,17 +9,17 @@ import {
 import { problemsOfChains } from './chains/chain-problems.ts';
 
 /*
- * Whole histories of absence chains by chance, each told again by its seed: see chains/chain-history.ts.
- * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, all kinds together, beside the fixed ones.
+ * Whole random histories of absence chains, each repeated by its seed: see chains/chain-history.ts.
+ * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for all kinds together.
  */
 
 /**
- * The last six once showed a chain that was split off and lost, or forgotten and told again, or what a resume overlooked,
- * or a bare id. What a seed tells changes with the code under test.
+ * The last six once found a chain that was split off and lost, one that was forgotten and published again, records that a
+ * resume overlooked, or a bare id. The history of a seed changes with the code under test.
  */
 const FIXED_SEEDS = [2, 8, 14, 21, 30_099, 50_194, 50_343, 60_059, 70_263, 80_322];
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
-/** A mistake need not show in every history. */
+/** A planted mistake does not show in every history. */
 const MISTAKE_SEEDS = 40;
 const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
 
@@ -30,7 +30,7 @@ const KINDS: readonly ChainHistoryKind[] = [
   { chains: 'contradictory', troubles: 'take-overs' },
 ];
 
-/** Over the fixed seeds of every kind. */
+/** The fixed seeds of every kind must include each of these. */
 const MUST_HAPPEN = [
   'commit-failed',
   'session-failed',
@@ -47,7 +47,7 @@ const MUST_HAPPEN = [
   'shown',
   'hidden',
 ];
-const MUST_HAPPEN_SOMEWHERE = ['restored', 'forgotten', 'told open', 'absences switched on'];
+const MUST_HAPPEN_SOMEWHERE = ['restored', 'forgotten', 'published while open', 'absences switched on'];
 
 interface Told {
   readonly problems: readonly string[];
@@ -63,7 +63,7 @@ async function tell(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake
       ({ happened } = world);
     });
   } catch (error) {
-    problems.push(`it did not end well: ${error instanceof Error ? error.message : typeof error}`);
+    problems.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
   }
   return { problems, happened };
 }
@@ -79,7 +79,7 @@ const happenedSomewhere = new Set<string>();
 
 describe.each(KINDS)('a history of $chains chains with $troubles', (kind) => {
   it(
-    'never leaves absences unlike the hub, nor tells a step twice, too late, falsely or not at all',
+    'ends with absences equal to the hub, and each step is published exactly once, correctly and in time',
     async () => {
       if (!Number.isFinite(BUDGET_MS)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
       const happened = new Set<string>();
@@ -87,7 +87,7 @@ describe.each(KINDS)('a history of $chains chains with $troubles', (kind) => {
         const told = await expectNoProblem(seed, kind);
         for (const [what, times] of told.happened) if (times > 0) happened.add(what);
       }
-      // Histories in which nothing goes wrong would prove nothing.
+      // Histories in which nothing goes wrong prove nothing.
       expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
       for (const what of happened) happenedSomewhere.add(what);
       const startedAtMs = Date.now();
@@ -102,7 +102,7 @@ describe.each(KINDS)('a history of $chains chains with $troubles', (kind) => {
 });
 
 describe('the histories of chains together', () => {
-  it('hold all that chains can come to', () => {
+  it('include each rare fate of a chain', () => {
     expect(MUST_HAPPEN_SOMEWHERE.filter((what) => !happenedSomewhere.has(what))).toEqual([]);
   });
 });

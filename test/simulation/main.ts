@@ -22,12 +22,12 @@ const USAGE = `npm run test:simulation [-- options]
   --histories N  how many, instead of for how long: with --seed always the same ones
   --at-least N   fail when fewer histories were played
   --kind K       only this kind, may be given more than once: ${KINDS.map(({ name }) => name).join(', ')}
-  --seed N       with one kind: play this one history and tell what happened in it; else: begin here
+  --seed N       with one kind: play this one history and say what happened in it; otherwise: begin here
   --workers N    default: one for each core
-  --mutate       plant mistakes, and see that each is caught
+  --mutate       plant mistakes, and check that each is caught
   --json         print the outcome as JSON
 `;
-/** A planted mistake need not show in every history. */
+/** A planted mistake does not show in every history. */
 const HISTORIES_A_MUTATION = 200;
 const LINE_EVERY_MS = 10_000;
 
@@ -77,7 +77,7 @@ function readOptions(): Options {
   };
 }
 
-/** Progress goes beside the outcome, so that the latter can be read by a program. */
+/** Progress goes to standard error, so that a program can read the outcome. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -4,14 +4,14 @@ import { MISTAKES } from './sessions/mistakes.ts';
 import { tellHistory, type HistoryKind, type Mistake, type World } from './sessions/session-history.ts';
 
 /*
- * Whole histories of a tenant by chance, each told again by its seed: see sessions/session-history.ts.
- * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, both kinds together, beside the fixed ones.
+ * Whole random histories of a tenant, each repeated by its seed: see sessions/session-history.ts.
+ * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for both kinds together.
  */
 
-/** The last two once showed a row that a full pass passed over and no delta read again. */
+/** The last two once found a row that a full sync skipped and no delta read again. */
 const FIXED_SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 51_273, 51_471];
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
-/** A mistake need not show in every history. */
+/** A planted mistake does not show in every history. */
 const MISTAKE_SEEDS = 20;
 const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 30_000;
 
@@ -35,7 +35,7 @@ async function tell(seed: number, kind: HistoryKind, mistake?: Mistake): Promise
       },
     );
   } catch (error) {
-    problems.push(`it did not end well: ${error instanceof Error ? error.message : typeof error}`);
+    problems.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
   }
   return { problems, happened };
 }
@@ -67,7 +67,7 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
       'current',
       'resumed',
       'rebuilt',
-      'rows overtaken',
+      'stale rows',
       'rows removed',
     ],
   },
@@ -85,14 +85,14 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
   },
 ])('a history of $kind', ({ kind, mustHappen }) => {
   it(
-    'never leaves the topics unlike the hub, nor tells anything twice, too late or falsely',
+    'ends with topics equal to the hub, and each change is published once, correctly and in time',
     async () => {
       const happened = new Map<string, number>();
       for (const seed of FIXED_SEEDS) {
         const told = await expectNoProblem(seed, kind);
         for (const [what, times] of told.happened) happened.set(what, (happened.get(what) ?? 0) + times);
       }
-      // Histories in which nothing goes wrong would prove nothing.
+      // Histories in which nothing goes wrong prove nothing.
       expect(mustHappen.filter((what) => (happened.get(what) ?? 0) === 0)).toEqual([]);
       await expectNoProblemWithin(BUDGET_MS / 2, kind);
     },

@@ -6,28 +6,28 @@ import { tellTenant } from './tenants/tell-tenant.ts';
 import type { TenantTroubles } from './tenants/tenant-history.ts';
 
 /*
- * Whole histories of a tenant of several collections by chance, each told again by its seed: see tenants/tenant-history.ts
- * and `npm run test:simulation`, which plays them by the thousand.
- * ROLLCALL_HISTORIES_MS: how long new seeds are looked for, all kinds together, beside the fixed ones.
+ * Whole random histories of a tenant of several collections, each repeated by its seed: see tenants/tenant-history.ts
+ * and `npm run test:simulation`, which plays thousands of them.
+ * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for all kinds together.
  */
 
 const FIXED_SEEDS = Array.from({ length: 6 }, (_, at) => at + 1);
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
 const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 60_000;
-/** Of the mistakes those that show at once; `npm run test:simulation -- --mutate` tries them all. */
+/** The mistakes that show soon; `npm run test:simulation -- --mutate` tries them all. */
 const MISTAKE_SEEDS = 60;
 const QUICKLY_CAUGHT = new Set([
-  'an index that fell back is read and written all the same',
+  'an index that fell back is read and written nevertheless',
   'an error quotes an id',
-  'what failed is tried again at once',
-  'a new stamp passes for a change of a row',
-  'now the first place of an id counts, now the last',
-  'the rows of an afterschool that left the configuration are taken for lost',
-  'what left with its afterschool waits for a person',
-  'an afterschool that came into the configuration waits for the night',
+  'a failed attempt is repeated at once',
+  'a re-stamp counts as a change of a row',
+  'of an id listed twice now the first row counts, now the last',
+  'rows of an afterschool that left the configuration count as lost',
+  'rows that left with their afterschool are withheld',
+  'an afterschool that entered the configuration is not loaded at the start',
 ]);
 
-/** Over the fixed seeds. */
+/** The fixed seeds must include each of these. */
 const MUST_HAPPEN = [
   'commit-failed',
   'session-failed',
@@ -55,7 +55,7 @@ describe('histories of a tenant', () => {
   const happened = new Set<string>();
 
   it.each(TENANT_KINDS)(
-    'with %s never leave the topics unlike the hub, nor let out what nobody approved',
+    'with %s end with topics equal to the hub, and no mass removal happens without an approval',
     async (troubles) => {
       if (!Number.isFinite(BUDGET_MS)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
       for (const seed of FIXED_SEEDS)
@@ -68,7 +68,7 @@ describe('histories of a tenant', () => {
     TIMEOUT_MS,
   );
 
-  it('hold what they must: in calm nothing is proven', () => {
+  it('include each trouble that the checks need', () => {
     expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ export const rejectCodec = createValueCodec<RejectValue>(schemaOf('rejects'));
 
 export const versionSchema = schemaOf('absence-versions');
 
-/** As the registry does: by the schema that the frame names. */
+/** Decodes as the registry does: by the schema that the frame names. */
 export async function decodeFramed(framed: Buffer): Promise<unknown> {
   const body = framed.subarray(FRAME_BYTES);
   const isChange = framed.readInt32BE(1) === schemaIdOf('absence-changes');

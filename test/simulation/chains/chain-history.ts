@@ -21,7 +21,7 @@ import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
 import { MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
-/** A mistake put between the code under test and a simulated part, to see that the checks find it. */
+/** A mistake put between the code under test and a simulated part, to check that it is found. */
 export interface ChainMistake {
   readonly hub?: (hub: Hub) => Hub;
   readonly log?: (log: TenantLog, world: ChainWorld) => TenantLog;
@@ -34,11 +34,11 @@ export interface ChainWorld {
   readonly topics: SimulatedTopics;
   readonly index: SimulatedIndex;
   readonly processes: readonly SimulatedProcess[];
-  /** Numbers of processes that were superseded and went on all the same. */
+  /** Numbers of processes that were superseded and went on nevertheless. */
   readonly unnoticed: readonly number[];
-  /** An index made from the topics alone, in the end. */
+  /** An index that is made from the topics alone at the end. */
   readonly rebuilt: SimulatedIndex;
-  /** Number of transactions when the hub had come to rest and all was read. */
+  /** Number of transactions when the hub was at rest and everything was read. */
   readonly quietSince: number;
   readonly forgetAfterMs: number;
   readonly absentSinceMs: () => number;
@@ -49,7 +49,7 @@ export interface ChainWorld {
 
 export interface ChainHistoryKind {
   readonly chains: ChainsKind;
-  /** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+  /** One process at a time, each stopped before the next begins, or each taking over from the last. */
   readonly troubles: 'restarts' | 'take-overs';
 }
 
@@ -59,7 +59,7 @@ export interface ChainHistoryOptions {
   readonly mistake?: ChainMistake | undefined;
 }
 
-/** 09:00 UTC, far from the daily full pass. */
+/** 09:00 UTC, far from the daily full sync. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 24 * 3_600_000;
 const TROUBLES = [0, 0.05, 0.2, 0.5];
@@ -69,7 +69,7 @@ const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
 const ABSENT_DAYS = 3;
 
-/** A history of absence chains by chance, told by its seed; see tellHistory. `check` is called in the end. */
+/** Plays the random history of absence chains of a seed; see tellHistory. It calls `check` at the end. */
 export async function tellChainHistory(
   options: ChainHistoryOptions,
   check: (world: ChainWorld) => void,
@@ -118,7 +118,7 @@ class ChainHistory implements ChainWorld {
     this.index = new SimulatedIndex(at);
     this.rebuilt = new SimulatedIndex(at);
     this.#withoutUntilMs = random.chance(0.3) ? time.now() + random.below(TROUBLED_MS) : 0;
-    // Whose a record is that contradicts others may depend on a record that cannot be read any more.
+    // The student of a contradictory record may depend on a record that can no longer be read.
     this.#changesMapping = random.chance(0.4) && options.kind.chains === 'sound';
     this.#hubLives = this.hub.live();
   }
@@ -130,7 +130,7 @@ class ChainHistory implements ChainWorld {
     else await this.#takeOver();
   }
 
-  /** All is well, and the hub stands still: what was missed comes, and then nothing more. */
+  /** Nothing fails any more and the hub does not change: the missing records come, and then nothing more. */
   async settle(): Promise<void> {
     const { random } = this.at;
     this.at.trouble = 0;
@@ -182,7 +182,7 @@ class ChainHistory implements ChainWorld {
     );
   }
 
-  /** Meanwhile people demand passes. */
+  /** People request syncs meanwhile. */
   async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
     const untilMs = time.now() + forMs;
@@ -217,7 +217,7 @@ class ChainHistory implements ChainWorld {
     return process;
   }
 
-  /** A process may be started with another mapping than the one before. */
+  /** A process may start with another mapping than the one before. */
   #configure(number: number): void {
     const { random } = this.at;
     const before = this.mappings[number - 1] ?? PLAIN;
@@ -298,7 +298,7 @@ class ChainHistory implements ChainWorld {
     if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
     if (event.type === 'deletion') this.#count(event.event.kind);
     if (event.type !== 'chains-told') return;
-    this.#count('told open', event.toldOpen);
+    this.#count('published while open', event.toldOpen);
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
   }
 

@@ -7,12 +7,11 @@ import { jsonOf, type HubVersion } from './hub-version.ts';
 const PAGE_ROWS = 5;
 
 /**
- * A hub of absence chains by keyset, that live while they are read. A page is looked up some time after its request was
- * sent and arrives some time later still; any request may fail, and of single rows it may not be told whether they are
- * there.
+ * A hub with keyset paging whose absence chains change while they are read. It looks a page up some time after the request
+ * and delivers it later still; any request may fail, and a request for single rows may leave some of them unanswered.
  */
 export class ChainHub extends ChainLife implements Hub {
-  /** Asked for one by one, and not told. */
+  /** Rows that were requested by id and left unanswered. */
   readonly unanswered = new Set<string>();
   readonly #at: Surroundings;
 

@@ -6,19 +6,19 @@ const RESIDENT_CHAINS = 12;
 const HOUR_MS = 3_600_000;
 const STUDENTS = Array.from({ length: 5 }, (_, number) => `student ${number}`);
 knowStudents(STUDENTS);
-/** A guard that sees half of the rows gone would hold them back. */
+/** The guard would withhold the removal of half of the rows. */
 const GUEST_ROWS_AT_MOST = 30;
 
-/** Chains as spec 3 has them, or with anything in them. */
+/** Chains as spec 3 has them, or with any content. */
 export type ChainsKind = 'sound' | 'contradictory';
 
-/** A version's life. */
+/** The true versions of a chain. */
 export interface TrueChain {
-  /** In order, also those that have left the hub. */
+  /** All versions in order, also those that have left the hub. */
   readonly versions: string[];
   /** Never leaves the hub. */
   readonly isResident: boolean;
-  /** Of which something can be told in more than one way: links that contradict, or that were lost before anyone could know them. */
+  /** Whether events have more than one true form: links contradict each other, or were lost before they could be read. */
   isTainted: boolean;
 }
 
@@ -30,14 +30,14 @@ export interface ChainLifeOptions {
 }
 
 /**
- * The records of a hub of absence chains, and how they come to be: chains begin, go on by one step or several, end, are
- * purged; in a contradictory one anything may be linked to anything.
+ * The records of a hub of absence chains, and their changes: chains begin, continue by one step or several, end, and are
+ * purged. In a contradictory hub any record may be linked to any other.
  */
 export class ChainLife {
   readonly chains: TrueChain[] = [];
-  /** What happened, for whoever looks for the cause of a problem. */
+  /** All changes, to help find the cause of a problem. */
   readonly diary: string[] = [];
-  /** Versions that somebody was shown. */
+  /** Versions that some answer contained. */
   readonly handedOut = new Set<string>();
   readonly #at: Surroundings;
   readonly #options: ChainLifeOptions;
@@ -46,7 +46,7 @@ export class ChainLife {
   readonly #contents = new Map<string, string[]>();
   readonly #departures = new Map<string, number[]>();
   readonly #deleted = new Set<string>();
-  /** Ids that records name in `replaces`, and that nobody had when they came. */
+  /** Ids that records name in `replaces` although no record had them then. */
   readonly #lost: string[] = [];
   #isStill = false;
   #count = 0;
@@ -95,7 +95,7 @@ export class ChainLife {
     this.#isStill = true;
   }
 
-  /** New stamps, and nothing else. */
+  /** Re-stamps rows, and changes nothing else. */
   restampAll(): void {
     for (const row of this.#rows.values()) this.#restamp(row);
   }
@@ -148,7 +148,7 @@ export class ChainLife {
     });
   }
 
-  /** The older record learns of it at once, or later. */
+  /** The older record gets its link at once, or later. */
   #replace(chain: TrueChain, links: 'both' | 'replaces' | 'replacedBy' = 'both'): void {
     const { random } = this.#at;
     const old = this.#rows.get(chain.versions.at(-1) ?? '');
@@ -165,7 +165,7 @@ export class ChainLife {
     if (!isLate && links !== 'replaces') this.#put({ ...old, replacedBy: next.id });
   }
 
-  /** Several steps between two polls. */
+  /** Makes several steps between two polls. */
   #burst(): void {
     const { random } = this.#at;
     const chain = random.chance(0.5) ? this.#create(false) : random.pick(this.chains);
@@ -179,7 +179,7 @@ export class ChainLife {
     this.#put({ ...tail, deletedAtMs: this.#at.time.now() });
   }
 
-  /** An older record that has not learnt yet of its successor. */
+  /** Gives an older record the link to its successor that it lacks. */
   #catchUpLink(): void {
     for (const { versions } of this.chains) {
       for (const [at, id] of versions.entries()) {
@@ -222,7 +222,7 @@ export class ChainLife {
     return true;
   }
 
-  /** What spec 3 forbids: any field of any record, to anything. */
+  /** Does what spec 3 forbids: sets any field of any record to anything. */
   #tamper(): void {
     const { random } = this.#at;
     const one = random.pick([...this.#rows.values()]);
@@ -249,14 +249,14 @@ export class ChainLife {
     else this.#findLost();
   }
 
-  /** A record that replaces one which the hub does not have, or not yet; several may name the same one. */
+  /** Adds a record that replaces one which the hub does not have, or not yet; several may name the same one. */
   #stray(): void {
     const { random } = this.#at;
     if (this.#lost.length === 0 || random.chance(0.5)) this.#lost.push(this.#newId(false));
     this.#beginTainted(random.pick(this.#lost));
   }
 
-  /** What was lost turns up, and may be of another student than what replaces it. */
+  /** Adds a record that was missing; it may be of another student than the record that replaces it. */
   #findLost(): void {
     const lost = this.#lost.filter((id) => !this.#rows.has(id));
     if (lost.length > 0) this.#beginTainted(null, this.#at.random.pick(lost));

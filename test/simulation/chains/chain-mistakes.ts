@@ -16,7 +16,7 @@ import {
   withoutEvents,
 } from './misused-parts.ts';
 
-/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
 export interface SeededChainMistake {
   readonly name: string;
   readonly kind: ChainHistoryKind;
@@ -29,7 +29,7 @@ const CONTRADICTORY: ChainHistoryKind = { chains: 'contradictory', troubles: 're
 
 export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
   {
-    name: 'what is read back from the log passes for published under the mapping in force',
+    name: 'values read back from the log are not mapped again under the mapping in force',
     kind: SOUND,
     finds: 'the mapping in force shows no',
     mistake: {
@@ -46,13 +46,13 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'events are committed before the versions that they tell of',
+    name: 'events are committed before their versions',
     kind: SOUND,
-    finds: 'told before the version itself',
+    finds: 'published before the version itself',
     mistake: { log: (log) => withOther(log, { commit: (transaction) => eventsFirst(log, transaction) }) },
   },
   {
-    name: 'the index is told nothing of chains',
+    name: 'the index gets no entries of chains',
     kind: SOUND,
     finds: 'cannot follow',
     mistake: {
@@ -66,7 +66,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length > 0) },
   },
   {
-    name: 'a rebuild takes nothing for told',
+    name: 'a rebuild reads no events',
     kind: SOUND,
     finds: 'cannot follow',
     mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length === 0) },
@@ -88,7 +88,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'a full pass of the versions alone ends the snapshot',
+    name: 'a full sync of the versions alone ends the snapshot',
     kind: SOUND,
     finds: 'snapshot false',
     mistake: {
@@ -101,7 +101,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'a restart begins the snapshot anew',
+    name: 'a restart begins the snapshot again',
     kind: SOUND,
     finds: 'snapshot true',
     mistake: {
@@ -114,21 +114,21 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'the index passes for current after a commit whose answer was lost',
+    name: 'the index counts as current after a commit whose answer was lost',
     kind: SOUND,
     finds: 'cannot follow',
     mistake: { index: alwaysCurrent },
   },
   {
-    name: 'an event leaves out what came before',
+    name: 'an event leaves out the previous version',
     kind: SOUND,
     finds: 'previousVersion is null',
     mistake: { log: (log) => withEvents(log, (change) => ({ ...change, previousVersion: null })) },
   },
   {
-    name: "what has vanished is told as the hub's own deletion",
+    name: 'a vanished absence is published as deleted at the hub',
     kind: SOUND,
-    finds: 'deleted by nobody',
+    finds: 'deleted at the hub without a deletedTime',
     mistake: {
       log: (log) =>
         withEvents(log, (change) =>
@@ -137,9 +137,9 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'a merged absence is told as deleted by the hub',
+    name: 'a merged absence is published as deleted at the hub',
     kind: CONTRADICTORY,
-    finds: 'merged into what',
+    finds: 'mergedInto does not fit the cause',
     mistake: {
       log: (log) =>
         withEvents(log, (change) =>
@@ -157,30 +157,30 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'what was forgotten is told again',
+    name: 'a forgotten absence is published again',
     kind: SOUND,
-    finds: 'told otherwise than in order, once',
+    finds: 'not published in order, each once',
     mistake: { index: (index) => remembering(index) },
   },
   {
-    name: 'chains left open are never looked at again',
+    name: 'pending chains are never resolved',
     kind: SOUND,
-    finds: 'the index: open:',
+    finds: 'the index: pending:',
     mistake: {
       index: (index) => withOther(index, { keys: (area) => (area === 'open' ? noKeys() : index.keys(area)) }),
     },
   },
   {
-    name: 'absences keeps what is over',
+    name: 'absences keeps an absence that is over',
     kind: SOUND,
-    finds: 'told was nothing',
+    finds: 'the events say nothing',
     mistake: {
       log: (log) =>
         withRecords(log, (record) => (record.topic === 'absences' && record.body === null ? [] : [record])),
     },
   },
   {
-    name: 'absences keeps what was replaced',
+    name: 'absences keeps a version that was replaced',
     kind: SOUND,
     finds: "does not show the version's record",
     mistake: {
@@ -191,7 +191,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'an ancestor that nobody asked for passes for gone',
+    name: 'every unknown ancestor counts as not found',
     kind: SOUND,
     finds: 'restored or merged',
     mistake: {
@@ -199,13 +199,13 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'a new stamp passes for a change',
+    name: 'a re-stamp counts as a change',
     kind: SOUND,
     finds: 'nothing had changed',
     mistake: { hub: (hub) => withRows(hub, (row) => ({ ...row, seenAt: row['dateLastModified'] })) },
   },
   {
-    name: 'progress counts the keys of the versions',
+    name: 'the progress of derived topics counts the versions',
     kind: SOUND,
     finds: 'rows, it has',
     mistake: { log: (log) => countingVersions(log) },

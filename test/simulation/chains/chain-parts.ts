@@ -8,12 +8,12 @@ import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { changeCodec, decodeFramed, rejectCodec, versionCodec } from './chain-codecs.ts';
 
-/** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
+/** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
-/** In place of the real pauses, which would leave most of a history asleep. */
+/** Replaces the real pauses, during which most of a history would sleep. */
 const LONGEST_SLEEP_MS = 20;
 
-/** A tenant of one collection, `absence-versions`, among simulated parts; all that lies between them is real. */
+/** A tenant of one collection, `absence-versions`, among simulated parts; everything between these parts is real. */
 export function chainTenantParts(options: {
   at: Surroundings;
   hub: Hub;
@@ -25,7 +25,7 @@ export function chainTenantParts(options: {
   forgetAfterMs: number;
   absentSinceMs: () => number;
   randomId: () => string;
-  /** As the configuration has it that the process was started with. */
+  /** The mapping in the configuration of the process. */
   reader: RowReader;
   emit: Emit;
 }): TenantParts {

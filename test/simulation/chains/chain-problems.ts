@@ -15,7 +15,7 @@ import { problemsOfStudents } from './student-problems.ts';
 import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
 import { decodeLog } from './told-log.ts';
 
-/** What must be so of a whole history of chains, and of where it ended. */
+/** Checks a whole history of chains, and its final state. */
 export function problemsOfChains(world: ChainWorld): string[] {
   const log = decodeLog(world.topics);
   return [

@@ -6,7 +6,7 @@ import { contentOfValue } from './hub-version.ts';
 import { studentsOfVersions } from './student-problems.ts';
 import type { ToldChange, ToldLog, ToldVersion } from './told-log.ts';
 
-/** What a consumer believes of one absence, from its events alone. */
+/** What a consumer knows about one absence from its events alone. */
 interface Believed {
   step: number;
   versionId: string;
@@ -14,7 +14,7 @@ interface Believed {
   firstSequence: string;
 }
 
-/** What no reader of `absence-changes` may ever meet, however contradictory the hub is. */
+/** Problems that no reader of `absence-changes` may ever meet, however contradictory the hub is. */
 export function problemsOfEvents(world: ChainWorld, log: ToldLog): string[] {
   const problems: string[] = [];
   const believed = new Map<string, Believed>();
@@ -27,8 +27,8 @@ export function problemsOfEvents(world: ChainWorld, log: ToldLog): string[] {
     ids.add(id);
     const before = believed.get(key);
     if (value === null) {
-      if (before === undefined) problems.push(`nulled without a life: ${what}`);
-      else if (!before.isDeleted) problems.push(`nulled while it lives: ${what}`);
+      if (before === undefined) problems.push(`nulled, but never created: ${what}`);
+      else if (!before.isDeleted) problems.push(`nulled, but not deleted: ${what}`);
       believed.delete(key);
       continue;
     }
@@ -55,7 +55,8 @@ function problemsOfStep(value: AbsenceChangeValue, before: Believed | undefined)
   if (!allowed.includes(operation)) problems.push(`${told} cannot follow`);
   if (operation === 'REPLACED' && version.sourcedId === before?.versionId)
     problems.push(`${told}: replaced by itself`);
-  if ((value.cause === 'MERGED') !== (value.mergedInto !== null)) problems.push(`${told}: merged into what`);
+  if ((value.cause === 'MERGED') !== (value.mergedInto !== null))
+    problems.push(`${told}: mergedInto does not fit the cause`);
   const expected = before === undefined || before.versionId === version.sourcedId ? null : before.versionId;
   if ((previousVersion?.sourcedId ?? null) !== expected)
     problems.push(
@@ -77,7 +78,7 @@ function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believ
   return problems;
 }
 
-/** An event's records are those that were last published of their versions when it was committed. */
+/** The records of an event are the last published ones of their versions at its commit. */
 export function problemsOfRecords(log: ToldLog): string[] {
   const problems: string[] = [];
   const newest = new Map<string, { readonly content: string; readonly record: ToldVersion }>();
@@ -94,7 +95,7 @@ export function problemsOfRecords(log: ToldLog): string[] {
       const { sourcedId } = record;
       const what = `${sourcedId} in ${value.operation} ${value.step} of ${key} in transaction ${transaction}`;
       if ((record.fromTime ?? null) === null) {
-        // Invariant 11: of a record that was given to another student no more is said.
+        // Invariant 11: an event has only the id of a record that was given to another student.
         const isGiven = (students.get(sourcedId)?.size ?? 0) > 1;
         const isStrange =
           record !== value.version && isPseudonymOfOther(newest.get(sourcedId)?.record, headers);
@@ -102,20 +103,20 @@ export function problemsOfRecords(log: ToldLog): string[] {
         continue;
       }
       const published = newest.get(sourcedId)?.content;
-      if (published === undefined) problems.push(`told before the version itself: ${what}`);
+      if (published === undefined) problems.push(`published before the version itself: ${what}`);
       else if (published !== contentOfValue(record)) problems.push(`an outdated record: ${what}`);
     }
   }
   return problems;
 }
 
-/** Invariant 12: under another mapping nobody can tell whose pseudonym a record holds that has left the hub. */
+/** Invariant 12: under another mapping the student of a record that has left the hub cannot be known from a pseudonym. */
 function isPseudonymOfOther(version: ToldVersion | undefined, event: ToldChange['headers']): boolean {
   const isPseudonym = version?.published?.student?.sourcedId !== version?.value?.student?.sourcedId;
   return isPseudonym && version?.headers[MAPPING_HEADER] !== event[MAPPING_HEADER];
 }
 
-/** Contract: true up to the transaction that completes the first full pass of chains, and false ever after. */
+/** Contract: true up to the transaction that completes the first full sync of chains, and false afterwards. */
 export function problemsOfSnapshot({ topics }: ChainWorld, log: ToldLog): string[] {
   const first = topics.transactions.findIndex(({ derived }) =>
     derived.some(
@@ -127,12 +128,12 @@ export function problemsOfSnapshot({ topics }: ChainWorld, log: ToldLog): string
     value === null || value.snapshot === transaction <= last
       ? []
       : [
-          `snapshot ${value.snapshot} in transaction ${transaction}, the first full pass ended in ${last}: ${key}`,
+          `snapshot ${value.snapshot} in transaction ${transaction}, the first full sync ended in ${last}: ${key}`,
         ],
   );
 }
 
-/** Where the two topics disagree on what is shown, after any transaction. */
+/** Where the two topics disagree on the current version, after any transaction. */
 export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): string[] {
   const problems: string[] = [];
   const shown = new Map<string, string>();
@@ -158,7 +159,7 @@ export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): strin
       const [one, other] = [shown.get(key) ?? null, told.get(key) ?? null];
       if (one !== other)
         problems.push(
-          `transaction ${at}: absences shows ${one ?? 'nothing'}, told was ${other ?? 'nothing'}: ${key}`,
+          `transaction ${at}: absences shows ${one ?? 'nothing'}, the events say ${other ?? 'nothing'}: ${key}`,
         );
     }
   }

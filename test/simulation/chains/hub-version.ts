@@ -13,14 +13,14 @@ export interface HubVersion {
   readonly fromMs: number;
   /** ms since the epoch */
   readonly toMs: number;
-  /** Rises with every change in the whole hub, so that no two contents are the same by accident. */
+  /** Rises with every change in the whole hub, so that no two contents are equal by chance. */
   readonly minutes: number;
   readonly isReadable: boolean;
   /** ms since the epoch */
   readonly modifiedAtMs: number;
 }
 
-/** The row as the hub gives it. */
+/** The row as the hub returns it. */
 export function jsonOf(version: HubVersion): Record<string, unknown> {
   const { deletedAtMs } = version;
   return {
@@ -52,14 +52,14 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** All that makes a content, in one text: the same for the hub's record and for the published one, whatever its stamp. */
+/** The whole content in one text: the same for the hub's record and for the published one, whatever the stamp. */
 export function contentOf(version: HubVersion): string {
   const { id, studentId, replaces, replacedBy, deletedAtMs, fromMs, toMs, minutes } = version;
   return JSON.stringify([id, studentId, replaces, replacedBy, deletedAtMs, fromMs, toMs, minutes]);
 }
 
 /**
- * As {@link contentOf}, of a decoded value of `absence-versions`, `absences` or inside `absence-changes`, whatever mapping
+ * Like {@link contentOf}, for a decoded value of `absence-versions`, `absences` or inside `absence-changes`, whatever mapping
  * it was published under.
  */
 export function contentOfValue(

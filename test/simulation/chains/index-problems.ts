@@ -16,7 +16,7 @@ import { viewOf, type ToldChange, type ToldLog } from './told-log.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Invariant 1: an index at the end of the log tells what stands in the topics, and nothing is left open. */
+/** Invariant 1: an index at the end of the log agrees with the topics, and no chain is pending. */
 export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] {
   const { hub, index, rebuilt } = world;
   const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
@@ -27,7 +27,7 @@ export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] 
   ];
 }
 
-/** Versions of absences that were told deleted before they were merged: the topics do not tell that they were. */
+/** Versions of absences that were published as deleted before they were merged: the topics do not show the merge. */
 function mergedSilently({ contents }: SimulatedIndex, log: ToldLog): string[] {
   const changes = viewOf(log.changes);
   return [...contents.versions].flatMap(([id, bytes]) => {
@@ -43,7 +43,7 @@ interface IndexedWorld {
   readonly index: SimulatedIndex;
   readonly world: ChainWorld;
   readonly log: ToldLog;
-  /** Versions of chains of which the topics tell less than is known. */
+  /** Versions of chains of which the topics show less than is known. */
   readonly mayBeOpen: ReadonlySet<string>;
 }
 
@@ -68,7 +68,7 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
       'absences',
       [...contents.absences].map(([key, bytes]) => {
         const { entry, shown } = decodePublishedAbsence(key, bytes);
-        // What was told deleted before it was merged has no event that says so.
+        // An absence that was published as deleted before it was merged has no event of the merge.
         const isSilent = changes.get(key)?.value?.mergedInto === null;
         const told = entry !== null && isSilent ? { ...entry, mergedInto: null } : entry;
         return [key, `${textOf(told)} ${shown?.toString('hex') ?? 'not shown'}`];
@@ -103,10 +103,10 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
       [...versions].map(([key]) => [key, 'present']),
     ),
     ...problemsOfEntries({ index, world, log, mayBeOpen }),
-    // What the log says has left is looked at once more after a rebuild.
+    // A version that has left according to the log is resolved once more after a rebuild.
     ...[...contents.open.keys()]
       .filter((key) => versions.has(key) && !mayBeOpen.has(key))
-      .map((key) => `open: ${key}`),
+      .map((key) => `pending: ${key}`),
   ];
   return problems.map((why) => `${name}: ${why}`);
 }
@@ -143,7 +143,7 @@ function textOf(entry: AbsenceEntry | null): string {
   return `step ${step} ${publishedVersionId}${isPublishedAsDeleted ? ' deleted' : ''} into ${mergedInto} since ${since}`;
 }
 
-/** What is told of versions at the hub; of the others the topics tell less. */
+/** Checks the entries of versions at the hub; of the others the topics show less. */
 function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): string[] {
   const problems: string[] = [];
   const versions = viewOf(log.versions);
@@ -156,7 +156,7 @@ function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): stri
     const bytes = index.contents.versions.get(row.id);
     const entry = bytes === undefined ? null : decodeVersionEntry(row.id, bytes);
     const { isDeleted, replaces, replacedBy } = row;
-    // What could not be read since the mapping changed stands in the topic as it was.
+    // A row that could not be read since the mapping changed stands in the topic unchanged.
     const isOfNow = versions.get(row.id)?.headers[MAPPING_HEADER] === mapping;
     const student = isOfNow ? studentFingerprint(row.studentId) : (entry?.student ?? 0);
     const wanted = { isDeleted, replaces, replacedBy, student };
@@ -165,7 +165,7 @@ function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): stri
       problems.push(`versions ${row.id}: ${JSON.stringify(found)}, in the topics ${JSON.stringify(wanted)}`);
     const unknown = (linkedFrom.get(row.id) ?? []).filter((id) => entry?.linkedFrom.includes(id) !== true);
     if (unknown.length > 0) problems.push(`versions ${row.id}: knows nothing of ${unknown.join(' ')}`);
-    if (entry?.isResolved === false && !mayBeOpen.has(row.id)) problems.push(`unsettled: ${row.id}`);
+    if (entry?.isResolved === false && !mayBeOpen.has(row.id)) problems.push(`unresolved: ${row.id}`);
     problems.push(...problemsOfName(world, { id: row.id, absenceId: entry?.absenceId ?? null }));
   }
   return problems;
@@ -175,7 +175,7 @@ function pick({ isDeleted, replaces, replacedBy, student }: VersionEntry): objec
   return { isDeleted, replaces, replacedBy, student };
 }
 
-/** By id: versions that refer to it although it does not refer to them. */
+/** By id: versions that refer to that id although its version does not refer to them. */
 function linksTo(rows: readonly ChainRow[]): ReadonlyMap<string, readonly string[]> {
   const links = new Map<string, string[]>();
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -190,7 +190,7 @@ function linksTo(rows: readonly ChainRow[]): ReadonlyMap<string, readonly string
   return links;
 }
 
-/** A version of a sound chain belongs to the absence that the chain was told as, if to any. */
+/** A version of a sound chain belongs to the absence that the chain was published as, if to any. */
 function problemsOfName({ hub }: ChainWorld, version: { id: string; absenceId: string | null }): string[] {
   const { id, absenceId } = version;
   const chain = hub.chainOf(id);

@@ -3,7 +3,7 @@ import type { ChainWorld } from './chain-history.ts';
 import { studentBehind } from './mappings.ts';
 import type { ToldLog } from './told-log.ts';
 
-/** Invariant 12: what a process published has passed the mapping that it was started with. */
+/** Invariant 12: everything that a process published has passed the mapping that it was started with. */
 export function problemsOfMapping({ mappings, topics }: ChainWorld, log: ToldLog): string[] {
   const problems: string[] = [];
   const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {

@@ -4,7 +4,7 @@ import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { versionSchema } from './chain-codecs.ts';
 
-/** What the configuration drops and pseudonymises of absences. */
+/** Mappings of absences: the fields that a configuration drops and pseudonymises. */
 export interface Mapping {
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
@@ -22,7 +22,7 @@ function mappingOf(options: Omit<Mapping, 'reader'>): Mapping {
 
 export const PLAIN = mappingOf({ drop: [], pseudonymise: [], pseudonymiseKey: '' });
 
-/** Never without the student: whose it is would not be known, and what is told would depend on it. */
+/** None drops the student: without it the owner of a record is unknown, and the events depend on it. */
 export const MAPPINGS: readonly Mapping[] = [
   PLAIN,
   mappingOf({ drop: ['school'], pseudonymise: [], pseudonymiseKey: '' }),
@@ -33,7 +33,7 @@ export const MAPPINGS: readonly Mapping[] = [
 
 const TIMES_AT_MOST = 4;
 
-/** By pseudonym, and by pseudonym of a pseudonym: the student's id. */
+/** The id of the student by pseudonym, and by pseudonym of a pseudonym. */
 const STUDENTS = new Map<string, string>();
 
 export function knowStudents(ids: readonly string[]): void {

@@ -9,7 +9,7 @@ import { withOther } from '../parts/with-other.ts';
 import { changeCodec } from './chain-codecs.ts';
 import type { ChainWorld } from './chain-history.ts';
 
-/* Parts of a simulated world that do not quite what they should: for chain-mistakes.ts. */
+/* Faulty parts of a simulated world: for chain-mistakes.ts. */
 
 export function isOfRows(area: string): boolean {
   return area === 'rows' || area === 'rejects';
@@ -32,7 +32,7 @@ export function withChanges(
   });
 }
 
-/** Those absence ids that are dropped leave their versions as if nobody had been told. */
+/** When an absence id is dropped, its versions look as if they were never published. */
 export function remembering(index: CollectionIndex): CollectionIndex {
   return withOther(index, {
     apply: async (previous, position, changes) => {
@@ -53,7 +53,7 @@ export function remembering(index: CollectionIndex): CollectionIndex {
   });
 }
 
-/** Says, wherever it is, that it is at the end of the log. */
+/** An index that claims to be at the end of the log, wherever it is. */
 export function alwaysCurrent(index: CollectionIndex, { topics }: ChainWorld): CollectionIndex {
   const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
   return withOther(index, {
@@ -69,7 +69,7 @@ export function alwaysCurrent(index: CollectionIndex, { topics }: ChainWorld): C
   });
 }
 
-/** Where the events are to be read from a point that `isMissed`, they are not. */
+/** A log that skips the events when they are read from a point that `isMissed`. */
 export function withoutEvents(
   log: TenantLog,
   isMissed: (after: Readonly<Record<string, number>>) => boolean,
@@ -143,7 +143,7 @@ export async function* noKeys(): AsyncGenerator<readonly string[]> {
   yield [];
 }
 
-/** Tells as many rows of what is derived as the pass has seen versions. */
+/** A log that counts the versions that the sync has seen as rows of the derived topics. */
 export function countingVersions(log: TenantLog): TenantLog {
   return withOther(log, {
     commit: (transaction) => {

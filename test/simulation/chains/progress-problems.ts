@@ -9,7 +9,7 @@ const OWN_TOPICS: Readonly<Record<string, readonly TopicSuffix[]>> = {
   'absence-changes': ['absence-changes'],
 };
 
-/** What the progress records say, held against the records that stand in the topics. */
+/** Compares the progress records with the records in the topics. */
 export function problemsOfChainProgress({ topics }: ChainWorld): string[] {
   const problems: string[] = [];
   const counter = new Counter(topics.recordsOf.bind(topics));
@@ -41,7 +41,7 @@ function problemsOfDerived({ progress }: StoredTransaction, derived: Progress, c
   }
   const completesFull = progress.lastCompleteFull?.passId === progress.passId;
   if (completesFull !== (full?.passId === progress.passId))
-    problems.push(`${name} ${completesFull ? 'does not complete' : 'completes'} the full pass`);
+    problems.push(`${name} ${completesFull ? 'does not complete' : 'completes'} the full sync`);
   const rows = counter.keysOf(name);
   if (completesFull && full?.rows !== rows) problems.push(`${name}: ${full?.rows} rows, it has ${rows}`);
   const { published, removed } = counter.ofPass(name);

@@ -2,13 +2,13 @@ import { chainRowOf } from '../../../src/core/chains/chain-row.ts';
 import type { ChainRow } from '../../../src/core/chains/chain-state.ts';
 import { viewOf, type ToldLog } from './told-log.ts';
 
-/** Versions that hang together by any link, whatever the student. */
+/** Versions that are connected by any links, whatever the student. */
 export interface RowGroup {
   readonly ids: ReadonlySet<string>;
   readonly present: readonly ChainRow[];
   /**
-   * Those that have left, each as it was ever published, the newest first: an index that was made again knows of them
-   * only what events still tell.
+   * Departed versions, each in all its published forms, the newest first: a rebuilt index knows of them only what events
+   * still show.
    */
   readonly left: readonly (readonly ChainRow[])[];
 }
@@ -49,7 +49,7 @@ function groupsOf(rows: readonly ChainRow[]): ReadonlySet<string>[] {
   return [...new Set(group.values())];
 }
 
-/** Ids of versions of which the topics may tell less than was once known. */
+/** Ids of versions of which the topics may show less than was once known. */
 export function idsBesideLeft(log: ToldLog): ReadonlySet<string> {
   const beside = new Set<string>();
   for (const { ids, left } of rowGroups(log)) if (left.length > 0) for (const id of ids) beside.add(id);

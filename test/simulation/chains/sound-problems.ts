@@ -5,7 +5,7 @@ import type { ToldChange, ToldLog } from './told-log.ts';
 interface ToldChain {
   readonly chain: TrueChain;
   readonly changes: readonly ToldChange[];
-  /** Those that the hub has. */
+  /** Versions that the hub has. */
   readonly present: readonly string[];
   /** Whether its end is deleted, or has left. */
   readonly isOver: boolean;
@@ -15,8 +15,8 @@ interface ToldChain {
 }
 
 /**
- * Each version of a chain as spec 3 has it is told once, in order, under the id of the oldest; then its deletion. Not of
- * a chain of which the hub did not say, when it was asked, whether it has some version.
+ * Each version of a chain as spec 3 has it is published once, in order, under the id of the oldest; then the deletion. This
+ * leaves out chains for which the hub left a request for a version unanswered.
  */
 export function problemsOfSoundChains(world: ChainWorld, log: ToldLog): string[] {
   const { hub } = world;
@@ -35,7 +35,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: ToldLog): string[]
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
     const found = [...problemsOfOrder(told), ...problemsOfEnd(told), ...problemsOfId(told)];
-    problems.push(...found.map((why) => `${why}: chain ${versions.join(' ')}, told ${storyOf(told)}`));
+    problems.push(...found.map((why) => `${why}: chain ${versions.join(' ')}, published ${storyOf(told)}`));
   }
   return problems;
 }
@@ -74,7 +74,7 @@ function eventsOf({ changes }: ToldChain) {
   return changes.flatMap(({ value }) => value ?? []);
 }
 
-/** Versions told as current because the hub says so, in order. */
+/** Versions published as current because the hub says so, in order. */
 function toldIn(told: ToldChain): readonly string[] {
   return eventsOf(told)
     .filter(({ operation, cause }) => operation !== 'DELETED' && cause !== 'VANISHED')
@@ -93,15 +93,15 @@ function problemsOfOrder(told: ToldChain): string[] {
   const { versions } = told.chain;
   const ids = toldIn(told);
   if (ids.join(' ') !== versions.filter((id) => ids.includes(id)).join(' '))
-    problems.push('told otherwise than in order, once');
+    problems.push('not published in order, each once');
   const untold = versions.filter((id) => !ids.includes(id) && mustBeTold(told, id));
-  if (untold.length > 0) problems.push(`untold ${untold.join(' ')}`);
+  if (untold.length > 0) problems.push(`not published ${untold.join(' ')}`);
   if (eventsOf(told).some(({ operation, cause }) => operation === 'RESTORED' || cause === 'MERGED'))
     problems.push('restored or merged');
   return problems;
 }
 
-/** What was published, unless it left before anything later was told; of a chain that has left whole nothing needs be. */
+/** Published versions need an event unless they left before a later event; a chain that has left completely needs none. */
 function mustBeTold({ chain, changes, present, removedAt }: ToldChain, id: string): boolean {
   const removed = removedAt.get(id);
   if (removed === undefined || present.length === 0) return false;
@@ -117,12 +117,12 @@ function problemsOfEnd(told: ToldChain): string[] {
   const last = events.at(-1);
   const isTold = present.length > 0 || events.length > 0;
   if (isTold && (last?.operation === 'DELETED') !== isOver)
-    problems.push(isOver ? 'over, and not told so' : 'told to be over, and it is not');
+    problems.push(isOver ? 'over, but not published as over' : 'published as over, but it is not');
   const isByHub = last?.operation === 'DELETED' && last.cause === 'HUB';
-  if (isByHub && !told.wasDeletedAtHub) problems.push('deleted by nobody');
-  // A chain that leaves while a full pass goes by may seem to have lost only its end.
+  if (isByHub && !told.wasDeletedAtHub) problems.push('deleted at the hub without a deletedTime');
+  // A chain that leaves during a full sync may seem to have lost only its end.
   if (present.length > 0 && events.some(({ cause }) => cause === 'VANISHED'))
-    problems.push('told to have vanished, and it is there');
+    problems.push('published as vanished, but it is there');
   return problems;
 }
 

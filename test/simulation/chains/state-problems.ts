@@ -32,13 +32,13 @@ export function problemsOfVersions({ hub }: ChainWorld, log: ToldLog): string[] 
     if (content !== null || !isThere.delete(key)) continue;
     const departedAtMs = hub.departuresOf(key)[removals.get(key) ?? 0];
     if (departedAtMs === undefined || departedAtMs > committedAtMs)
-      problems.push(`removed, never left: ${key}`);
+      problems.push(`removed, but it never left: ${key}`);
     removals.set(key, (removals.get(key) ?? 0) + 1);
   }
   return [...problems, ...outOfOrder(hub, log)];
 }
 
-/** The contents published of a version are some of those it had, in their order. */
+/** The published contents of a version are some of those that it had, in their order. */
 function outOfOrder(hub: ChainWorld['hub'], log: ToldLog): string[] {
   const position = new Map<string, number>();
   const problems: string[] = [];
@@ -51,7 +51,7 @@ function outOfOrder(hub: ChainWorld['hub'], log: ToldLog): string[] {
   return problems;
 }
 
-/** Invariants 5 and 6: what stands in the topics once the hub is at rest. */
+/** Invariants 5 and 6: the topics once the hub is at rest. */
 export function differencesFromHub(world: ChainWorld, log: ToldLog): string[] {
   const { hub } = world;
   const problems: string[] = [];
@@ -60,7 +60,7 @@ export function differencesFromHub(world: ChainWorld, log: ToldLog): string[] {
   const absences = viewOf(log.absences);
   for (const row of hub.rows.values()) {
     if (!row.isReadable) continue;
-    if (versions.get(row.id)?.content !== contentOf(row)) problems.push(`not as at the hub: ${row.id}`);
+    if (versions.get(row.id)?.content !== contentOf(row)) problems.push(`differs from the hub: ${row.id}`);
   }
   for (const key of versions.keys()) if (!hub.rows.has(key)) problems.push(`left over: ${key}`);
   for (const { id, isReadable } of hub.rows.values()) {
@@ -109,7 +109,7 @@ function tailsOf(present: readonly ChainRow[], left: readonly (ChainRow | undefi
   return [...currentVersions(present, known).current].sort().join(' ');
 }
 
-/** All that may be known of them: of each the newest, nothing, or what it once was. */
+/** All possible knowledge of them: of each the newest record, none, or an earlier one. */
 function variantsOf(left: readonly (readonly ChainRow[])[]): (ChainRow | undefined)[][] {
   let variants: (ChainRow | undefined)[][] = [[]];
   for (const rows of left) {

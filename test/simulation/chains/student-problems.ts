@@ -13,7 +13,7 @@ export function studentsOfVersions(log: ToldLog): ReadonlyMap<string, ReadonlySe
 
 /**
  * Invariant 11: no two students' records stand under one absence id, in `absences`, in `absence-changes`, or inside one
- * event, until its key is nulled. The hub may give the record that stands there to another student: then it goes on as
+ * event, until its key is nulled. The hub may give the record that stands there to another student: then it continues as
  * that student's.
  */
 export function problemsOfStudents(log: ToldLog): string[] {

@@ -8,7 +8,7 @@ import { studentBehind } from './mappings.ts';
 /** A record of `absence-versions` or `absences`. */
 export interface ToldVersion extends StoredRecord {
   readonly value: AbsenceVersionValue | null;
-  /** The same as it stands in the topic, where its student may have a pseudonym. */
+  /** The same value as in the topic, where its student may have a pseudonym. */
   readonly published: AbsenceVersionValue | null;
   /** See `contentOfValue`; null for a removal. */
   readonly content: string | null;
@@ -20,7 +20,7 @@ export interface ToldChange extends StoredRecord {
   readonly published: AbsenceChangeValue | null;
 }
 
-/** All that was ever published, decoded, in the order of commits; nothing is compacted. */
+/** All published records, decoded, in the order of commits; nothing is compacted. */
 export interface ToldLog {
   readonly versions: readonly ToldVersion[];
   readonly absences: readonly ToldVersion[];
@@ -49,7 +49,7 @@ function decodeChange(record: StoredRecord): ToldChange {
   return { ...record, value: { ...published, version, previousVersion }, published };
 }
 
-/** With its student's own id. */
+/** The value with its student's own id. */
 function unmasked<Value extends AbsenceVersionValue | null>(value: Value): Value {
   if (value?.student == null) return value;
   const student = { ...value.student, sourcedId: studentBehind(value.student.sourcedId) };

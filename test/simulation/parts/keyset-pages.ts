@@ -5,19 +5,19 @@ import { dawdle, simulatedError, strikes, type Surroundings } from './surroundin
 export interface KeysetListing<Row> {
   readonly at: Surroundings;
   readonly pageRows: number;
-  /** Probability that a page is not to be had. */
+  /** Probability that a request for a page fails. */
   readonly failure: number;
-  /** The longest that a page is under way, ms; rarely, so that another pass may go by meanwhile. */
+  /** The longest delay of a page, ms; it is rare, and another sync may pass meanwhile. */
   readonly longestMs: number;
   count(): number;
   /** Rows after an id, by id; changed after an instant where one is given. */
   select(afterId: string, modifiedAfterMs: number | undefined): readonly Row[];
   idOf(row: Row): string;
-  /** A row as it is given away. */
+  /** A row as the hub returns it. */
   handOut(row: Row): unknown;
 }
 
-/** A page is looked up some time after its request was sent, and arrives some time later still. */
+/** The hub looks a page up some time after the request, and delivers it later still. */
 export async function* keysetPages<Row>(
   hub: KeysetListing<Row>,
   options: ReadOptions,

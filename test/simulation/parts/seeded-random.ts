@@ -1,4 +1,4 @@
-/** Chance that can be told again: the same seed gives the same numbers (xorshift32). */
+/** Repeatable random numbers: the same seed gives the same numbers (xorshift32). */
 export interface SeededRandom {
   /** 0 to 1, without 1. */
   next(): number;
@@ -10,7 +10,7 @@ export interface SeededRandom {
 }
 
 export function seededRandom(seed: number): SeededRandom {
-  // Seeds that lie close together must not begin alike, and zero would stay zero.
+  // Neighbouring seeds must not begin alike, and zero would stay zero.
   let state = (Math.imul(seed, 2_654_435_761) ^ 0x9e37_79b9) >>> 0 || 1;
   const next = (): number => {
     state = (state ^ (state << 13)) >>> 0;

@@ -19,8 +19,8 @@ interface Snapshot {
 const KEYS_AT_ONCE = 7;
 
 /**
- * An index as in Redis: outlives the processes, and is shared by them. Every call may fail before it does anything, a
- * write also after it was done. It may be flushed at any time, or restored from what it was at any earlier one.
+ * An index as in Redis: it outlives the processes, which share it. Every call may fail before it does anything, and a
+ * write may also fail after it was done. It may be flushed at any time, or restored from any earlier state.
  */
 export class SimulatedIndex implements CollectionIndex {
   readonly #at: Surroundings;

@@ -29,15 +29,15 @@ export const DAILY: CompactionSettings = {
 
 /**
  * `plain`: compaction leaves the newest record of every key and any others, and topics are read one after another.
- * `partitioned`: it leaves the newest of each key up to some point, and everything from there on; and what is read
- * comes from any partition of any topic next, in the order of that partition only.
+ * `partitioned`: compaction leaves the newest record of each key up to some point, and everything after it. A read then
+ * returns records of any partition of any topic next, in the order of that partition only.
  */
 export type LogKind = 'plain' | 'partitioned';
 
 /**
- * One process's way to the topics, fenced by the next one that owns them. A commit may fail before it arrives, after
- * it was applied, or with an outcome decided only later; it always looks the same, and ends this ownership. A reading
- * may break off, and finds only what an untimely compaction has left.
+ * The access of one process to the topics, which the next owner fences. A commit may fail before it arrives, after it was
+ * applied, or with an outcome that is decided only later; the error is always the same, and ends this ownership. A read
+ * may stop early, and finds only what an early compaction has left.
  */
 export class SimulatedLog implements TenantLog {
   readonly #at: Surroundings;
@@ -185,7 +185,7 @@ export class SimulatedLog implements TenantLog {
   }
 }
 
-/** The same key always in the same one; all counted in one row of offsets. */
+/** A key is always in the same partition; all partitions share one sequence of offsets. */
 function partitioned(records: readonly LoggedRecord[]): LoggedRecord[][] {
   const partitions = Map.groupBy(
     records,
@@ -211,7 +211,7 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
   };
 }
 
-/** As a registry would give it: tells which schema a framed value was written with. */
+/** Like a registry: returns the schema that a framed value was written with. */
 export function schemaIdOf(topic: TopicSuffix): number {
   return ([...COLLECTIONS] as TopicSuffix[]).indexOf(topic) + 1;
 }

@@ -17,7 +17,7 @@ export class SimulatedProcess {
     this.ended = this.#run(parts);
   }
 
-  /** Whether it was stopped from outside, or else the error that it ended with. */
+  /** `stopped` if the history stopped it, or the error that it ended with. */
   get fate(): 'running' | 'stopped' | ErrorCode {
     return this.#fate;
   }

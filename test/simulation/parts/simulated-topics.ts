@@ -30,14 +30,14 @@ export interface StoredTransaction {
 }
 
 /**
- * A tenant's topics, of one partition each, which outlive every process. What was sent when its answer got lost may
- * be committed or dropped as late as the next process, or the same one again, fences the sender.
+ * The topics of a tenant, of one partition each, which outlive every process. When the answer to a commit was lost, the
+ * commit may be decided only when the next process, or the same one again, fences the sender.
  */
 export class SimulatedTopics {
   readonly transactions: StoredTransaction[] = [];
-  /** Of the producer that may write; a later one fences the earlier. */
+  /** The epoch of the producer that may write; a later producer fences the earlier. */
   epoch = 0;
-  /** Every process that has taken the tenant over, in order; one that does so again stands there again. */
+  /** Every take-over in order, by the number of the process. */
   readonly owners: number[] = [];
   readonly #at: Surroundings;
   readonly #records = new Map<TopicSuffix, StoredRecord[]>();
@@ -55,7 +55,7 @@ export class SimulatedTopics {
     return this.#records.get(topic) ?? [];
   }
 
-  /** By key: what a consumer holds that has read all. */
+  /** By key: the records of a consumer that has read everything. */
   viewOf(topic: TopicSuffix): ReadonlyMap<string, StoredRecord> {
     const view = new Map<string, StoredRecord>();
     for (const record of this.recordsOf(topic)) {
@@ -116,7 +116,7 @@ export class SimulatedTopics {
     return { progress, derived };
   }
 
-  /** Sent, with an outcome that nobody knows before the next {@link fence}. */
+  /** Sends a commit whose outcome is decided only at the next {@link fence}. */
   leaveUndecided(by: number, transaction: Transaction): void {
     this.#undecided = { by, transaction };
   }
@@ -138,7 +138,7 @@ export function partitionOf(topic: TopicSuffix): string {
   return partitionName(topicName(SCOPE, topic), 0);
 }
 
-/** First offset to be read by someone who has read up to `after`. */
+/** First offset for a reader that has read up to `after`. */
 export function nextOffset(topic: TopicSuffix, after: Offsets): number {
   return (after[partitionOf(topic)] ?? -1) + 1;
 }

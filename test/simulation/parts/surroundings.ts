@@ -10,12 +10,12 @@ export interface Surroundings {
   trouble: number;
 }
 
-/** Whether something goes wrong now; never once the trouble is over. */
+/** Whether a call fails now; none does once the trouble is over. */
 export function strikes({ random, trouble }: Surroundings, probability: number): boolean {
   return trouble > 0 && random.chance(probability * trouble);
 }
 
-/** Waits up to so many ms. */
+/** Waits up to that many ms. */
 export function dawdle({ time, random }: Surroundings, mostMs: number): Promise<void> {
   return time.sleep(random.below(mostMs + 1));
 }

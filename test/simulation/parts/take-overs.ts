@@ -1,21 +1,21 @@
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A history in which each process takes the tenant over from the last. */
+/** A history in which each process takes over from the last. */
 export interface TakenOver {
   readonly at: Surroundings;
   readonly processes: readonly SimulatedProcess[];
   start(): SimulatedProcess;
-  /** Lets it live for a while. */
+  /** Lets the process run for a while. */
   watch(process: SimulatedProcess, forMs: number): Promise<void>;
-  /** What befalls the world between two take-overs. */
+  /** The troubles between two take-overs. */
   disturb(): void;
   /** Whether a newer process owns the tenant and this one can know it. */
   isSuperseded(number: number): boolean;
   readonly noticedWithinMs: number;
 }
 
-/** Lets processes oust each other for a time; all have ended then. Returns the numbers of those that never noticed. */
+/** Lets processes supersede each other for a time, until all have ended. Returns the numbers of those that did not notice it. */
 export async function takeOvers(history: TakenOver, forMs: number): Promise<readonly number[]> {
   const { at, processes } = history;
   const { random, time } = at;

@@ -3,16 +3,16 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** More than any history takes: beyond it something runs in circles. */
+/** More than any history takes: beyond this number something loops. */
 const STEPS_AT_MOST = 500_000;
 
 /**
- * A clock that goes on only when everybody waits, so that the same seed always tells the same history, and hours take
- * no longer than the work done in them. Whatever waits for anything but this clock, promises or `setImmediate`, would
- * be outrun by it.
+ * A clock that moves only when all code waits for it, so that the same seed always gives the same history, and hours take
+ * no longer than the work done in them. Code that waits for anything but this clock, promises or `setImmediate` would
+ * come too late.
  */
 export class VirtualTime {
-  /** By time; of the same time, in the order in which they began to wait. */
+  /** Waiting code by time; for the same time, in the order in which the waits began. */
   readonly #sleepers: Sleeper[] = [];
   #nowMs: number;
 
@@ -47,24 +47,24 @@ export class VirtualTime {
       signal?.addEventListener('abort', onAbort, { once: true });
     });
 
-  /** Waits for a condition, but no longer than so. */
+  /** Waits for a condition, but no longer than the given time. */
   async until(withinMs: number, isSo: () => boolean): Promise<void> {
     const untilMs = this.#nowMs + withinMs;
     while (!isSo() && this.#nowMs < untilMs) await this.sleep(5);
   }
 
-  /** How many wait for the clock. */
+  /** The number of waits for the clock. */
   get waiting(): number {
     return this.#sleepers.length;
   }
 
-  /** So much time goes by at once; whoever waits wakes as late after it as before. */
+  /** Lets time leap; every wait still takes as long as before. */
   skip(ms: number): void {
     this.#nowMs += ms;
     for (const sleeper of this.#sleepers) sleeper.atMs += ms;
   }
 
-  /** Lets time pass until the work is done. Throws when all wait for ever, or nobody ever waits. */
+  /** Lets time pass until the work is done. Throws when no wait can end, or when there are too many. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let isDone = false;
     const result = work().finally(() => {
@@ -72,20 +72,20 @@ export class VirtualTime {
     });
     result.catch(() => undefined);
     for (let steps = 0; ; steps += 1) {
-      // Twice: the code under test itself waits for a turn of the event loop.
+      // This happens twice because the code under test itself waits for a turn of the event loop.
       await turn();
       await turn();
       if (isDone) return result;
       const next = this.#sleepers.shift();
-      if (next === undefined) throw new Error('everybody waits for ever');
-      if (steps > STEPS_AT_MOST) throw new Error('the history does not come to an end');
+      if (next === undefined) throw new Error('the work is not done, but nothing waits for the clock');
+      if (steps > STEPS_AT_MOST) throw new Error('the history does not end');
       this.#nowMs = next.atMs;
       next.wake();
     }
   }
 }
 
-/** A turn of the event loop; cheaper than that of `node:timers/promises`. */
+/** One turn of the event loop; cheaper than the one of `node:timers/promises`. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,4 +1,4 @@
-/** The same but for some methods; those left keep their own `this`. */
+/** The same object with some methods replaced; the others keep their own `this`. */
 export function withOther<T extends object>(target: T, other: Partial<T>): T {
   return new Proxy(target, {
     get(_target, name) {

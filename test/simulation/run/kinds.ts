@@ -9,10 +9,10 @@ import type { TenantTroubles } from '../tenants/tenant-history.ts';
 import { tellTenant } from '../tenants/tell-tenant.ts';
 import { toldBy, type Kind, type Mutation, type Told } from './told.ts';
 
-/** One collection, and whatever can befall a process, its log and its index. */
+/** Histories of one collection, with all troubles of a process, its log and its index. */
 export const SESSION_KINDS: readonly HistoryKind[] = ['restarts', 'take-overs'];
 
-/** Absences, their versions and changes, under the same. */
+/** Histories of absences, their versions and changes, with the same troubles. */
 export const CHAIN_KINDS: readonly ChainHistoryKind[] = [
   { chains: 'sound', troubles: 'restarts' },
   { chains: 'sound', troubles: 'take-overs' },
@@ -20,7 +20,7 @@ export const CHAIN_KINDS: readonly ChainHistoryKind[] = [
   { chains: 'contradictory', troubles: 'take-overs' },
 ];
 
-/** Several collections, a hub that lies, a Redis that forgets, a guard, and people. */
+/** Histories of several collections, a hub that lies, a Redis that forgets, the guard, and people. */
 export const TENANT_KINDS: readonly TenantTroubles[] = ['restarts', 'take-overs', 'lost-topics'];
 
 export const KINDS: readonly Kind[] = [

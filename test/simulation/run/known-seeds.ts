@@ -6,21 +6,29 @@ export interface KnownSeed {
 }
 
 /**
- * Played first in every run. What a seed tells changes with the code under test: each stands for the time when it was
- * found, and what it found is tested by name as well, where it could be.
+ * These are played first in every run. The history of a seed changes with the code under test, so a seed may no longer
+ * repeat what it found. Where possible, a test of its own covers that too.
  */
 export const KNOWN_SEEDS: readonly KnownSeed[] = [
-  { kind: 'restarts', seed: 51_273, why: 'a row that a full pass passed over was read by no delta' },
-  { kind: 'restarts', seed: 51_471, why: 'a row that a full pass passed over was read by no delta' },
+  { kind: 'restarts', seed: 51_273, why: 'no delta read a row that a full sync had skipped' },
+  { kind: 'restarts', seed: 51_471, why: 'no delta read a row that a full sync had skipped' },
   {
     kind: 'contradictory-chains-restarts',
     seed: 30_099,
     why: 'a chain that waited for an id was split off and lost',
   },
-  { kind: 'sound-chains-restarts', seed: 50_194, why: 'a forgotten chain was told again' },
-  { kind: 'contradictory-chains-restarts', seed: 50_343, why: 'a resume overlooked what was split off' },
+  { kind: 'sound-chains-restarts', seed: 50_194, why: 'a forgotten chain was published again' },
+  {
+    kind: 'contradictory-chains-restarts',
+    seed: 50_343,
+    why: 'a resume overlooked a chain that was split off',
+  },
   { kind: 'contradictory-chains-restarts', seed: 60_059, why: 'a bare id stood in place of a record' },
-  { kind: 'sound-chains-restarts', seed: 70_263, why: 'what was told and forgotten was told again' },
+  {
+    kind: 'sound-chains-restarts',
+    seed: 70_263,
+    why: 'an absence that was published and forgotten was published again',
+  },
   {
     kind: 'contradictory-chains-take-overs',
     seed: 80_322,
@@ -34,57 +42,57 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
   {
     kind: 'contradictory-chains-restarts',
     seed: 241_258_650,
-    why: 'a rebuild gave a version to an absence that had lost it to another one',
+    why: 'a rebuild gave a version to an absence that had lost it to another absence',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 246_382_917,
-    why: 'a rebuild took for forgotten what waited for a version that could not be read',
+    why: 'a rebuild counted a chain as forgotten that waited for an unreadable version',
   },
   {
     kind: 'sound-chains-restarts',
     seed: 247_904_028,
-    why: 'a forgotten chain was told again, as one of its versions came anew and had to wait',
+    why: 'a forgotten chain was published again because one of its versions came back and had to wait',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 360_945_660,
-    why: 'the id of a forgotten absence of another student passed for free, and no other one was looked up',
+    why: 'the id of a forgotten absence of another student counted as free, and no other id was looked up',
   },
   {
     kind: 'contradictory-chains-take-overs',
     seed: 370_080_824,
-    why: 'an absence passed for the student to whom the hub had given one of its earlier versions',
+    why: 'an absence counted as that of the student to whom the hub had given one of its earlier versions',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 370_079_845,
-    why: 'a rebuild took a record for the absence that an event told of it as another student’s',
+    why: 'a rebuild gave a record to an absence whose event had it as another student’s',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 370_081_601,
-    why: 'an absence went to another student whose record gave it its id, as that record waited',
+    why: 'an absence went to another student whose pending record gave it its id',
   },
   {
     kind: 'contradictory-chains-take-overs',
     seed: 370_079_426,
-    why: 'a rebuild did not know under which absence a chain was told whose versions are older than its last event',
+    why: 'a rebuild did not know the published absence of a chain whose versions are older than its last event',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 370_080_903,
-    why: 'a rebuild did not know under which absence a chain was told whose versions are older than its last event',
+    why: 'a rebuild did not know the published absence of a chain whose versions are older than its last event',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 370_078_661,
-    why: 'a rebuild left a chain open that had been split off and told',
+    why: 'a rebuild left a chain pending that had been split off and published',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 370_083_379,
-    why: 'a record came back as it was shown before its end, and not as it was told',
+    why: 'a record came back as absences had shown it before its end, and not as its last event had it',
   },
   {
     kind: 'contradictory-chains-take-overs',
@@ -94,16 +102,16 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
   {
     kind: 'sound-chains-take-overs',
     seed: 500_000_115,
-    why: 'a pseudonym of another mapping had passed for a record that must be whole',
+    why: 'a pseudonym of another mapping stood in a record that must be complete',
   },
   {
     kind: 'contradictory-chains-take-overs',
     seed: 600_000_622,
-    why: 'a rebuild took a chain for another absence, which had ended in it before',
+    why: 'a rebuild gave a chain to another absence, which had ended in it before',
   },
   {
     kind: 'contradictory-chains-restarts',
     seed: 600_002_461,
-    why: 'an absence stayed whose last record had come under another one, as a resume named its versions otherwise',
+    why: 'an absence stayed although its last record had moved to another one, because a resume named its versions differently',
   },
 ];

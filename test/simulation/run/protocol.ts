@@ -1,4 +1,4 @@
-/* What the runner and its workers, one for each core, tell each other. */
+/* The messages between the runner and its workers, of which each core has one. */
 
 export type WorkerTask =
   | {
@@ -6,11 +6,11 @@ export type WorkerTask =
       /** Names of kinds, or none for all. */
       readonly kinds: readonly string[];
       readonly firstSeed: number;
-      /** Only every so many seeds are this worker's. */
+      /** This worker plays every nth seed. */
       readonly stride: number;
-      /** The first seed that is no longer played; Infinity: the clock alone ends the run. */
+      /** The first seed that is not played; Infinity: only the clock ends the run. */
       readonly endSeed: number;
-      /** Wall clock, ms since the epoch; Infinity: the seeds alone end the run. */
+      /** By the real clock, ms since the epoch; Infinity: only the seeds end the run. */
       readonly untilMs: number;
       readonly withKnownSeeds: boolean;
     }

@@ -1,6 +1,6 @@
 import type { Violation } from './protocol.ts';
 
-/** What a run has come to so far. */
+/** The results of a run so far. */
 export interface Tally {
   readonly histories: Map<string, number>;
   readonly happened: Map<string, number>;

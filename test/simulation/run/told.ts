@@ -1,32 +1,32 @@
-/** What one history came to. */
+/** The result of one history. */
 export interface Told {
-  /** Each begins with what is wrong, then says of what. Empty: every invariant held. */
+  /** Each problem names first what is wrong, then where. Empty: every invariant held. */
   readonly problems: readonly string[];
-  /** How often what befell the world, and what the pipeline did about it. */
+  /** How often each trouble and each action of the pipeline happened. */
   readonly happened: ReadonlyMap<string, number>;
 }
 
-/** Histories that are told by their seed: the same seed of the same kind always tells the same. */
+/** A kind of histories. The same seed of the same kind always gives the same history. */
 export interface Kind {
   readonly name: string;
-  /** Of all histories played, so many parts are of this kind. */
+  /** The share of this kind among all played histories. */
   readonly parts: number;
   tell(seed: number): Promise<Told>;
 }
 
-/** A mistake as the code under test could make it, which the checks must find. */
+/** A mistake that the code under test could make, which the checks must find. */
 export interface Mutation {
   readonly name: string;
   /** {@link Kind.name} */
   readonly kind: string;
-  /** Part of a problem that must be found, in any of the first histories. */
+  /** A part of the problem that the checks must find in one of the first histories. */
   readonly finds: string;
   tell(seed: number): Promise<Told>;
 }
 
 /**
- * Plays a history. One that does not end, or ends in an error, is a problem like any other.
- * `play` hands over the problems found, and what happened, whenever it knows them.
+ * Plays a history. A history that does not end, or ends in an error, is a problem like any other.
+ * `play` hands over the problems and the events of the history whenever it knows them.
  */
 export async function toldBy(
   play: (note: (problems: readonly string[], happened: ReadonlyMap<string, number>) => void) => Promise<void>,
@@ -39,7 +39,7 @@ export async function toldBy(
       happened = counts;
     });
   } catch (error) {
-    problems.push(`it did not end well: ${error instanceof Error ? error.message : typeof error}`);
+    problems.push(`the history did not end well: ${error instanceof Error ? error.message : typeof error}`);
   }
   return { problems, happened };
 }

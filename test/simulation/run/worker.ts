@@ -19,7 +19,7 @@ async function playHistories(task: Extract<WorkerTask, { task: 'histories' }>): 
       if (known !== undefined) await tally.play(known, seed);
     }
   }
-  // The seed alone decides on the kind, so that the number of workers changes nothing.
+  // Only the seed decides on the kind, so that the number of workers changes nothing.
   for (let seed = task.firstSeed; seed < task.endSeed && Date.now() < task.untilMs; seed += task.stride) {
     const kind = turns[seed % turns.length];
     if (kind !== undefined) await tally.play(kind, seed);

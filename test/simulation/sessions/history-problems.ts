@@ -2,7 +2,7 @@ import type { World } from './session-history.ts';
 import { hashOf, versionIn } from './simulated-row.ts';
 import type { SimulatedTopics, StoredRecord, StoredTransaction } from '../parts/simulated-topics.ts';
 
-/** What must be so once a delta has read everything that changed (invariant 2). */
+/** Checks the topics once a delta has read everything that changed (invariant 2). */
 export function problemsAfterDelta({ hub, topics }: World): string[] {
   const view = topics.viewOf('users');
   return [...hub.rows.values()]
@@ -10,7 +10,7 @@ export function problemsAfterDelta({ hub, topics }: World): string[] {
     .map(({ sourcedId }) => `the delta missed a change: ${sourcedId}`);
 }
 
-/** What must be so of a whole history, and of where it ended. */
+/** Checks a whole history, and its final state. */
 export function problemsOf(world: World): string[] {
   const { topics } = world;
   return [
@@ -24,7 +24,7 @@ export function problemsOf(world: World): string[] {
   ];
 }
 
-/** Invariants 4 and 8; versions of a row only ever rise at the hub. */
+/** Invariants 4 and 8; versions of a row only rise at the hub. */
 function problemsOfRecords(records: readonly StoredRecord[]): string[] {
   const problems: string[] = [];
   const ids = new Set<string>();
@@ -57,7 +57,7 @@ function falseRemovals({ hub, topics }: World): string[] {
     if (body !== null) continue;
     const departedAtMs = hub.departuresOf(key)[removals.get(key) ?? 0];
     if (departedAtMs === undefined || departedAtMs > committedAtMs)
-      problems.push(`removed, never left: ${key}`);
+      problems.push(`removed, but it never left: ${key}`);
     removals.set(key, (removals.get(key) ?? 0) + 1);
   }
   return problems;
@@ -115,7 +115,8 @@ function differencesFromHub({ hub, topics }: World): string[] {
   for (const row of hub.rows.values()) {
     const { sourcedId, isReadable } = row;
     const published = isReadable ? view.get(sourcedId) : rejects.get(`users|${sourcedId}`);
-    if (hashIn(published) !== hashOf(row).toString('hex')) problems.push(`not as at the hub: ${sourcedId}`);
+    if (hashIn(published) !== hashOf(row).toString('hex'))
+      problems.push(`differs from the hub: ${sourcedId}`);
     if (isReadable && rejects.has(`users|${sourcedId}`))
       problems.push(`still among the rejects: ${sourcedId}`);
   }
@@ -136,10 +137,12 @@ function differencesFromIndex({ index, topics }: World): string[] {
   ): void => {
     const indexed = index.contents[area];
     if (indexed.size !== logged.size)
-      problems.push(`the index is not the log: ${indexed.size} ${area} where the topic has ${logged.size}`);
+      problems.push(
+        `the index differs from the log: ${indexed.size} ${area} where the topic has ${logged.size}`,
+      );
     for (const [key, hash] of indexed) {
       if (hashIn(logged.get(prefix + key)) !== hash.toString('hex'))
-        problems.push(`the index is not the log: ${area} ${key}`);
+        problems.push(`the index differs from the log: ${area} ${key}`);
     }
   };
   compare('rows', topics.viewOf('users'), '');

@@ -4,14 +4,14 @@ import { keysetPages } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 
 const PAGE_ROWS = 4;
-/** These never leave, so that the guard never finds half of the rows gone. */
+/** These rows never leave, so that the guard never finds half of the rows gone. */
 const RESIDENTS = 24;
 const GUESTS = 14;
 
 /**
- * A hub by keyset whose rows change while they are read: content, leaving, coming back, becoming unreadable and
- * readable again, all stamped anew at once. A page is looked up some time after its request was sent and arrives some
- * time later still; any request may fail. Its clock is the history's.
+ * A hub with keyset paging whose rows change while they are read: they get new content, leave, come back, become unreadable
+ * and readable again, and are re-stamped all at once. It looks a page up some time after the request and delivers it later
+ * still; any request may fail. Its clock is that of the history.
  */
 export class LivingHub implements Hub {
   readonly #at: Surroundings;
@@ -81,7 +81,7 @@ export class LivingHub implements Hub {
     await dawdle(this.#at, 3);
     signal.throwIfAborted();
     if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
-    // Some cannot be told.
+    // Some rows stay unanswered.
     const told = [...new Set(ids)].filter(() => !strikes(this.#at, 0.05));
     const found = told.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
     const gone = told.filter((id) => !this.#rows.has(id));
@@ -126,8 +126,7 @@ export class LivingHub implements Hub {
 }
 
 /**
- * Some pages hold a second row under an id, right behind the first one: an older version, which no reader may take for
- * the row, at whatever pass.
+ * Some pages hold a second row under an id, right behind the first one: an older version, which no sync may publish.
  */
 async function* withTwins(pages: AsyncGenerator<HubPage, ScanEnd>): AsyncGenerator<HubPage, ScanEnd> {
   for (;;) {

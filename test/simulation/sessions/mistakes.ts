@@ -7,7 +7,7 @@ import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import { SimulatedLog } from '../parts/simulated-log.ts';
 import { withOther } from '../parts/with-other.ts';
 
-/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
 export interface SeededMistake {
   readonly name: string;
   readonly kind: HistoryKind;
@@ -15,20 +15,20 @@ export interface SeededMistake {
   readonly mistake: Mistake;
 }
 
-/** Longer than a history waits for it. */
+/** Longer than a history waits for a commit. */
 const TOO_LATE_MS = 15_000;
 
 export const MISTAKES: readonly SeededMistake[] = [
   {
-    name: 'the last place of an id in a page counts',
+    name: 'of an id listed twice in a page the last row counts',
     kind: 'restarts',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: { hub: (hub) => withOther(hub, { readPages: (options) => reversed(hub.readPages(options)) }) },
   },
   {
     name: 'the index changes before the log has committed',
     kind: 'restarts',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: {
       log: (log, { index }) =>
         withOther(log, {
@@ -40,7 +40,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'the index keeps what was removed',
+    name: 'the index keeps removed rows',
     kind: 'restarts',
     finds: 'removed twice',
     mistake: {
@@ -56,13 +56,13 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'an index that was flushed or restored passes for current',
+    name: 'an index that was flushed or restored counts as current',
     kind: 'restarts',
     finds: 'published twice',
     mistake: { index: trustedBlindly },
   },
   {
-    name: 'an index that is elsewhere is read and written all the same',
+    name: 'an index at another position is read and written nevertheless',
     kind: 'take-overs',
     finds: 'published twice',
     mistake: {
@@ -76,7 +76,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'the last transaction is overlooked at a taking over',
+    name: 'a take-over overlooks the last transaction',
     kind: 'restarts',
     finds: 'sequence:',
     mistake: {
@@ -115,7 +115,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'a process hides from itself that it was fenced',
+    name: 'a process does not notice that it was fenced',
     kind: 'take-overs',
     finds: 'went on although it was superseded',
     mistake: {
@@ -129,7 +129,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'a page passes for newer than all that was published',
+    name: 'a page counts as newer than everything published',
     kind: 'restarts',
     finds: 'older after newer',
     mistake: { hub: (hub) => withPages(hub, (page) => ({ ...page, readVersion: Number.POSITIVE_INFINITY })) },
@@ -147,14 +147,14 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'a row that the hub has is taken for gone',
+    name: 'a row that the hub has counts as gone',
     kind: 'restarts',
-    finds: 'removed, never left',
+    finds: 'removed, but it never left',
     mistake: { hub: (hub) => hiding('k05', hub) },
   },
 ];
 
-/** Each taking over is made by a log that knows of none before it. */
+/** A log that forgets all take-overs before the current one. */
 function forgetful(open: () => TenantLog): TenantLog {
   let log = open();
   return {
@@ -184,7 +184,7 @@ function writeTooEarly(index: SimulatedIndex, { records }: Transaction): void {
   }
 }
 
-/** Says, wherever it is, that it is where it was left. */
+/** An index that claims to be at its last position, wherever it is. */
 function trustedBlindly(index: CollectionIndex): CollectionIndex {
   let last: IndexPosition | null = null;
   const here = async (): Promise<string | null> => (await index.position())?.transactionId ?? null;
@@ -217,7 +217,7 @@ function hiding(id: string, hub: Hub): Hub {
   return withOther(hub, {
     async *readPages(options): AsyncGenerator<HubPage, ScanEnd> {
       const pages = hub.readPages(options);
-      // Hidden only later, or it would never have been published.
+      // The row is hidden only later; otherwise it would never have been published.
       const isHidden = options.readVersion() > 40;
       for (;;) {
         const step = await pages.next();

@@ -15,10 +15,10 @@ import { SCOPE, SimulatedTopics } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { VirtualTime } from '../parts/virtual-time.ts';
 
-/** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+/** One process at a time, each stopped before the next begins, or each taking over from the last. */
 export type HistoryKind = 'restarts' | 'take-overs';
 
-/** A mistake put between the code under test and a simulated part, to see that the checks find it. */
+/** A mistake put between the code under test and a simulated part, to check that it is found. */
 export interface Mistake {
   readonly hub?: (hub: Hub) => Hub;
   readonly log?: (log: TenantLog, world: World, process: number) => TenantLog;
@@ -31,28 +31,28 @@ export interface World {
   readonly topics: SimulatedTopics;
   readonly index: SimulatedIndex;
   readonly processes: readonly SimulatedProcess[];
-  /** Numbers of processes that were superseded and went on all the same. */
+  /** Numbers of processes that were superseded and went on nevertheless. */
   readonly unnoticed: readonly number[];
-  /** How often: events of the pipeline by type, what they tell in numbers, what befell index and processes. */
+  /** Counts of events of the pipeline by type, of numbers in them, and of troubles of index and processes. */
   readonly happened: ReadonlyMap<string, number>;
 }
 
-/** 09:00 UTC, far from the daily full pass. */
+/** 09:00 UTC, far from the daily full sync. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const TROUBLES = [0.05, 0.3, 1];
 const MIRRORED = 'users';
 const NOTICED_WITHIN_MS = 10_000;
 const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
-/** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
+/** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
-/** In place of the real pauses, which would leave most of a history asleep. */
+/** Replaces the real pauses, during which most of a history would sleep. */
 const LONGEST_SLEEP_MS = 20;
 
 /**
- * A history by chance, told by its seed: processes come and go while the hub lives and everything fails at times.
- * Then all is well: the hub stands still, and a last process makes a delta (`afterDelta`) and two full passes
- * (`afterFull`). Both are called while nothing changes.
+ * Plays the random history of a seed: processes come and go while the hub changes and every part fails at times.
+ * Then nothing fails any more and the hub does not change: a last process makes a delta (`afterDelta` is called then) and
+ * two full syncs (`afterFull` is called then).
  */
 export async function tellHistory(
   options: { seed: number; kind: HistoryKind; mistake?: Mistake | undefined },
@@ -60,7 +60,7 @@ export async function tellHistory(
 ): Promise<void> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
-  // Where less fails, passes last long enough to meet each other.
+  // Where less fails, syncs last long enough to overlap.
   const history = new History({ time, random, trouble: random.pick(TROUBLES) }, options.mistake ?? {});
   await time.run(async () => {
     await (options.kind === 'restarts' ? history.restart() : history.takeOver());
@@ -150,7 +150,7 @@ class History implements World {
     return process;
   }
 
-  /** Meanwhile people demand passes. */
+  /** People request syncs meanwhile. */
   async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
     const untilMs = time.now() + forMs;
@@ -212,7 +212,7 @@ class History implements World {
   #note(event: PipelineEvent): void {
     this.#count(event.type);
     if (event.type === 'caught-up') this.#count(event.how);
-    if (event.type === 'pass-ended') this.#count('rows overtaken', event.stats.rowsStale);
+    if (event.type === 'pass-ended') this.#count('stale rows', event.stats.rowsStale);
     if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
   }
 

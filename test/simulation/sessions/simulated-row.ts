@@ -1,6 +1,6 @@
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 
-/** A row whose content is a number that rises with every change in the whole hub. */
+/** A row with a number as content, which rises with every change in the whole hub. */
 export interface SimulatedRow {
   readonly sourcedId: string;
   readonly version: number;
@@ -16,7 +16,7 @@ export function hashOf({ version, isReadable }: SimulatedRow): Buffer {
   return hash;
 }
 
-/** Of a `content-hash` header. */
+/** The version in a `content-hash` header. */
 export function versionIn(hash: string): number {
   return Buffer.from(hash, 'hex').readUInt32BE(0);
 }

@@ -7,10 +7,10 @@ import type { SeededTenantMistake } from './seeded-mistake.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './with-state.ts';
 
-/* Of afterschools that come into the configuration, leave it and come back. */
+/* Mistakes with afterschools that enter the configuration, leave it and come back. */
 export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
   {
-    name: 'the rows of an afterschool that left the configuration are taken for lost',
+    name: 'rows of an afterschool that left the configuration count as lost',
     troubles: 'restarts',
     finds: 'removed although the configuration does not name its afterschool',
     mistake: {
@@ -22,7 +22,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'what left with its afterschool waits for a person',
+    name: 'rows that left with their afterschool are withheld',
     troubles: 'restarts',
     finds: 'withheld although the configuration does not name its afterschool',
     mistake: {
@@ -35,13 +35,13 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'an afterschool that left the configuration is mirrored on',
+    name: 'an afterschool that left the configuration is still mirrored',
     troubles: 'restarts',
     finds: 'published although the configuration does not name its afterschool',
     mistake: { parts: (parts) => ({ ...parts, afterschoolIds: AFTERSCHOOLS }) },
   },
   {
-    name: 'an afterschool that came into the configuration waits for the night',
+    name: 'an afterschool that entered the configuration is not loaded at the start',
     troubles: 'restarts',
     finds: 'not loaded at the start',
     mistake: {
@@ -51,7 +51,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'an afterschool that comes back is told anew',
+    name: 'an afterschool that comes back is published again',
     troubles: 'restarts',
     finds: 'published twice',
     mistake: {
@@ -79,7 +79,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
 
 type Pages = AsyncGenerator<HubPage, ScanEnd>;
 
-/** As if it had no rows of afterschools that are not named. */
+/** A hub that seems to have no rows of afterschools that are not named. */
 function withoutOthers(hub: Hub, named: readonly string[]): Hub {
   const isOther = (parentId: string | undefined): boolean =>
     parentId !== undefined && AFTERSCHOOLS.includes(parentId) && !named.includes(parentId);
@@ -95,7 +95,7 @@ async function* noRows(): Pages {
   return { sign: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
 }
 
-/** To whoever asks for nothing but keys, each afterschool has a row. */
+/** An index in which each afterschool seems to have a row until the work begins. */
 function neverLacking(index: CollectionIndex): CollectionIndex {
   let isWorking = false;
   const working = <T>(result: T): T => {
@@ -112,7 +112,7 @@ function neverLacking(index: CollectionIndex): CollectionIndex {
   });
 }
 
-/** Nothing is known of other afterschools, such as the process before did not name. */
+/** An index without the rows of afterschools that the process before did not name. */
 function knowingOnly(afterschools: readonly string[], index: CollectionIndex): CollectionIndex {
   const isKnown = (key: string): boolean =>
     afterschools.includes(afterschoolOf(AFTERSCHOOL_USERS, key) ?? '');
@@ -124,7 +124,7 @@ function knowingOnly(afterschools: readonly string[], index: CollectionIndex): C
   });
 }
 
-/** One key is never listed. */
+/** An index that never lists its first key. */
 function overlooking(index: CollectionIndex): CollectionIndex {
   return withOther(index, {
     async *keys(area) {

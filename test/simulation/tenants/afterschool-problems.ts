@@ -4,12 +4,12 @@ import type { CommittedRecord } from './broker.ts';
 import type { TenantWorld } from './tenant-history.ts';
 import { hashTextOf } from './tenant-row.ts';
 
-/* Of afterschools that come into the configuration, leave it and come back (invariant 3). */
+/* Checks of afterschools that enter the configuration, leave it and come back (invariant 3). */
 
 const TOPICS = [AFTERSCHOOL_USERS, 'rejects'] as const;
 const NOT_NAMED = 'although the configuration does not name its afterschool';
 
-/** What a process is not told to mirror it neither publishes nor removes, but for what a person names. */
+/** A process neither publishes nor removes rows that its configuration does not name, except those that a person names. */
 export function problemsOfUnnamed(world: TenantWorld): string[] {
   return TOPICS.flatMap((topic) =>
     (world.broker.history.get(topic) ?? []).flatMap((record) => {
@@ -35,7 +35,7 @@ function isAskedFor({ approvals, purges }: TenantWorld, by: number, record: Comm
   );
 }
 
-/** Nothing of them waits for a person any more, once a full pass has looked. */
+/** None of their deletions is withheld after a full sync. */
 export async function problemsOfWaitingUnnamed(world: TenantWorld): Promise<string[]> {
   if (!world.collections.includes(AFTERSCHOOL_USERS)) return [];
   const listed = await world.redis.memory.withheld(AFTERSCHOOL_USERS);
@@ -44,7 +44,7 @@ export async function problemsOfWaitingUnnamed(world: TenantWorld): Promise<stri
     .map((key) => `withheld ${NOT_NAMED}: ${key}`);
 }
 
-/** Rows of these that are not told as the hub has them. */
+/** Rows of these afterschools that are not published as the hub has them. */
 export function notLoaded(world: TenantWorld, afterschools: readonly string[]): readonly string[] {
   if (afterschools.length === 0) return [];
   const rows = world.broker.viewOf(AFTERSCHOOL_USERS);
@@ -56,7 +56,7 @@ export function notLoaded(world: TenantWorld, afterschools: readonly string[]): 
   });
 }
 
-/** A purge leaves nothing, nor anything that would wait for what is no more. */
+/** A purge leaves no row, and no memory of missing or withheld rows. */
 export async function problemsOfPurge(world: TenantWorld, afterschool: string): Promise<string[]> {
   const isOf = (key: string): boolean => afterschoolOf(AFTERSCHOOL_USERS, key) === afterschool;
   const { memory } = world.redis;
@@ -73,13 +73,13 @@ export async function problemsOfPurge(world: TenantWorld, afterschool: string): 
   ];
 }
 
-/** Once others are named, with a hub at rest: what was named before and still is has nothing new to tell. */
+/** When other afterschools are named while the hub is at rest, those that were named before publish nothing. */
 export function problemsOfOthersNamed(world: TenantWorld, transactions: number): string[] {
   const process = world.processes.length;
   return [...world.broker.history.values()].flatMap((records) =>
     records
       .filter(({ transaction }) => transaction >= transactions)
       .filter((record) => isNamed(world, process - 1, record))
-      .map(({ topic, key }) => `nothing had changed but the configuration, yet told: ${topic} ${key}`),
+      .map(({ topic, key }) => `nothing had changed but the configuration, yet published: ${topic} ${key}`),
   );
 }

@@ -7,10 +7,10 @@ import type { TenantRow } from './tenant-row.ts';
 
 export const AFTERSCHOOL_USERS = 'afterschool-users';
 
-/** How often a process is started with other afterschools than the one before. */
+/** How often a process starts with other afterschools than the one before. */
 const CHANGES_OFTEN = 0.3;
 
-/** Which afterschools the configuration names, process by process: they come, leave and come back between two starts. */
+/** The afterschools that the configuration of each process names: they come, leave and come back between two starts. */
 export class ConfiguredAfterschools {
   readonly #random: SeededRandom;
   /** By the number of the process, from 1. */
@@ -24,7 +24,7 @@ export class ConfiguredAfterschools {
     return this.#named[Math.min(process, this.#named.length - 1)] ?? [];
   }
 
-  /** Before the next process starts; `must`: with others than the one before. Returns whether they are others. */
+  /** Chooses those of the next process; `must`: they differ from those of the one before. Returns whether they differ. */
   choose(must = false): boolean {
     const before = this.#named.at(-1) ?? AFTERSCHOOLS;
     const isOther = must || this.#random.chance(CHANGES_OFTEN);
@@ -33,7 +33,7 @@ export class ConfiguredAfterschools {
     return isOther;
   }
 
-  /** At least one: with none the whole collection would be switched off. */
+  /** At least one: without any the collection would be switched off. */
   #others(before: readonly string[]): readonly string[] {
     const choices = Array.from({ length: 2 ** AFTERSCHOOLS.length - 1 }, (_, at) =>
       AFTERSCHOOLS.filter((_id, position) => (((at + 1) >> position) & 1) === 1),
@@ -42,7 +42,7 @@ export class ConfiguredAfterschools {
   }
 }
 
-/** Whose row a key is: of `rejects`, of the row that could not be read. Null: no afterschool's. */
+/** The afterschool of a key; of `rejects`, that of the row that could not be read. Null: of no afterschool. */
 export function afterschoolOf(topic: TopicSuffix, key: string): string | null {
   if (topic === AFTERSCHOOL_USERS) return splitCompositeKey(key)?.[0] ?? null;
   if (topic !== 'rejects') return null;
@@ -50,7 +50,7 @@ export function afterschoolOf(topic: TopicSuffix, key: string): string | null {
   return collection === AFTERSCHOOL_USERS ? (splitCompositeKey(row)?.[0] ?? null) : null;
 }
 
-/** Whether the configuration of a process names the afterschool of a record, if it is one's. */
+/** Whether the configuration of a process names the afterschool of a record, if the record has one. */
 export function isNamed(
   world: TenantWorld,
   process: number,
@@ -65,14 +65,14 @@ export function isNamedNow(world: TenantWorld, topic: TopicSuffix, key: string):
   return isNamed(world, world.processes.length, { topic, key });
 }
 
-/** What the hub shows of what the newest process asks for, by record key. */
+/** The rows that the hub shows to the newest process, by record key. */
 export function shownNow(world: TenantWorld, collection: RowCollection): ReadonlyMap<string, TenantRow> {
   const rows = world.hub.shown(collection);
   if (collection !== AFTERSCHOOL_USERS) return rows;
   return new Map([...rows].filter(([key]) => isNamedNow(world, collection, key)));
 }
 
-/** Afterschools that are not named, and of which there is something. */
+/** Afterschools that are not named, but have data. */
 export function leftOver(world: TenantWorld, process: number): readonly string[] {
   const left = new Set<string>();
   for (const topic of [AFTERSCHOOL_USERS, 'rejects'] as const) {
@@ -82,7 +82,7 @@ export function leftOver(world: TenantWorld, process: number): readonly string[]
   return [...left];
 }
 
-/** Named afterschools of which no row is known: they are to be loaded when the process starts. */
+/** Named afterschools without a known row: the process must load them at its start. */
 export function unknownYet(world: TenantWorld, process: number): readonly string[] {
   if (!world.collections.includes(AFTERSCHOOL_USERS)) return [];
   const known = new Set(
@@ -91,7 +91,7 @@ export function unknownYet(world: TenantWorld, process: number): readonly string
   return world.afterschoolsOf(process).filter((each) => !known.has(each));
 }
 
-/** Whether a delta can know all changes: no process left the afterschool out since one read the collection whole. */
+/** Whether a delta can know all changes: no process left the afterschool out since the last full sync. */
 export function isReadWhole(world: TenantWorld, collection: CollectionName, key: string): boolean {
   if (collection !== AFTERSCHOOL_USERS) return true;
   const told = world.broker.transactions.filter(({ progress }) => progress.collection === collection);

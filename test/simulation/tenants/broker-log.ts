@@ -36,9 +36,10 @@ export interface BrokerLogOptions {
 }
 
 /**
- * One process's way to the topics, by a transactional producer that the next one fences. A commit may fail before
- * anything is sent, after that, or with an outcome decided only later; it may hang until the brokers abort it. It always
- * looks the same, and ends this ownership. What is read was compacted meanwhile, and comes from any partition next.
+ * The access of one process to the topics, by a transactional producer that the next one fences. A commit may fail before
+ * anything is sent, after that, or with an outcome that is decided only later; it may hang until the brokers abort it. The
+ * error is always the same, and ends this ownership. Records are compacted meanwhile, and a read returns those of any
+ * partition next.
  */
 export class BrokerLog implements TenantLog {
   readonly #options: BrokerLogOptions;
@@ -120,7 +121,7 @@ export class BrokerLog implements TenantLog {
     return { progress, derived, committedAtMs: at.time.now() };
   }
 
-  /** Offsets with the last ones of what was sent. */
+  /** The offsets, with those of the last sent records. */
   #send(producer: ProducerState, transaction: Transaction): Offsets {
     const { at, broker, process } = this.#options;
     const offsets: Record<string, number> = {
@@ -139,7 +140,7 @@ export class BrokerLog implements TenantLog {
       const name = partitionName(topicName(SCOPE, topic), partition);
       if (base <= (offsets[name] ?? -1) && this.#options.reusesProducer !== true) {
         this.#lostTopics.add(topic);
-        throw this.#unknown('a topic begins anew');
+        throw this.#unknown('a topic was recreated');
       }
       offsets[name] = Math.max(offsets[name] ?? -1, base + count - 1);
     }
@@ -232,7 +233,7 @@ export class BrokerLog implements TenantLog {
     this.#producer = null;
   }
 
-  /** Records in every partition, aborted: they take offsets, and nobody sees them. */
+  /** Sends records to every partition and aborts them: they take offsets, and no reader sees them. */
   async #markEnds(topics: readonly TopicSuffix[]): Promise<void> {
     const { at, broker, process } = this.#options;
     const producer = this.#requireProducer();

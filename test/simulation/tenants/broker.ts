@@ -6,17 +6,17 @@ import type { Surroundings } from '../parts/surroundings.ts';
 import { Partition, type Entry } from './partition.ts';
 
 export const PARTITIONS = 3;
-/** What hangs for longer is aborted, and its producer fenced. */
+/** A transaction that hangs for longer is aborted, and its producer is fenced. */
 const TRANSACTION_TIMEOUT_MS = 150;
 
-/** A record that readers may see, wherever it stood. */
+/** A committed record, which readers may see. */
 export interface CommittedRecord extends OutgoingRecord {
   readonly partition: number;
   readonly offset: number;
   readonly committedAtMs: number;
   /** Position of its transaction among all. */
   readonly transaction: number;
-  /** How often the topic had been made anew by then. */
+  /** How often the topic had been recreated by then. */
   readonly era: number;
 }
 
@@ -30,7 +30,7 @@ export interface CommittedTransaction {
   readonly committedAtMs: number;
 }
 
-/** A producer as the broker knows it. Sequence numbers tell a batch sent again from a new one (KIP-98). */
+/** A producer as the broker knows it. Sequence numbers distinguish a repeated batch from a new one (KIP-98). */
 export interface ProducerState {
   readonly epoch: number;
   readonly sequences: Map<string, { next: number; base: number; count: number; offset: number }>;
@@ -46,7 +46,7 @@ interface OpenTransaction {
     readonly entry: Entry;
   }[];
   readonly transaction: Transaction | null;
-  /** The commit was asked for, and is decided by whoever asks next. */
+  /** The commit was requested; the next request decides it. */
   isCommitting: boolean;
 }
 
@@ -57,12 +57,12 @@ export type Written = readonly {
   readonly count: number;
 }[];
 
-/** What the brokers hold of one tenant, and the one transactional producer that may write it. */
+/** The topics of one tenant at the brokers, and the one transactional producer that may write them. */
 export class Broker {
   readonly transactions: CommittedTransaction[] = [];
-  /** Every process that has taken the tenant over, in order; one that does so again stands there again. */
+  /** Every take-over in order, by the number of the process. */
   readonly owners: number[] = [];
-  /** Everything ever committed, in order; compaction, and whoever deletes topics, change nothing of it. */
+  /** Everything ever committed, in order; neither compaction nor the deletion of a topic changes it. */
   readonly history = new Map<TopicSuffix, CommittedRecord[]>();
   readonly #at: Surroundings;
   readonly #topics = new Map<TopicSuffix, Partition[]>();
@@ -88,7 +88,7 @@ export class Broker {
     return this.owners.includes(process) && this.owner !== process;
   }
 
-  /** Makes those that are missing. */
+  /** Creates missing topics. */
   create(topics: readonly TopicSuffix[]): void {
     for (const topic of topics) {
       if (this.#topics.has(topic)) continue;
@@ -100,7 +100,7 @@ export class Broker {
     }
   }
 
-  /** Null: there is no such topic. */
+  /** Null: the topic does not exist. */
   partitionsOf(topic: TopicSuffix): readonly Partition[] | null {
     this.#expire();
     return this.#topics.get(topic) ?? null;
@@ -110,7 +110,7 @@ export class Broker {
     this.#topics.delete(topic);
   }
 
-  /** By key: what a consumer holds that reads all there is. */
+  /** By key: the records of a consumer that reads everything. */
   viewOf(topic: TopicSuffix): ReadonlyMap<string, OutgoingRecord> {
     const view = new Map<string, OutgoingRecord>();
     for (const partition of this.#topics.get(topic) ?? []) {
@@ -123,7 +123,7 @@ export class Broker {
     return view;
   }
 
-  /** Settles what an older producer left open, and fences it. */
+  /** Ends the open transaction of an older producer, and fences that producer. */
   initProducer(): ProducerState {
     this.#settle();
     this.#writeMarkers();
@@ -137,8 +137,8 @@ export class Broker {
   }
 
   /**
-   * Appends, to an open transaction of that producer or a new one. `base` numbers come from the producer: a batch like
-   * the last one of its partition passes for the same one sent again, and is not written. Null: fenced.
+   * Appends to the open transaction of that producer, or to a new one. The producer gives `base` numbers: a batch with the
+   * numbers of the last one of its partition counts as a repetition and is not written. Null: fenced.
    */
   send(
     by: number,
@@ -164,7 +164,7 @@ export class Broker {
       const last = producer.sequences.get(name);
       const base = sent.sequences.get(name) ?? 0;
       if (last !== undefined && last.base === base && last.count === records.length) {
-        this.#happened('kafka: a batch passed for one sent before');
+        this.#happened('kafka: a batch counted as a repetition');
         return { topic, partition, base: last.offset, count: records.length };
       }
       const target = this.#topics.get(topic)?.[partition];
@@ -179,7 +179,7 @@ export class Broker {
     });
   }
 
-  /** False: fenced, or aborted for having taken too long. */
+  /** False: fenced, or aborted after the time-out. */
   commit(producer: ProducerState, transaction: Transaction): boolean {
     if (!this.isCurrent(producer)) return false;
     const open = this.#open ?? { by: this.owner, beganAtMs: 0, entries: [], transaction, isCommitting: true };
@@ -188,7 +188,7 @@ export class Broker {
     return true;
   }
 
-  /** Asked for, with an outcome that nobody knows before the producer is initialised again. */
+  /** Requests a commit whose outcome is decided only when the producer is initialised again. */
   leaveUndecided(producer: ProducerState, transaction: Transaction): void {
     if (!this.isCurrent(producer) || this.#open === null) return;
     this.#open = { ...this.#open, transaction, isCommitting: true };
@@ -200,7 +200,7 @@ export class Broker {
     return true;
   }
 
-  /** Whether something was sent that is neither committed nor aborted. */
+  /** Whether a transaction is neither committed nor aborted. */
   get hasOpen(): boolean {
     this.#expire();
     return this.#open !== null;
@@ -238,7 +238,7 @@ export class Broker {
     for (const { topic, partition, target, entry } of open.entries) {
       entry.state = 'committed';
       entry.stableAtMs = stableAtMs;
-      // Deleted or cut off before anyone could read it: as if it had never been there.
+      // The record was deleted or cut off before any read: it was never published.
       if (this.#topics.get(topic)?.[partition] !== target || entry.offset < target.low) continue;
       const records = this.history.get(topic) ?? [];
       this.history.set(topic, records);
@@ -268,7 +268,7 @@ export class Broker {
     this.#mark(open);
   }
 
-  /** Those that are late: nothing new begins without them. */
+  /** Writes late markers: no new transaction begins without them. */
   #writeMarkers(): void {
     for (const partitions of this.#topics.values()) for (const each of partitions) each.stabilise();
   }

@@ -7,19 +7,19 @@ import { withTwins, type ListedRow } from './twins.ts';
 
 const PAGE_ROWS = 5;
 
-/** How a hub shows what it holds, for a whole history. */
+/** How a hub answers during a whole history. */
 export interface HubManner {
   readonly paging: Extract<PagingMode, 'keyset' | 'offset'>;
   readonly hasTotals: boolean;
   readonly hasClock: boolean;
   /** Some ids are listed twice, with two contents; see twins.ts. */
   readonly hasTwins: boolean;
-  /** How many walks are told a lie, 0 to 1. */
+  /** The share of scans that get a wrong answer, 0 to 1. */
   readonly liesOften: number;
   readonly lies: readonly Lie[];
 }
 
-/** How one walk goes wrong. */
+/** How one scan goes wrong. */
 export type Lie =
   | 'cut short'
   | 'empty'
@@ -41,7 +41,7 @@ export const LIES: readonly Lie[] = [
 interface Walk {
   readonly lie: Lie | null;
   rows: number;
-  /** It ends after so many rows, if it is cut short. */
+  /** The number of rows after which it is cut short. */
   cutAfter: number;
   /** Where the next page begins, by offset. */
   offset: number;
@@ -51,14 +51,14 @@ interface Walk {
 }
 
 /**
- * The hub as a process reads it, page by page while it changes. Any request may fail, and any walk may be told a lie of
- * its own: it ends amid the rows, is empty, has no list, counts wrongly or not at all, repeats itself.
+ * The hub as a process reads it, page by page while it changes. Any request may fail, and any scan may go wrong in its own
+ * way: it ends among the rows, is empty, has no list, counts wrongly or not at all, or repeats itself.
  */
 export class HubClient implements Hub {
   /** Requests at a time, now and at most so far (invariant 10). */
   underWay = 0;
   mostUnderWay = 0;
-  /** By class: how many walks said that it has no students. */
+  /** By class: how many scans said that it has no students. */
   readonly saidEmpty = new Map<string, number>();
   readonly #at: Surroundings;
   readonly #hub: TenantHub;
@@ -115,7 +115,7 @@ export class HubClient implements Hub {
     });
   }
 
-  /** Only asked for where rows refer to each other. */
+  /** Used only where rows refer to each other. */
   findRows(): Promise<FoundRows> {
     return Promise.resolve({ rows: [], gone: [] });
   }
@@ -158,7 +158,7 @@ export class HubClient implements Hub {
       const some = isEmpty ? [] : rest.slice(0, PAGE_ROWS);
       scan.offset += some.length + (isSkipped ? 1 : 0);
       const total = this.#total(scan, all.length);
-      // Now and then long enough for another pass to go by.
+      // Some delays are so long that another sync passes meanwhile.
       await dawdle(this.#at, random.chance(0.1) ? 80 : 8);
       const last = some.at(-1)?.id ?? '';
       if (scan.lie === 'no list') return { page: null, count: 0, rest: 0, last };

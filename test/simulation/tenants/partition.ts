@@ -5,13 +5,13 @@ export interface Entry {
   readonly record: OutgoingRecord;
   readonly stampMs: number;
   state: 'open' | 'committed' | 'aborted';
-  /** From when on `read_committed` readers may pass it, ms since the epoch. */
+  /** The time after which `read_committed` readers may pass it, ms since the epoch. */
   stableAtMs: number;
 }
 
-/** One partition of a topic: what was appended and is still there, with offsets that nothing else takes again. */
+/** One partition of a topic: the records that are still there, with offsets that no other record gets. */
 export class Partition {
-  /** First offset still there, and next to be written. */
+  /** The first offset that is still there, and the next one to be written. */
   low = 0;
   next = 0;
   entries: Entry[] = [];
@@ -39,7 +39,7 @@ export class Partition {
     for (const entry of this.entries) entry.stableAtMs = 0;
   }
 
-  /** As Kafka's cleaner does: of each key the newest up to some point, and removals only while they are young. */
+  /** Compacts like Kafka's cleaner: keeps the newest record of each key up to some point, and tombstones while they are young. */
   compact(options: { to: number; removalsSinceMs: number }): void {
     const newest = new Map<string, number>();
     for (const { offset, record, state } of this.entries) {
@@ -52,7 +52,7 @@ export class Partition {
     });
   }
 
-  /** Records before an offset are deleted, whatever they are. */
+  /** Deletes all records before an offset. */
   cutTo(offset: number): void {
     this.low = Math.min(offset, this.next);
     this.entries = this.entries.filter((entry) => entry.offset >= this.low);

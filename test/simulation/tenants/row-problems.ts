@@ -7,7 +7,7 @@ import type { TenantWorld } from './tenant-history.ts';
 import { GUARD } from './tenant-parts.ts';
 import { MARKER } from './tenant-row.ts';
 
-/* Of every record ever committed, in order: invariants 3, 4 and 8. */
+/* Checks every record ever committed, in order: invariants 3, 4 and 8. */
 
 const DAY_MS = 24 * 3_600_000;
 const FOREIGN = `${MARKER}f`;
@@ -21,7 +21,7 @@ export function problemsOfRows(world: TenantWorld): string[] {
   return problems;
 }
 
-/** Invariants 4 and 8: versions of a row only ever rise at the hub, and none is told twice in a row. */
+/** Invariants 4 and 8: versions of a row only rise at the hub, and none is published twice in succession. */
 function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
   const problems: string[] = [];
   const ids = new Set<string>();
@@ -32,7 +32,7 @@ function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
   );
   let lossesPast = 0;
   for (const { key, body, headers, transaction } of world.broker.history.get(topic) ?? []) {
-    // Of what was lost anything may have to be told again.
+    // Any record that was lost may have to be published again.
     for (; (losses[lossesPast]?.transactions ?? Infinity) <= transaction; lossesPast += 1) {
       newest = new Map();
       known = new Map();
@@ -57,10 +57,10 @@ function problemsOfOrder(world: TenantWorld, topic: TopicSuffix): string[] {
   return problems;
 }
 
-/** Invariant 3: the hub said that the row was gone; and what nobody approved keeps within the limits of the day. */
+/** Invariant 3: the hub said that the row was gone, and removals without an approval stay within the limits of the day. */
 function problemsOfRemovals(world: TenantWorld, collection: CollectionName): string[] {
   const problems: string[] = [];
-  /** With when each came. */
+  /** Present rows, with the time when each came. */
   const present = new Map<string, number>();
   const removed = new Map<string, number>();
   let today = new Set<string>();
@@ -69,7 +69,7 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
     const dayNow = Math.floor((group[0]?.committedAtMs ?? 0) / DAY_MS);
     if (dayNow !== day) today = new Set();
     day = dayNow;
-    // Rows that came since the pass began may be its own or not: both numbers must be too high.
+    // Rows that came since the sync began may be its own or not: both numbers must be too high.
     const atMs = group[0]?.committedAtMs ?? 0;
     const beganMs = (world.fullStarts.get(collection) ?? []).findLast((each) => each <= atMs) ?? atMs;
     const by = world.broker.transactions[group[0]?.transaction ?? 0]?.by ?? 0;
@@ -86,11 +86,11 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
         continue;
       }
       present.delete(key);
-      // Of what is not wanted the hub is not asked: see afterschool-problems.ts.
+      // The hub is not asked for unwanted rows: see afterschool-problems.ts.
       if (!isWanted(key)) continue;
       const departures = world.hub.departuresOf(collection, key);
       if ((departures[0] ?? Infinity) > committedAtMs || departures.length <= (removed.get(key) ?? 0))
-        problems.push(`removed, never left: ${collection} ${key}`);
+        problems.push(`removed, but it never left: ${collection} ${key}`);
       removed.set(key, (removed.get(key) ?? 0) + 1);
       if (isApproved(world, collection, { key, atMs: committedAtMs })) continue;
       problems.push(...problemsOfWaiting(world, collection, { key, atMs: committedAtMs }));
@@ -101,15 +101,15 @@ function problemsOfRemovals(world: TenantWorld, collection: CollectionName): str
       whyWithhold({ deletions: count, deletedEarlierToday: earlier, knownRows }, GUARD);
     const why = whyOf(knownAtLeast) === null ? null : whyOf(known);
     if (why !== null && world.losses.length === 0)
-      problems.push(`let out although nobody approved it: ${collection}: ${why}`);
+      problems.push(`removed beyond the limits without an approval: ${collection}: ${why}`);
   }
   return problems;
 }
 
-/** What a pass decided on before it is committed; longer than any takes for that. */
+/** The longest time between a decision of a sync and its commit. */
 const DECIDED_BEFORE_MS = 400;
 
-/** Nothing that was listed is removed unasked, nor anything while another collection waits for a person. */
+/** No listed row is removed without an approval, nor any row while another collection has withheld deletions. */
 function problemsOfWaiting(
   { redis }: TenantWorld,
   collection: CollectionName,
@@ -118,7 +118,7 @@ function problemsOfWaiting(
   const before = redis.waiting.findLast(({ sinceMs }) => sinceMs <= atMs - DECIDED_BEFORE_MS);
   if (before === undefined) return [];
   const all = [before, ...redis.waiting.filter(({ sinceMs }) => sinceMs > before.sinceMs && sinceMs <= atMs)];
-  // What waits only because another collection does goes out when that one's does.
+  // A removal that waits only because of another collection is published together with that one's.
   const isListed = all.every(
     ({ tripped, withheld }) => tripped.has(collection) && withheld.get(collection)?.has(key) === true,
   );
@@ -126,8 +126,8 @@ function problemsOfWaiting(
     (each) => each !== collection && all.every(({ tripped }) => tripped.has(each)),
   );
   return [
-    ...(isListed ? [`removed while it waited for a person: ${collection} ${key}`] : []),
-    ...(other === undefined ? [] : [`removed while ${other} waited for a person: ${collection} ${key}`]),
+    ...(isListed ? [`removed while it was withheld: ${collection} ${key}`] : []),
+    ...(other === undefined ? [] : [`removed while ${other} was withheld: ${collection} ${key}`]),
   ];
 }
 
@@ -142,7 +142,7 @@ function isApproved(
   );
 }
 
-/** Invariant 3: a class is told to have no students only after two answers that said so. */
+/** Invariant 3: a class is published without students only after two answers that say so. */
 function problemsOfEmptied({ broker, client, losses }: TenantWorld, collection: CollectionName): string[] {
   if (collection !== 'class-students' || losses.length > 0) return [];
   const full = new Set<string>();

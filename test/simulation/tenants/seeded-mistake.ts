@@ -1,6 +1,6 @@
 import type { TenantMistake, TenantTroubles } from './tenant-history.ts';
 
-/** A mistake as the code under test could make it, in which kind of history, and a problem that must be found then. */
+/** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
 export interface SeededTenantMistake {
   readonly name: string;
   readonly troubles: TenantTroubles;

@@ -7,11 +7,11 @@ import type { TenantWorld } from './tenant-history.ts';
 import type { RowCollection } from './tenant-hub.ts';
 import { hashTextOf } from './tenant-row.ts';
 
-/* Of where a history ended: invariants 1, 2, 5, and what is withheld. */
+/* Checks the final state of a history: invariants 1, 2, 5, and withheld deletions. */
 
-/** Invariant 2: once a delta has read everything that changed, nothing that was changed is missing. */
+/** Invariant 2: once a delta has read everything that changed, no change is missing. */
 export function problemsAfterDelta(world: TenantWorld): string[] {
-  // What a lost topic held is no change: the full pass brings it back.
+  // The rows of a lost topic are no changes: the full sync publishes them again.
   if (!world.canTrustDeltas || world.losses.length > 0) return [];
   return rowCollections(world).flatMap((collection) => {
     const view = world.broker.viewOf(collection);
@@ -22,7 +22,7 @@ export function problemsAfterDelta(world: TenantWorld): string[] {
   });
 }
 
-/** Invariant 3: what waits for a person is still there. */
+/** Invariant 3: rows whose removal is withheld are still there. */
 export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> {
   const problems: string[] = [];
   for (const collection of world.collections) {
@@ -31,7 +31,7 @@ export async function problemsOfWithheld(world: TenantWorld): Promise<string[]> 
       if (!view.has(key) && world.losses.length === 0)
         problems.push(`withheld, but gone from the topic: ${collection} ${key}`);
   }
-  // While something is withheld, what else is gone waits as well, and may not be listed yet.
+  // While something is withheld, other vanished rows wait as well, and may not be listed yet.
   const isHeld = (await withheldKeys(world)).size > 0;
   const differences = differencesFromHub(world, await withheldKeys(world));
   const mayWait = (each: string): boolean => each.startsWith('left over') || each.includes('class-students');
@@ -43,12 +43,12 @@ export async function problemsOfEnd(world: TenantWorld): Promise<string[]> {
   const waiting: string[] = [];
   for (const collection of world.collections) {
     const listed = [...(await world.redis.memory.withheld(collection)).keys()];
-    // The list of a class that is there, but could not be read since the topics were lost, can neither be read nor go.
+    // The list of a class that exists, but could not be read since the topics were lost, can neither be read nor removed.
     const canGo = listed.filter(
       (key) => collection !== 'class-students' || world.hub.studentsOf(key) === null,
     );
     if (canGo.length > 0)
-      waiting.push(`still waits although all was approved: ${collection}, ${canGo.length}`);
+      waiting.push(`still withheld although everything was approved: ${collection}, ${canGo.length}`);
   }
   return [...waiting, ...differencesFromHub(world, new Set()), ...differencesFromIndex(world)];
 }
@@ -61,7 +61,7 @@ async function withheldKeys(world: TenantWorld): Promise<ReadonlySet<string>> {
   return keys;
 }
 
-/** Invariant 5; `withheld`: `<collection> <key>` of what may be left over, or empty at the hub. */
+/** Invariant 5; `withheld`: `<collection> <key>` of rows that may be left over, or empty at the hub. */
 function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): string[] {
   const problems: string[] = [];
   const { hub, broker } = world;
@@ -72,7 +72,7 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
     for (const [key, row] of rows) {
       const rejectKey = compositeKey(collection, key);
       const published = row.isReadable ? view.get(key) : rejects.get(rejectKey);
-      if (hashIn(published) !== hashTextOf(row)) problems.push(`not as at the hub: ${collection} ${key}`);
+      if (hashIn(published) !== hashTextOf(row)) problems.push(`differs from the hub: ${collection} ${key}`);
       if (row.isReadable && rejects.has(rejectKey))
         problems.push(`still among the rejects: ${collection} ${key}`);
     }
@@ -81,7 +81,7 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
       if (!rows.has(key) && !mayStay) problems.push(`left over: ${collection} ${key}`);
     }
   }
-  // Where rows can be skipped and nothing is counted, a reject that was not met may still be there.
+  // Where a scan can skip rows and has no total, a reject whose row was not met may still be there.
   const canTellRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
   for (const key of canTellRejects ? rejects.keys() : []) {
     if (!isNamedNow(world, 'rejects', key)) continue;
@@ -100,13 +100,13 @@ function differencesOfClasses(world: TenantWorld, withheld: ReadonlySet<string>)
   const view = world.broker.viewOf('class-students');
   const known = world.broker.viewOf('classes');
   for (const id of world.hub.shown('classes').keys()) {
-    // A class that cannot be read, and was not before, is not known, and nobody asks for its students.
+    // A class that was never readable is not known, and Rollcall does not ask for its students.
     if (!known.has(id)) continue;
     const body = view.get(id)?.body ?? null;
     const told = body === null ? null : (JSON.parse(body.toString()) as ClassStudents).students;
     const students = [...new Set(world.hub.studentsOf(id))].sort();
     if (JSON.stringify(told) !== JSON.stringify(students) && !withheld.has(`class-students ${id}`))
-      problems.push(`not as at the hub: class-students ${id}`);
+      problems.push(`differs from the hub: class-students ${id}`);
   }
   for (const id of view.keys()) {
     if (!world.hub.shown('classes').has(id) && !withheld.has(`class-students ${id}`))
@@ -130,11 +130,11 @@ export function differencesFromIndex(world: TenantWorld): string[] {
       const logged = areas[area];
       if (indexed.size !== logged.size)
         problems.push(
-          `the index is not the log: ${collection} has ${indexed.size} ${area}, the topic ${logged.size}`,
+          `the index differs from the log: ${collection} has ${indexed.size} ${area}, the topic ${logged.size}`,
         );
       for (const [key, hash] of indexed) {
         if (hashIn(logged.get(key)) !== hash.toString('hex'))
-          problems.push(`the index is not the log: ${collection} ${area} ${key}`);
+          problems.push(`the index differs from the log: ${collection} ${area} ${key}`);
       }
     }
   }

@@ -19,9 +19,9 @@ import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 /*
  * Which invariant is checked where (docs/invariants.md):
  * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after a delta · 3 row-problems (removals,
- * the guard's sums, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems · 6 the histories of
- * chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 told-events · 10 told-events,
- * world-problems, and the limits of virtual time within which a history must end.
+ * limits of the guard, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems
+ * · 6 the histories of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 told-events
+ * · 10 told-events, world-problems, and the limits of virtual time within which a history must end.
  */
 
 export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
@@ -58,7 +58,7 @@ export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
   );
 }
 
-/** Where it is not known whose data the hub gives, a person comes first. */
+/** Where the identity of the tenant is in doubt, a person decides first. */
 async function problemsOfStart(world: TenantWorld, came: readonly string[]): Promise<string[]> {
   if ((await world.redis.memory.wrongTenant()).size > 0) return [];
   return notLoaded(world, came).map((key) => `not loaded at the start: ${key}`);

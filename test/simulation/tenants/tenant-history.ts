@@ -23,23 +23,23 @@ import { SimulatedProcess } from '../parts/simulated-process.ts';
 import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
 
-/** One process at a time, each stopped before the next begins; or each taking the tenant over from the last. */
+/** One process at a time, each stopped before the next begins, or each taking over from the last. */
 export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
 
-/** A mistake put between the code under test and a simulated part, or in place of what it was told. */
+/** A mistake put between the code under test and a simulated part, or in place of its parts. */
 export interface TenantMistake {
   readonly hub?: (hub: Hub, world: TenantWorld) => Hub;
   readonly log?: (log: TenantLog, world: TenantWorld, process: number) => TenantLog;
   readonly state?: (state: TenantState, world: TenantWorld) => TenantState;
   readonly parts?: (parts: TenantParts, world: TenantWorld) => TenantParts;
   readonly reusesProducer?: boolean;
-  /** How much goes wrong, 0 to 1, where it shows best. */
+  /** How much goes wrong, 0 to 1, so that the mistake shows best. */
   readonly trouble?: number;
-  /** A hub by which it shows. */
+  /** A hub with which the mistake shows. */
   readonly manner?: Partial<HubManner>;
-  /** Whether other afterschools are named in the end; left out: by chance. */
+  /** Whether other afterschools are named at the end; undefined: by chance. */
   readonly namesOthers?: boolean;
-  /** What a person approves, given what is listed. */
+  /** The keys that a person approves, given the listed ones. */
   readonly approves?: (listed: ReadonlySet<string>, world: TenantWorld) => ReadonlySet<string>;
 }
 
@@ -55,7 +55,7 @@ export interface Approval {
   readonly atMs: number;
 }
 
-/** A person had the rows of an afterschool removed that the configuration did not name, by a process. */
+/** A purge by a person, through a process, of an afterschool that the configuration did not name. */
 export interface Purge {
   readonly afterschool: string;
   readonly process: number;
@@ -71,52 +71,52 @@ export interface TenantWorld {
   readonly manner: HubManner;
   readonly collections: readonly CollectionName[];
   readonly processes: readonly SimulatedProcess[];
-  /** Numbers of processes that were superseded and went on all the same. */
+  /** Numbers of processes that were superseded and went on nevertheless. */
   readonly unnoticed: readonly number[];
-  /** What people have let go. */
+  /** Deletions that people have approved. */
   readonly approvals: readonly Approval[];
   readonly purges: readonly Purge[];
-  /** Those that the configuration of a process names, by its number. */
+  /** The afterschools that the configuration of a process names, by its number. */
   afterschoolsOf(process: number): readonly string[];
-  /** Topics that lost records, and how many transactions there were by then. */
+  /** Topics that lost records, and the number of transactions by then. */
   readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
-  /** What must not be in any event, and was; waits that were too short or too long. */
+  /** Forbidden content of events; waits that were too short or too long. */
   readonly misbehaviour: readonly string[];
-  /** Whether clocks and hub could be believed all the time. */
+  /** Whether clocks and hub were reliable all the time. */
   readonly canTrustDeltas: boolean;
-  /** When full passes began, by the history's clock. */
+  /** When full syncs began, by the clock of the history. */
   readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
   readonly happened: ReadonlyMap<string, number>;
 }
 
 export interface TenantChecks {
-  /** A process has had the time to load these afterschools, of which no row was known. */
+  /** Called after a process had the time to load these afterschools, which had no known row. */
   readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => Promise<void>;
-  /** A delta has read all that had changed. */
+  /** Called after a delta has read everything that had changed. */
   readonly afterDelta: (world: TenantWorld) => void;
-  /** Full passes have read everything; what is withheld has not been let go. */
+  /** Called after full syncs have read everything; withheld deletions are not approved yet. */
   readonly withheld: (world: TenantWorld) => Promise<void>;
-  /** All that waited for a person was let go. */
+  /** Called after all withheld deletions were approved. */
   readonly afterFull: (world: TenantWorld) => Promise<void>;
-  /** Everything was stamped and read anew since the hub came to rest; `records`: how many there were by then. */
+  /** Called after everything was re-stamped and read again at rest; `records`: the number of records before. */
   readonly afterQuiet: (world: TenantWorld, records: number) => void;
   readonly afterPurge: (world: TenantWorld, afterschool: string) => Promise<void>;
-  /** Other afterschools are named, and were read; `transactions`: how many there were before. */
+  /** Called after other afterschools are named and read; `transactions`: the number of transactions before. */
   readonly othersNamed: (world: TenantWorld, transactions: number) => Promise<void>;
-  /** Every process has ended. */
+  /** Called after every process has ended. */
   readonly atEnd: (world: TenantWorld) => void;
-  /** Always the last, also of a history that broke off. */
+  /** Always called last, even if the history broke off. */
   readonly whatever: (world: TenantWorld) => void;
 }
 
-/** 09:00 UTC; days end far from wherever a history leaps to. */
+/** 09:00 UTC; days end far from all times that a history leaps to. */
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const HOUR_MS = 3_600_000;
 const LEAP_MS = 6 * HOUR_MS;
 const MOST_SKEW_MS = 2 * HOUR_MS;
 const TROUBLES = [0, 0.1, 0.3, 0.7];
 const TROUBLED_MS = 1_000;
-/** How long a cure may take once the trouble is over (invariant 10): several times what it does. */
+/** How long a recovery may take once the trouble is over (invariant 10): several times the usual time. */
 const CURED_WITHIN_MS = 3_000;
 const LAST_ANSWER_WITHIN_MS = 2_000;
 const NOTICED_WITHIN_MS = 3_000;
@@ -124,7 +124,7 @@ const NOTICED_WITHIN_MS = 3_000;
 const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 
-/** A history of a tenant of several collections, told by its seed; then all is well, and the checks are called. */
+/** Plays the random history of a tenant of several collections by its seed; then nothing fails, and it calls the checks. */
 export async function tellTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
@@ -224,7 +224,7 @@ class TenantHistory implements TenantWorld {
         start: () => this.#start(),
         watch: (process, forMs) => this.#watch(process, forMs),
         disturb: () => this.#disturb(),
-        // While another tenant's data is suspected nothing is committed, and nothing shows who owns the tenant.
+        // While the tenant's identity is in doubt nothing is committed, so nothing shows the owner.
         isSuperseded: (number) =>
           this.broker.isSuperseded(number) && !this.happened.has('foreign data refused'),
       },
@@ -256,19 +256,19 @@ class TenantHistory implements TenantWorld {
     const isNaming = this.#options.mistake?.namesOthers ?? this.at.random.chance(0.4);
     if (isNaming && this.collections.includes(AFTERSCHOOL_USERS)) await this.#nameOthers(process, checks);
     else await this.#stop(process);
-    // A request that nobody waits for any more may still be on its way.
+    // An abandoned request may still be on its way.
     await time.sleep(LAST_ANSWER_WITHIN_MS);
-    if (time.waiting > 0) this.misbehaviour.push(`something still waits although all processes have ended`);
+    if (time.waiting > 0) this.misbehaviour.push(`code still waits although all processes have ended`);
     for (const { fate } of this.processes) this.#count(fate);
     checks.atEnd(this);
   }
 
-  /** A process that lives in peace; what came into the configuration is loaded without being asked for. */
+  /** Runs a process without trouble; it loads new afterschools of the configuration without a request. */
   async #open(checks: TenantChecks, mustNameOthers = false): Promise<SimulatedProcess> {
     const { time } = this.at;
     const process = this.#start('own', mustNameOthers);
     await time.until(CURED_WITHIN_MS, () => process.session !== null || process.fate !== 'running');
-    // What was lost with a topic comes back with a full pass.
+    // A full sync brings the rows of a lost topic back.
     const came = this.losses.length > 0 ? [] : unknownYet(this, process.number);
     await time.until(CURED_WITHIN_MS, () => notLoaded(this, came).length === 0);
     await checks.afterStart(this, came);
@@ -313,8 +313,8 @@ class TenantHistory implements TenantWorld {
   }
 
   /**
-   * Where so many rows went and came at once that they pass for another tenant's, a person says that they are right; and
-   * where a session has to end because a topic lost records, it is done in the next one.
+   * Where so many rows went and came at once that they look like another tenant's, a person accepts them. Where a session
+   * has to end because a topic lost records, this happens in the next one.
    */
   async #pull(
     process: SimulatedProcess,
@@ -327,7 +327,7 @@ class TenantHistory implements TenantWorld {
     } catch (error) {
       if (this.at.trouble > 0) throw error;
       if (isWrongTenant(error)) {
-        this.#count('people: accepted quite other rows');
+        this.#count('people: accepted other rows');
         await process.runner(collection).request('FULL', { ...options, acceptNew: true });
         return;
       }
@@ -340,9 +340,9 @@ class TenantHistory implements TenantWorld {
     }
   }
 
-  /** What is listed is let go, until nothing waits. */
+  /** Approves listed deletions until none waits. */
   async #approveAll(process: SimulatedProcess): Promise<void> {
-    // Some is listed only once it was missed twice since the last of the others was let go.
+    // Some rows are listed only after two syncs missed them since the last approval.
     for (let round = 0, idle = 0; round < ROUNDS_OF_APPROVAL && idle < 2; round += 1) {
       idle += 1;
       for (const collection of this.collections) if (await this.#approve(process, collection)) idle = 0;
@@ -350,7 +350,7 @@ class TenantHistory implements TenantWorld {
     }
   }
 
-  /** False: nothing of the collection waits. */
+  /** False: no deletion of the collection waits. */
   async #approve(process: SimulatedProcess, collection: CollectionName): Promise<boolean> {
     const listed = new Set((await this.redis.memory.withheld(collection)).keys());
     if (listed.size === 0) return false;
@@ -371,7 +371,7 @@ class TenantHistory implements TenantWorld {
     return process;
   }
 
-  /** Meanwhile people demand passes, and decide on what is listed. */
+  /** People request syncs meanwhile, and decide on listed deletions. */
   async #watch(process: SimulatedProcess, forMs: number): Promise<void> {
     const { random, time } = this.at;
     const untilMs = time.now() + forMs;
@@ -394,7 +394,7 @@ class TenantHistory implements TenantWorld {
     if (left !== undefined) this.#purge(process, left).catch(() => undefined);
   }
 
-  /** While a process lives. */
+  /** Troubles while a process runs. */
   #troubleAmid(): void {
     const { random } = this.at;
     if (this.at.trouble === 0) return;
@@ -405,7 +405,7 @@ class TenantHistory implements TenantWorld {
     if (this.#hasClockTrouble && random.chance(0.03)) this.#jumpClocks();
   }
 
-  /** Between two processes. */
+  /** Troubles between two processes. */
   #disturb(): void {
     const { random } = this.at;
     const what = random.next();
@@ -435,7 +435,7 @@ class TenantHistory implements TenantWorld {
     if (what < 0.35) {
       this.#befall('kafka: a topic was deleted', () => this.broker.delete(topic));
     } else if (what < 0.7) {
-      this.#befall('kafka: a topic was made anew', () => {
+      this.#befall('kafka: a topic was recreated', () => {
         this.broker.delete(topic);
         this.broker.create([topic]);
       });
@@ -462,7 +462,7 @@ class TenantHistory implements TenantWorld {
       at.trouble > 0 &&
       this.#canTellForeign(number) &&
       at.random.chance(0.08);
-    // That hub has no changes to tell while the tenant's own goes on: the next full pass brings them.
+    // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
     if (isMisled) this.canTrustDeltas = false;
     if (isMisled) this.#count("another tenant's hub");
     const hub: Hub = isMisled ? new HubClient(at, this.#foreign, this.manner, () => undefined) : this.client;
@@ -485,7 +485,7 @@ class TenantHistory implements TenantWorld {
     return all;
   }
 
-  /** Of fewer rows nobody can tell whose they are. */
+  /** With fewer rows the identity of the tenant cannot be verified. */
   #canTellForeign(process: number): boolean {
     return this.collections.every((topic) => {
       const wanted = [...this.broker.viewOf(topic).keys()].filter((key) =>
@@ -512,7 +512,7 @@ class TenantHistory implements TenantWorld {
     if (event.type === 'pass-failed' && isWrongTenant(event.error)) this.#count('foreign data refused');
     if (event.type !== 'pass-ended') return;
     this.#count(`pass: ${event.outcome}`);
-    this.#count('rows overtaken', event.stats.rowsStale);
+    this.#count('stale rows', event.stats.rowsStale);
     this.#count('rows removed', event.stats.rowsRemoved);
   }
 

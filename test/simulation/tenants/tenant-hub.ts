@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { dawdle, type Surroundings } from '../parts/surroundings.ts';
 import { MARKER, tenantRow, type TenantRow } from './tenant-row.ts';
 
-/** Collections whose rows have a life of their own. */
+/** Collections whose rows change by themselves. */
 export const ROW_COLLECTIONS = ['users', 'classes', 'afterschool-users'] as const;
 export type RowCollection = (typeof ROW_COLLECTIONS)[number];
 
@@ -12,13 +12,13 @@ export const AFTERSCHOOLS: readonly string[] = [`${MARKER}a1`, `${MARKER}a2`, `$
 /** Residents leave only many at a time; guests come and go. */
 const RESIDENTS: Readonly<Record<RowCollection, number>> = { users: 30, classes: 8, 'afterschool-users': 9 };
 const GUESTS: Readonly<Record<RowCollection, number>> = { users: 8, classes: 2, 'afterschool-users': 3 };
-/** Of them one is of each of these in turn: to hide one hides far more than the guard lets go. */
+/** Residents belong to these schools in turn: hiding one school hides far more rows than the guard lets pass. */
 const SCHOOLS = 2;
 const MOST_STUDENTS = 5;
 
 /**
- * What a hub holds, and how it changes: content, leaving, coming back, becoming unreadable and readable again, many
- * leaving at once, the night's stamps, one school's rows out of sight. Its clock is the history's, plus a skew.
+ * The rows of a hub, and their changes: they get new content, leave, come back, become unreadable and readable again, leave
+ * in large numbers, are re-stamped at night, and those of one school are hidden. Its clock is the history's, plus a skew.
  */
 export class TenantHub {
   /** Added to the clock of the history, ms. */
@@ -33,7 +33,7 @@ export class TenantHub {
   readonly #students = new Map<string, readonly string[]>();
   readonly #departures = new Map<string, number[]>();
   readonly #happened: (what: string) => void;
-  /** Shown again, with a stamp from before: no delta can know of them. */
+  /** Rows that are shown again with an old stamp, so that no delta can find them. */
   readonly #unannounced = new Set<string>();
   #hiddenSchool: number | null = null;
   #version = 0;
@@ -53,14 +53,14 @@ export class TenantHub {
     return this.#at.time.now() + this.skewMs;
   }
 
-  /** What whoever asks is shown, by record key. */
+  /** The rows that the hub shows, by record key. */
   shown(collection: RowCollection): ReadonlyMap<string, TenantRow> {
     const rows = this.#rows[collection];
     if (this.#hiddenSchool === null) return rows;
     return new Map([...rows].filter(([, { school }]) => school !== this.#hiddenSchool));
   }
 
-  /** Whether its stamp tells when it was last seen to change. */
+  /** Whether the stamp of the row shows its last visible change. */
   isAnnounced(collection: RowCollection, key: string): boolean {
     return !this.#unannounced.has(`${collection} ${key}`);
   }
@@ -83,7 +83,7 @@ export class TenantHub {
     }
   }
 
-  /** Stands still, and shows all that it holds. */
+  /** Stops all changes, and shows all rows. */
   freeze(): void {
     this.#isStill = true;
     this.#showAll();
@@ -138,7 +138,7 @@ export class TenantHub {
     return Array.from({ length: count }, (_, at) => this.#idOf('users', (first + at * 7) % RESIDENTS.users));
   }
 
-  /** A real loss, far beyond the limits; or those that left so come back. */
+  /** Makes many rows leave, far beyond the limits, or brings them back. */
   #loseMany(collection: RowCollection): void {
     const { random } = this.#at;
     const rows = this.#rows[collection];
@@ -192,7 +192,7 @@ export class TenantHub {
     if (collection === 'classes' && !this.#students.has(row.sourcedId)) {
       this.#students.set(row.sourcedId, this.#somePeople(1 + this.#at.random.below(MOST_STUDENTS)));
     }
-    // Hidden as soon as it is there: to whoever asks it is not.
+    // A row of a hidden school is hidden from the start.
     if (this.#hiddenSchool === row.school) this.#noteDeparture(collection, this.#keyOf(collection, number));
   }
 

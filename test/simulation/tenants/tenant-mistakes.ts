@@ -14,7 +14,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   ...TWIN_MISTAKES,
   ...AFTERSCHOOL_MISTAKES,
   {
-    name: 'the watermark moves before the pass is committed',
+    name: 'the watermark moves before the sync is complete',
     troubles: 'restarts',
     finds: 'the delta missed a change',
     mistake: {
@@ -34,43 +34,43 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'a producer is used again after a send that failed',
     troubles: 'restarts',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: { trouble: 1, reusesProducer: true },
   },
   {
-    name: 'a walk that was cut short passes for whole, and nobody asks again',
+    name: 'a scan that was cut short counts as complete, and missing rows are not rechecked',
     troubles: 'restarts',
-    finds: 'removed, never left',
+    finds: 'removed, but it never left',
     mistake: {
       manner: { liesOften: 1, lies: ['cut short'] },
       hub: (hub) => alwaysWhole(askingInVain(hub)),
     },
   },
   {
-    name: 'what a pass missed is not asked for again',
+    name: 'missing rows are not rechecked',
     troubles: 'restarts',
-    finds: 'removed, never left',
+    finds: 'removed, but it never left',
     mistake: {
       manner: { liesOften: 1, lies: ['cut short'], hasTotals: false },
       hub: (hub) => askingInVain(hub),
     },
   },
   {
-    name: 'the guard is not asked',
+    name: 'the guard is switched off',
     troubles: 'restarts',
-    finds: 'let out although nobody approved it',
+    finds: 'removed beyond the limits without an approval',
     mistake: { parts: (parts) => ({ ...parts, guard: { rows: 1_000_000, ratio: 1, perDay: false } }) },
   },
   {
-    name: "the guard forgets the day's sum",
+    name: 'the guard forgets the earlier removals of the day',
     troubles: 'restarts',
-    finds: 'let out although nobody approved it',
+    finds: 'removed beyond the limits without an approval',
     mistake: { state: (state) => withDeletions(state, { removedOn: async () => new Map() }) },
   },
   {
-    name: 'what is withheld is forgotten at a restart',
+    name: 'withheld deletions are forgotten at a restart',
     troubles: 'restarts',
-    finds: 'while it waited for a person',
+    finds: 'while it was withheld',
     mistake: {
       state: (state) =>
         withDeletions(state, {
@@ -92,24 +92,24 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'one collection that waits for a person holds no other',
+    name: 'withheld deletions of a collection do not withhold those of others',
     troubles: 'restarts',
-    finds: 'waited for a person',
+    finds: 'was withheld',
     mistake: {
       parts: (parts) => ({ ...parts, state: withDeletions(parts.state, { tripped: async () => new Set() }) }),
     },
   },
   {
-    name: 'an approval lets out more than was listed',
+    name: 'an approval releases more than was listed',
     troubles: 'restarts',
-    finds: 'let out although nobody approved it',
+    finds: 'removed beyond the limits without an approval',
     mistake: {
       approves: (_listed, { broker, collections }) =>
         new Set(collections.flatMap((collection) => [...broker.viewOf(collection).keys()])),
     },
   },
   {
-    name: "another tenant's rows pass for known ones",
+    name: "another tenant's rows count as known",
     troubles: 'restarts',
     finds: "another tenant's row",
     mistake: {
@@ -125,11 +125,11 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'a class is emptied by a single answer',
+    name: 'a single answer empties a class',
     troubles: 'restarts',
     finds: 'emptied after a single answer',
     mistake: {
-      // As if a pass before this one had been answered without content for each class.
+      // An earlier sync seems to have had an answer without content for each class.
       state: (state, { broker }) =>
         withDeletions(state, {
           missing: async (collection) =>
@@ -140,7 +140,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'an index older than the removals that the log keeps is resumed',
+    name: 'an index older than the tombstones in the log is resumed',
     troubles: 'restarts',
     finds: 'removed twice',
     mistake: {
@@ -156,9 +156,9 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'a topic that was lost passes for up to date',
+    name: 'a lost topic counts as up to date',
     troubles: 'lost-topics',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: {
       log: (log) =>
         withOther(log, {
@@ -172,7 +172,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'an index that fell back is read and written all the same',
+    name: 'an index that fell back is read and written nevertheless',
     troubles: 'restarts',
     finds: 'published twice',
     mistake: {
@@ -189,7 +189,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'an error quotes an id',
     troubles: 'restarts',
-    finds: 'an event tells of a row',
+    finds: 'an event names a row',
     mistake: {
       hub: (hub) =>
         withOther(hub, {
@@ -200,20 +200,20 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     },
   },
   {
-    name: 'what failed is tried again at once',
+    name: 'a failed attempt is repeated at once',
     troubles: 'restarts',
     finds: 'tried again in',
     mistake: { parts: (parts) => ({ ...parts, random: () => -1 }) },
   },
   {
-    name: 'a new stamp passes for a change of a row',
+    name: 'a re-stamp counts as a change of a row',
     troubles: 'restarts',
     finds: 'nothing had changed',
     mistake: { parts: (parts) => withReaders(parts, stampedReader) },
   },
 ];
 
-/** Of several rows asked for at once; of the last, by which it is told whether the hub tells anything, the truth. */
+/** A hub that finds only the last of several requested rows, which is the control row that shows whether it answers at all. */
 function askingInVain(hub: Hub): Hub {
   return withOther(hub, {
     findExisting: async (options) => hub.findExisting({ ...options, ids: options.ids.slice(-1) }),

@@ -9,16 +9,16 @@ import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { tenantReader } from './tenant-row.ts';
 
-/** As the defaults, at the scale of the simulated hub: 50 of 1,000 rows and more. */
+/** Like the defaults, at the scale of the simulated hub: 50 of 1,000 rows and more. */
 export const GUARD: GuardLimits = { rows: 8, ratio: 0.2, perDay: true };
 
-/** What changes in the millisecond of a page, after it was looked up, is stamped with the page's own time. */
+/** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
-/** In place of the real pauses, which would leave most of a history asleep. */
+/** Replaces the real pauses, during which most of a history would sleep. */
 const LONGEST_SLEEP_MS = 20;
 const DELTA_EVERY_MS = 8;
 
-/** A tenant of several collections among simulated parts; all that lies between them is real. */
+/** A tenant of several collections among simulated parts; everything between these parts is real. */
 export function tenantParts(options: {
   at: Surroundings;
   hub: Hub;

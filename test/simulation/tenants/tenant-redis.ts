@@ -30,7 +30,7 @@ type Note = { readonly method: string; readonly parameters: readonly unknown[] }
 const KEYS_AT_ONCE = 7;
 const SNAPSHOTS_KEPT = 60;
 
-/** What was remembered of removals that wait, from an instant on. */
+/** The withheld deletions from some time on. */
 export interface Waiting {
   readonly sinceMs: number;
   readonly tripped: ReadonlySet<CollectionName>;
@@ -38,20 +38,20 @@ export interface Waiting {
 }
 
 /**
- * One tenant's Redis: indexes, and what is remembered of deletions. Every call may fail before it does anything, a write
- * also after it was done. All of it together may be flushed, away, restored from any earlier state, or fall back to one
- * a moment ago, without a word.
+ * The Redis of one tenant: indexes and the memory of deletions. Every call may fail before it does anything, and a write
+ * may also fail after it was done. All of it together may be flushed, away, restored from any earlier state, or silently
+ * fall back to a state of a moment ago.
  */
 export class TenantRedis implements TenantState {
   readonly #at: Surroundings;
   readonly #snapshots: Snapshot[] = [];
   #indexes = new Map<CollectionName, IndexData>();
-  /** What the memory of deletions was told, from the beginning. */
+  /** The withheld deletions in the memory, from the beginning. */
   #notes: readonly Note[] = [];
   #memory = new MemoryDeletions();
   #awayUntilMs = 0;
   readonly deletions: DeletionMemory;
-  /** Whatever happened to it, in order. */
+  /** All that happened to it, in order. */
   readonly waiting: Waiting[] = [];
   #collections: readonly CollectionName[];
 
@@ -61,7 +61,7 @@ export class TenantRedis implements TenantState {
     this.deletions = this.#frailDeletions();
   }
 
-  /** What it holds, without any trouble in between. */
+  /** Its content, read without any failure. */
   get memory(): DeletionMemory {
     return this.#memory;
   }
@@ -79,12 +79,12 @@ export class TenantRedis implements TenantState {
     this.#remember([]);
   }
 
-  /** Any earlier state; does nothing while there is none. */
+  /** Restores any earlier state; does nothing while there is none. */
   restore(): void {
     if (this.#snapshots.length > 0) this.#become(this.#at.random.pick(this.#snapshots));
   }
 
-  /** A replica that had not heard the last moments takes over. */
+  /** A replica without the last writes takes over. */
   failOver(): void {
     const recent = this.#snapshots.slice(-3);
     if (recent.length > 0) this.#become(this.#at.random.pick(recent));
@@ -182,7 +182,7 @@ export class TenantRedis implements TenantState {
     }
   }
 
-  /** Whatever the memory of deletions can do, told to one that may fail, and noted down where it changes something. */
+  /** All methods of the memory of deletions, which may fail, with a note of each change. */
   #frailDeletions(): DeletionMemory {
     return new Proxy(this.#memory, {
       get:
@@ -244,7 +244,7 @@ export class TenantRedis implements TenantState {
   }
 }
 
-/** Its methods do all they do before they first wait. */
+/** All methods of this memory act before they first wait. */
 function call(memory: MemoryDeletions, { method, parameters }: Note): unknown {
   const found: unknown = Reflect.get(memory, method);
   if (typeof found !== 'function') throw new Error(`deletions cannot ${method}`);

@@ -1,12 +1,12 @@
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { hashOf, simulatedReader, type SimulatedRow } from '../sessions/simulated-row.ts';
 
-/** In every id and every content: must occur in no event and no error (invariant 9). */
+/** Part of every id and every content, which must occur in no event and no error (invariant 9). */
 export const MARKER = 'zq';
 
-/** A row whose content is told apart by a number that rises with every change in the whole hub. */
+/** A row with a number in its content, which rises with every change in the whole hub. */
 export interface TenantRow extends SimulatedRow {
-  /** Of which school: rights can be lost for one. */
+  /** The school of the row: rights can be lost for one school. */
   readonly school: number;
   readonly name: string;
 }

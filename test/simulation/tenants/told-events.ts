@@ -4,17 +4,17 @@ import { MARKER } from './tenant-row.ts';
 const SHORTEST_RETRY_MS = 400;
 const LONGEST_RETRY_MS = 300_000;
 
-/** Invariant 9: nothing of a row, its id included, gets into events or errors; from there it would get into logs and metrics. */
+/** Invariant 9: no part of a row, not even its id, gets into events or errors, and from there into logs and metrics. */
 export function leakedMarkers(event: PipelineEvent): string[] {
   if (event.type === 'pass-page' || event.type === 'committed') return [];
-  // What a person named in a command, and the configuration before, is said.
+  // Events may name what a person named in a command, and what the configuration named before.
   const said = event.type === 'purged' ? { ...event, afterschool: null } : event;
   return textsIn(said, 0).some((text) => text.includes(MARKER))
-    ? [`an event tells of a row: ${event.type}`]
+    ? [`an event names a row: ${event.type}`]
     : [];
 }
 
-/** Invariant 10: whatever fails is tried again after a while, neither at once nor in weeks. */
+/** Invariant 10: a failed attempt is repeated after a while, neither at once nor after weeks. */
 export function unboundedWaits(event: PipelineEvent): string[] {
   if (event.type !== 'session-failed' && event.type !== 'pass-failed') return [];
   const { retryInMs, type } = event;
@@ -28,7 +28,7 @@ function textsIn(value: unknown, depth: number): string[] {
   const texts = value instanceof Error ? [value.message, value.stack ?? ''] : [];
   if (value instanceof Error) texts.push(...textsIn(value.cause, depth + 1));
   for (const [key, inner] of Object.entries(value)) {
-    // These name partitions and transactions, and nothing else is a text in them.
+    // Their texts name only partitions and transactions.
     if (key !== 'progress' && key !== 'stats') texts.push(key, ...textsIn(inner, depth + 1));
   }
   return texts;

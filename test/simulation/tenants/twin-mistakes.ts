@@ -7,22 +7,22 @@ type Pages = AsyncGenerator<HubPage, ScanEnd>;
 
 const SHOWS_BEST = { hasTwins: true, liesOften: 0 };
 
-/* Of ids that the hub lists twice, with two contents. */
+/* Mistakes with ids that the hub lists twice, with two contents. */
 export const TWIN_MISTAKES: readonly SeededTenantMistake[] = [
   {
-    name: 'the last place of an id in a page counts, in a tenant of several collections',
+    name: 'of an id listed twice in a page the last row counts, with several collections',
     troubles: 'restarts',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, reversed) },
   },
   {
-    name: 'an id that an earlier page has listed counts once more',
+    name: 'a row counts although an earlier page listed its id',
     troubles: 'restarts',
-    finds: 'not as at the hub',
+    finds: 'differs from the hub',
     mistake: { manner: SHOWS_BEST, hub: (hub) => withPages(hub, lastPageOfEach) },
   },
   {
-    name: 'now the first place of an id counts, now the last',
+    name: 'of an id listed twice now the first row counts, now the last',
     troubles: 'restarts',
     finds: 'nothing had changed',
     mistake: {
@@ -47,7 +47,7 @@ async function* reversed(pages: Pages): Pages {
   }
 }
 
-/** As if of several pages that list an id only the last one did. */
+/** Keeps of several pages that list an id only the rows of the last one. */
 async function* lastPageOfEach(pages: Pages): Pages {
   const all: HubPage[] = [];
   for (;;) {

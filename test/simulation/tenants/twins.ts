@@ -6,15 +6,15 @@ export interface ListedRow {
   readonly row: TenantRow | { readonly sourcedId: string };
 }
 
-/** Of so many ids one is listed twice in a page, and another one once more on the next page. */
+/** One of this many ids is listed twice in a page, and another one again on the next page. */
 const ONE_OF = 5;
 const IN_A_PAGE = 0;
 const ON_THE_NEXT_PAGE = 3;
 
 /**
- * A page with the second contents under some of its ids: older versions, which no reader may take for the row, at
- * whatever pass. `due`: those of the page before; `later`: those for the next one, if there is one. A hub that shows one
- * of a pair without the other is promised nothing (invariant 8), and the totals count ids.
+ * A page with second contents under some of its ids: older versions, which no sync may publish. `due`: those of the page
+ * before; `later`: those for the next page, if there is one. Nothing is promised for a hub that shows one of a pair without
+ * the other (invariant 8), and the totals count ids.
  */
 export function withTwins(
   some: readonly ListedRow[],

@@ -3,11 +3,11 @@ import type { Progress } from '../../../src/model/progress.ts';
 import { problemsOfOwnership } from '../sessions/history-problems.ts';
 import type { TenantWorld } from './tenant-history.ts';
 
-/* Of a whole history: invariants 1 (what progress says), 7, 8 in rest and 10. */
+/* Checks a whole history: invariants 1 (the progress records), 7, 8 at rest, and 10. */
 
-/** Far more than all rows of the simulated hub, and their rejects. */
+/** Far more than all rows of the simulated hub and their rejects. */
 const MOST_RECORDS = 150;
-/** A full pass and a delta of each collection, and one that asks for single rows. */
+/** Each collection has at most a full sync, a delta, and a request for single rows at a time. */
 const MOST_REQUESTS_PER_COLLECTION = 3;
 
 export function problemsOfWorld(world: TenantWorld): string[] {
@@ -18,13 +18,13 @@ export function problemsOfWorld(world: TenantWorld): string[] {
   ];
 }
 
-/** Invariant 8. `records`: how many there were when the hub came to rest and all was read. */
+/** Invariant 8. `records`: the number of records when the hub was at rest and everything was read. */
 export function problemsOfQuiet({ broker }: TenantWorld, records: number): string[] {
   const now = [...broker.history.values()].reduce((sum, { length }) => sum + length, 0);
   return now === records ? [] : [`nothing had changed, yet ${now - records} records were published`];
 }
 
-/** Consumers find by it how far to read: no gap, nothing twice, never back but where a topic was lost. */
+/** Consumers use progress to know how far to read: it has no gap, repeats nothing, and goes back only for a lost topic. */
 function problemsOfProgress({ broker, losses }: TenantWorld): string[] {
   const problems: string[] = [];
   const ids = new Set<string>();
