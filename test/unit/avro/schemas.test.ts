@@ -66,7 +66,7 @@ describe('the schema files', () => {
   });
 });
 
-/** A nested definition is named, not spelled out: where it is spelled out differs from file to file. */
+/** Replaces a nested definition by its name, because files spell it out in different places. */
 function withoutBodies(value: unknown, root: object): unknown {
   if (value === root || typeof value !== 'object' || value === null || !('fields' in value)) return value;
   return (value as { name?: string }).name;

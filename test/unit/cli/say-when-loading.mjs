@@ -1,4 +1,4 @@
-// Preloaded by early-stop.test.ts. When the program proper begins to load, which takes its time, it says so, and sends
+// early-stop.test.ts preloads this. When the program itself begins to load, it prints a line and sends
 // this process the signal that EARLY_SIGNAL names.
 import { writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';

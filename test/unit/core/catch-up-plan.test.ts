@@ -48,7 +48,7 @@ function lost(changes: Partial<Parameters<typeof hasLostRecords>[0]>): boolean {
   });
 }
 
-describe('planCatchUp', () => {
+describe('the recovery of an index', () => {
   it('an index at the end of the log is current', () => {
     expect(plan({})).toEqual({ kind: 'current' });
   });

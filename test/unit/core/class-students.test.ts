@@ -8,7 +8,7 @@ function hashOf(rows: readonly unknown[], classId = 'class-1'): string {
   return readClassStudents(classId, rows).hash.toString('hex');
 }
 
-describe('readClassStudents', () => {
+describe('the students of a class', () => {
   it('a student who is listed twice appears once in the value, which is ordered by id', () => {
     expect(readClassStudents('class-1', rowsOf('b', 'a', 'b'))).toMatchObject({
       kind: 'row',

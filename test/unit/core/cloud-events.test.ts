@@ -10,7 +10,7 @@ const CHANGE = {
   hash: Buffer.from('000102030405060708090a0b0c0d0eff', 'hex'),
 } as const;
 
-describe('changeHeaders', () => {
+describe('the headers of a change', () => {
   it('the headers are exactly those of the contract', () => {
     expect(changeHeaders(CHANGE)).toEqual({
       ce_specversion: '1.0',

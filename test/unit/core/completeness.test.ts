@@ -14,7 +14,7 @@ const WHOLE: FullScan = {
 
 const judged = (changes: Partial<FullScan>) => judgeCompleteness({ ...WHOLE, ...changes }).kind;
 
-describe('judgeCompleteness', () => {
+describe('whether a full sync is complete', () => {
   it('a sync whose count agrees with the total before and after is proven', () => {
     expect(judged({})).toBe('proven');
   });

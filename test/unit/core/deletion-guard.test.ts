@@ -19,16 +19,16 @@ function isWithheld(
   return whyWithhold(sync, { ...LIMITS, ...options.limits }) !== null;
 }
 
-describe('whyWithhold', () => {
+describe('the guard of one collection', () => {
   it.each([
-    // more than rows and more than ratio
+    // The limits are more than 50 rows and more than 5 %.
     { deletions: 51, known: 1_000, withheld: true },
     { deletions: 50, known: 900, withheld: false },
     { deletions: 51, known: 1_020, withheld: false },
     { deletions: 51, known: 1_019, withheld: true },
     { deletions: 1_000, known: 20_000, withheld: false },
     { deletions: 1_001, known: 20_000, withheld: true },
-    // half or more of five or more
+    // Half of five or more rows is too much.
     { deletions: 3, known: 5, withheld: true },
     { deletions: 2, known: 5, withheld: false },
     { deletions: 3, known: 6, withheld: true },
@@ -36,10 +36,10 @@ describe('whyWithhold', () => {
     { deletions: 48, known: 98, withheld: false },
     { deletions: 2, known: 4, withheld: false },
     { deletions: 3, known: 4, withheld: false },
-    // all
+    // All rows are too much.
     { deletions: 1, known: 1, withheld: true },
     { deletions: 4, known: 4, withheld: true },
-    // none
+    // A sync without deletions is never withheld.
     { deletions: 0, known: 0, withheld: false },
     { deletions: 0, known: 100, withheld: false },
   ])('$deletions of $known: withheld $withheld', ({ deletions, known, withheld }) => {
@@ -56,7 +56,7 @@ describe('whyWithhold', () => {
     expect(isWithheld(0, 10, { earlier: 1_000 })).toBe(false);
   });
 
-  it('limits of nothing withhold every deletion', () => {
+  it('limits of 0 withhold every deletion', () => {
     expect(isWithheld(1, 1_000_000, { limits: { rows: 0, ratio: 0 } })).toBe(true);
   });
 
@@ -93,7 +93,7 @@ describe('whyWithhold', () => {
   });
 });
 
-describe('triageCandidates', () => {
+describe('the candidates for removal', () => {
   const missed = (...keys: string[]) => new Map(keys.map((key) => [key, 'earlier-pass']));
 
   it('a proven sync asks for each candidate once more before it is removed', () => {
@@ -152,7 +152,7 @@ describe('triageCandidates', () => {
   });
 });
 
-describe('whyTogether', () => {
+describe('the guard over several collections', () => {
   const third = { deletions: 100, knownRows: 3_000 };
   const usual = { deletions: 40, knownRows: 3_000 };
 
@@ -167,7 +167,7 @@ describe('whyTogether', () => {
     expect(whyTogether({ deletions: 51, knownRows: 5_101 }, [third, third], LIMITS)).toBeNull();
   });
 
-  it('a notable loss is more than the rows, and more than a fifth of the ratio', () => {
+  it('a loss is notable above the limit of rows and above a fifth of the ratio', () => {
     expect(isNotable({ deletions: 51, knownRows: 5_099 }, LIMITS)).toBe(true);
     expect(isNotable({ deletions: 51, knownRows: 5_100 }, LIMITS)).toBe(false);
     expect(isNotable({ deletions: 50, knownRows: 100 }, LIMITS)).toBe(false);

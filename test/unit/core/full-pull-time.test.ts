@@ -9,7 +9,7 @@ function due(at: string, now: string, timeZone = OSLO): string {
   return new Date(lastFullPullDue({ at, timeZone }, Date.parse(now))).toISOString();
 }
 
-describe('lastFullPullDue', () => {
+describe('the last due time of a full sync', () => {
   it('the time is that of the named zone, in winter and in summer', () => {
     expect(due('04:00', '2026-01-15T12:00:00Z')).toBe('2026-01-15T03:00:00.000Z');
     expect(due('04:00', '2026-07-15T12:00:00Z')).toBe('2026-07-15T02:00:00.000Z');
@@ -69,7 +69,7 @@ describe('lastFullPullDue', () => {
   });
 });
 
-describe('localDate', () => {
+describe("the date that counts a day's deletions", () => {
   it('the date is that of the named zone', () => {
     expect(localDate(Date.parse('2026-03-04T23:30:00Z'), OSLO)).toBe('2026-03-05');
     expect(localDate(Date.parse('2026-03-04T22:30:00Z'), OSLO)).toBe('2026-03-04');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalText, jsonText } from '../../../src/core/json-text.ts';
 import { rawJson } from '../../../src/core/raw-json.ts';
 
-/** An array of arrays and objects, `depth` levels of each. */
+/** Makes an array of arrays and objects, `depth` levels of each. */
 function nested(depth: number): unknown {
   let value: unknown = { z: 1, a: 'x' };
   for (let level = 0; level < depth; level++)

@@ -18,17 +18,17 @@ function judge(made: LateRowWatch, stamps: readonly (number | null)[]) {
   return made.endFull({ startedAtMs: 21 * HOUR, endedAtMs: 22 * HOUR });
 }
 
-describe('rows that deltas have missed', () => {
-  it('are those with new content and a modification time that deltas have passed, with the largest possible lag', () => {
+describe('rows that incremental syncs have missed', () => {
+  it('are those with new content and a modification time that incremental syncs have passed, with the largest possible lag', () => {
     expect(judge(watch(), [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: 12 * HOUR });
   });
 
-  it('are none that a later delta may bring, that were modified before, or that have no modification time', () => {
+  it('are none that a later incremental sync may bring, that were modified before, or that have no modification time', () => {
     const stamps = [20 * HOUR + 1, 21 * HOUR, 0, -5 * HOUR, null];
     expect(judge(watch(), stamps)).toEqual({ rows: 0, lagAtMostMs: 0 });
   });
 
-  it('are none that a delta has met, whatever changed under the same modification time since', () => {
+  it('are none that an incremental sync has met, whatever changed under the same modification time since', () => {
     const made = watch();
     made.noteMet('row 0', 10 * HOUR);
     expect(judge(made, [10 * HOUR])).toEqual({ rows: 0, lagAtMostMs: 0 });
@@ -43,14 +43,14 @@ describe('rows that deltas have missed', () => {
     expect(judge(made, [10 * HOUR])).toBeNull();
   });
 
-  it('are counted from the first delta on where the session began with one', () => {
+  it('are counted from the first incremental sync on where the session began with one', () => {
     const made = new LateRowWatch(() => 7);
     made.endDelta(9 * HOUR);
     made.endDelta(10 * HOUR);
     expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
   });
 
-  it('are not counted for a time in which deltas met more rows than the watch remembers, and are counted again after it', () => {
+  it('are not counted for a time in which incremental syncs met more rows than the watch remembers, and are counted again after it', () => {
     const made = new LateRowWatch(() => 7, 100);
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
@@ -79,7 +79,7 @@ describe('rows that deltas have missed', () => {
     expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
   });
 
-  it('are none that a delta met while the previous full sync ran', () => {
+  it('are none that an incremental sync met while the previous full sync ran', () => {
     const made = watch();
     made.beginFull(HOUR);
     made.noteMet('row 0', 3 * HOUR);

@@ -26,61 +26,61 @@ function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
 const FULL = { kind: 'pass', mode: 'FULL' };
 const DELTA = { kind: 'pass', mode: 'DELTA' };
 
-describe('nextPass', () => {
-  it('the first start begins with a full sync', () => {
+describe('the next sync', () => {
+  it('is a full sync at the first start', () => {
     expect(next({ watermarkMs: null, lastFullAtMs: null, lastSyncAtMs: null })).toEqual(FULL);
     expect(next({ watermarkMs: null })).toEqual(FULL);
   });
 
-  it('a daily full sync that was missed while Rollcall was down is run', () => {
+  it('is a daily full sync that was missed while Rollcall was down', () => {
     expect(next({ lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
     expect(next({ lastFullAtMs: DUE_MS })).toEqual(DELTA);
   });
 
-  it('a delta runs exactly when its interval has passed', () => {
+  it('is an incremental sync exactly when its interval has passed', () => {
     expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS + 1 })).toEqual({ kind: 'wait', atMs: NOW_MS + 1 });
     expect(next({ lastSyncAtMs: NOW_MS - MINUTE_MS })).toEqual(DELTA);
     expect(next({ lastSyncAtMs: null })).toEqual(DELTA);
   });
 
-  it('a delta that would reach back more than a day becomes a full sync', () => {
+  it('is a full sync where an incremental one would reach back more than a day', () => {
     expect(next({ watermarkMs: NOW_MS - 24 * HOUR_MS - 1 })).toEqual(FULL);
   });
 
-  it("the hub's clock, not ours, decides how far a delta reaches back", () => {
+  it("measures by the hub's clock, not ours, how far an incremental sync reaches back", () => {
     expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
   });
 
-  it('a collection without a filter has no deltas, and checks once a minute whether its full sync is due', () => {
+  it('is never incremental for a collection without a filter, which checks once a minute whether its full sync is due', () => {
     expect(next({ hasDelta: false, lastSyncAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
   });
 
-  it('a full sync that has to wait does not stop the deltas', () => {
+  it('is incremental while a full sync has to wait', () => {
     const failing = { lastFullAtMs: DUE_MS - 1, fullNotBeforeMs: NOW_MS + 5 * MINUTE_MS };
     expect(next(failing)).toEqual(DELTA);
     expect(next({ ...failing, lastSyncAtMs: NOW_MS })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ ...failing, nowMs: failing.fullNotBeforeMs })).toEqual(FULL);
   });
 
-  it('a first full sync that proved nothing waits before it runs again', () => {
+  it('waits after a first full sync that proved nothing', () => {
     const first = { watermarkMs: null, lastFullAtMs: null, fullNotBeforeMs: NOW_MS + 1_500 };
     expect(next(first)).toEqual({ kind: 'wait', atMs: NOW_MS + 1_500 });
   });
 
-  it('a delta that failed waits until it may be tried again', () => {
+  it('waits after an incremental sync that failed', () => {
     const failed = { deltaNotBeforeMs: NOW_MS + 10_000 };
     expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
   });
 
-  it('a clock that was set back delays neither deltas nor the daily full sync', () => {
+  it('is not delayed by a clock that was set back', () => {
     expect(next({ lastSyncAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(DELTA);
     expect(next({ lastFullAtMs: NOW_MS + 30 * HOUR_MS })).toEqual(FULL);
     // A hub whose clock is ahead looks different and changes nothing.
     expect(next({ lastFullAtMs: NOW_MS + HOUR_MS })).toEqual(DELTA);
   });
 
-  it('a full sync that is due and has failed is planned for the time at which it may be tried again', () => {
+  it('waits for the time at which a failed full sync may be tried again', () => {
     const planned = next({
       hasDelta: false,
       fullEveryMs: MINUTE_MS,

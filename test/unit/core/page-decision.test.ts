@@ -68,7 +68,7 @@ function decide(
   return { changes, tally };
 }
 
-describe('decidePage', () => {
+describe('the decision on a page', () => {
   it('an unchanged row publishes nothing', () => {
     const { changes, tally } = decide([row('a', 'x')], { rows: { a: 'x' } });
     expect(changes).toEqual([]);

@@ -27,7 +27,7 @@ interface History {
   readonly untilMs?: number;
 }
 
-/** Plays a partition's changes and a process' starts; returns when markers were appended, and when segments closed. */
+/** Plays a partition's changes and a process's starts; returns the times of markers and of closed segments. */
 function play({ changesMs, startsMs = [0], settings = DAILY, untilMs = MONTH_MS }: History) {
   const segments = new Segments();
   const markersMs: number[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canVerifyIdentity, judgeOverlap } from '../../../src/core/tenant-identity.ts';
 
-describe('judgeOverlap', () => {
+describe('whose rows a hub gives', () => {
   const of100 = (rows: number, knownAmongThem: number, pages: number, isAll = false) =>
     judgeOverlap({ rows, knownAmongThem, knownRows: 100, pages, isAll });
 

@@ -7,7 +7,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const OVERLAP_MS = 5 * MINUTE_MS;
 const NOW_MS = Date.parse('2026-03-04T03:00:00Z');
 
-describe('passClock', () => {
+describe('the clock of a sync', () => {
   const at = (options: Partial<Parameters<typeof syncClock>[0]>) =>
     syncClock({
       hubTimeMs: NOW_MS,
@@ -17,7 +17,7 @@ describe('passClock', () => {
       ...options,
     });
 
-  it("the watermark is taken from the hub's clock where that is known", () => {
+  it("takes the watermark from the hub's clock where that is known", () => {
     const clock = at({ hubTimeMs: NOW_MS - 3 * HOUR_MS });
     expect(clock).toEqual({
       startedAtMs: NOW_MS - 3 * HOUR_MS,
@@ -26,7 +26,7 @@ describe('passClock', () => {
     });
   });
 
-  it('a hub without a clock gets a larger overlap', () => {
+  it('uses a larger overlap for a hub without a clock', () => {
     expect(at({ hubTimeMs: null })).toEqual({
       startedAtMs: NOW_MS,
       watermarkMs: NOW_MS - HOUR_MS,
@@ -35,25 +35,25 @@ describe('passClock', () => {
     expect(at({ hubTimeMs: null, overlapMs: 2 * HOUR_MS }).watermarkMs).toBe(NOW_MS - 2 * HOUR_MS);
   });
 
-  it('a hub clock that jumps forward does not move the watermark past changes', () => {
+  it('does not move the watermark past changes by a hub clock that jumps forward', () => {
     const clock = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
     expect(clock.watermarkMs).toBe(NOW_MS - HOUR_MS);
   });
 
-  it('a hub clock that was corrected is trusted again from the next sync on', () => {
+  it('trusts a hub clock that was corrected again from the next sync on', () => {
     const jumped = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS, previousSkewMs: 0 });
     const next = at({ hubTimeMs: NOW_MS + 10 * HOUR_MS + 1, previousSkewMs: jumped.skewMs });
     expect(next.startedAtMs).toBe(NOW_MS + 10 * HOUR_MS + 1);
   });
 
-  it('a drift of up to two minutes is trusted', () => {
+  it('trusts a drift of up to two minutes', () => {
     expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS, previousSkewMs: 0 }).startedAtMs).toBe(
       NOW_MS + 2 * MINUTE_MS,
     );
     expect(at({ hubTimeMs: NOW_MS + 2 * MINUTE_MS + 1, previousSkewMs: 0 }).startedAtMs).toBe(NOW_MS);
   });
 
-  it("the watermark lies at least the overlap before the hub's clock and before the start of the sync", () => {
+  it("keeps the watermark at least the overlap before the hub's clock and before the start of the sync", () => {
     const time = fc.integer({ min: 0, max: 4e12 });
     const skew = fc.option(fc.integer({ min: -1e9, max: 1e9 }));
     fc.assert(
@@ -77,13 +77,13 @@ describe('passClock', () => {
   });
 });
 
-describe("a delta's limits", () => {
-  it('a delta may reach back one day and no further', () => {
+describe('an incremental sync', () => {
+  it('may reach back one day and no further', () => {
     expect(deltaReaches(NOW_MS - 24 * HOUR_MS, NOW_MS)).toBe(true);
     expect(deltaReaches(NOW_MS - 24 * HOUR_MS - 1, NOW_MS)).toBe(false);
   });
 
-  it('a delta of more than half of the known rows is oversized', () => {
+  it('is oversized if it brings more than half of the known rows', () => {
     expect(isOversizedDelta(50, 100)).toBe(false);
     expect(isOversizedDelta(51, 100)).toBe(true);
     expect(isOversizedDelta(0, 0)).toBe(false);

@@ -25,7 +25,7 @@ const answering =
 
 const listedFirst = (limit: number) => EXISTING.slice(0, limit);
 
-/** The 1EdTech filter syntax. */
+/** Follows the 1EdTech filter syntax. */
 const byFilter = answering(({ id, limit }) =>
   id === null ? listedFirst(limit) : EXISTING.filter((existing) => existing === id.replaceAll("''", "'")),
 );

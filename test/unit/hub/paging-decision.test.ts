@@ -242,7 +242,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     down('offset', true),
   ],
   [
-    'by filter, the unfiltered total of a delta means nothing',
+    'by filter, the unfiltered total of an incremental sync means nothing',
     after({ ...byFilter, filtered: true }, page('abc', { total: 9 })),
     page(''),
     end('empty-page'),

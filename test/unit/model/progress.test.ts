@@ -23,7 +23,7 @@ function at(offsets: Progress['offsets']): Progress {
   };
 }
 
-describe('outdatesIndex', () => {
+describe('progress and its index', () => {
   it('a topic that starts again outdates an index, whether its offsets are missing or went back', () => {
     const before = at({ 'p.t.users/0': 7, 'p.t.users/1': 2 });
     expect(outdatesIndex(before, at({ 'p.t.users/1': 2 }))).toBe(true);

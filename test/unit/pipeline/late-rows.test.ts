@@ -109,7 +109,7 @@ async function loaded(): Promise<Bench> {
 }
 
 describe('deltaOverlap', () => {
-  it('raised at a restart applies to the very next delta, and is applied once', async () => {
+  it('raised at a restart applies to the very next incremental sync, and is applied once', async () => {
     const made = await loaded();
     await runSync(await made.session(5 * MINUTE), 'FULL', { signal });
     const loadedAtMs = made.nowMs;
@@ -124,7 +124,7 @@ describe('deltaOverlap', () => {
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
-  it('that is too small shows at the next full sync, by rows and largest lag, without the rows that a delta met', async () => {
+  it('that is too small shows at the next full sync, by rows and largest lag, without the rows that incremental syncs met', async () => {
     const made = await loaded();
     const parts = await made.session(5 * MINUTE);
     await runSync(parts, 'FULL', { signal });
@@ -135,7 +135,7 @@ describe('deltaOverlap', () => {
       if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
       await runSync(parts, 'DELTA', { signal });
     }
-    // One row changed under the stamp that a delta met, one under a stamp of last month, and one is stamped again.
+    // One row changed under the stamp that an incremental sync met, one under a stamp of last month, and one is stamped again.
     made.put('met', 'other', made.rows.get('met')?.stampMs);
     made.put('u1', 'other', made.rows.get('u1')?.stampMs);
     made.put('u2', 'other');

@@ -228,7 +228,7 @@ describe('an approval', () => {
   });
 });
 
-describe('one collection that trips', () => {
+describe('a collection whose guard trips', () => {
   it('withholds the removals of another even while the sync of that one asks for them', async () => {
     const made = await bench(100);
     made.onAsked = async () => {

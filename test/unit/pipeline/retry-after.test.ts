@@ -21,7 +21,7 @@ function failingRunner(failure: Error) {
     deltaEveryMs: 2_000,
     now: () => 0,
     random: () => 1,
-    // No delta runs beside a full sync.
+    // No incremental sync runs beside a full one.
     sleep: () => Promise.reject(new Error('over')),
     emit: (event: PipelineEvent) => events.push(event),
   } as unknown as RunnerParts;

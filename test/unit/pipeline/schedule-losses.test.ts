@@ -227,7 +227,7 @@ describe('lost rights: an answer without lessons for every student', () => {
     await pull(made);
     for (const student of made.students.slice(0, 10)) made.lessons.get(student)?.clear();
     expect(await pull(made)).toMatchObject({ withheld: 0, stats: { rowsUpdated: 40 } });
-    // The day's sum: 40 more are too many.
+    // With the sum of the day, 40 more are too many.
     for (const student of made.students.slice(10, 20)) made.lessons.get(student)?.clear();
     expect(await pull(made)).toMatchObject({ withheld: 40 });
     expect(empties(made)).toHaveLength(40);

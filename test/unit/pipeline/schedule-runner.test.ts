@@ -138,7 +138,7 @@ describe('a second pull', () => {
   });
 });
 
-describe('a day', () => {
+describe('a daily sync', () => {
   it('asks for each student once, spread over the hours', async () => {
     const made = bench(23);
     await living(made, async () => {

@@ -20,7 +20,7 @@ function schemaOf(name: 'progress' | 'orgs') {
   return file.schema;
 }
 
-/** A registry that can be made to lie. */
+/** Starts a registry that can be made to lie. */
 async function startRegistry() {
   const texts: string[] = [];
   const levels = new Set<string>();

@@ -7,7 +7,7 @@ import { change, histories, pagesOf, shuffled, type Command } from './support/hi
 import { LivingHub } from './support/living-hub.ts';
 import { currentVersions } from './support/oracle.ts';
 
-/** Builds the hub's rows after a history of which no delta was read. */
+/** Builds the hub's rows after a history of which no incremental sync was read. */
 function hubAfter(commands: readonly Command[]): LivingHub {
   const hub = new LivingHub();
   for (const command of commands) change(hub, command, () => false);

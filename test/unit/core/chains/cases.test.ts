@@ -46,13 +46,13 @@ describe('a chain', () => {
     expect(shell.unsettled()).toEqual([]);
   });
 
-  it('of which a delta brings only the replacement publishes the replacement', () => {
+  it('of which an incremental sync brings only the replacement publishes the replacement', () => {
     const shell = shellWith([a]);
     shell.deliver({ rows: [b], ask: noHub });
     expect(told(shell)).toEqual(FULL);
   });
 
-  it('of which a delta brings only the last version is published from its oldest version on', () => {
+  it('of which an incremental sync brings only the last version is published from its oldest version on', () => {
     const shell = new ChainShell(resolve);
     const hub = new Map([aReplaced, bReplaced].map((one) => [one.id, one]));
     shell.deliver({ rows: [c], ask: (id) => hub.get(id) ?? null });

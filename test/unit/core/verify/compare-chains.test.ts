@@ -136,7 +136,7 @@ describe('chains compared with their topics', () => {
     ]);
     const behind = differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('a') });
     expect(behind).toContain('absences two-students a');
-    // The hub has given the record itself to another student.
+    // The hub has moved the record itself to another student.
     expect(differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('b') })).toEqual([]);
   });
 

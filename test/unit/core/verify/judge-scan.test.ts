@@ -14,7 +14,7 @@ const WHOLE: FullScan = {
 const SHORT = { distinctRows: 16 };
 const NO_TOTAL = { totalAtStart: null, totalAtEnd: null };
 
-const judged = (scan: Partial<FullScan>, beside: Partial<Omit<ScanBeside, 'walk'>> = {}) =>
+const judged = (scan: Partial<FullScan>, beside: Partial<Omit<ScanBeside, 'scan'>> = {}) =>
   judgeScan({ scan: { ...WHOLE, ...scan }, number: 1, news: 40, oldNews: 40, ...beside }).kind;
 const nothingNew = (number: number) => ({ number, news: 0, oldNews: 0 });
 

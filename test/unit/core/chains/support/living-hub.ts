@@ -1,7 +1,7 @@
 import type { ChainRow } from '../../../../../src/core/chains/chain-state.ts';
 import { row } from './rows.ts';
 
-/** A version's life in a chain that was never tampered with. */
+/** A chain that was never tampered with. */
 export interface TrueChain {
   /** The versions in order, with those that have departed from the hub. */
   readonly versions: string[];
@@ -14,7 +14,7 @@ export interface TrueChain {
 export class LivingHub {
   readonly rows = new Map<string, ChainRow>();
   readonly chains: TrueChain[] = [];
-  /** The ids that were changed or stamped since a delta last brought them. */
+  /** The ids that were changed or stamped since an incremental sync last brought them. */
   readonly dirty = new Set<string>();
   /** Ids that records name in `replaces` and that no record had when those arrived. */
   readonly #lost: string[] = [];
