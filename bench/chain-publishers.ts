@@ -2,7 +2,7 @@ import type { Bench } from './bench.ts';
 import { startChild, type Child } from './child-process.ts';
 import { configText } from './config-text.ts';
 import type { Kind } from './paired.ts';
-import type { PassRequest } from './publisher-process.ts';
+import type { PassRequest } from './log-process.ts';
 
 /** Mirroring the same hub, with absences and their changes and without. */
 export type Publishers = Readonly<Record<Kind, Child>>;
@@ -19,7 +19,7 @@ export async function startPublisher(
   kind: Kind,
 ): Promise<AsyncDisposable & { readonly child: Child }> {
   const { stack, hub, say } = bench;
-  const child = startChild(new URL('publisher-process.ts', import.meta.url), bench.signal);
+  const child = startChild(new URL('log-process.ts', import.meta.url), bench.signal);
   const text = configText({
     stack,
     hub,

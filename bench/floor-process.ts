@@ -3,7 +3,7 @@ import { parseLossless } from '../src/core/lossless-json.ts';
 import { strictFieldsOf } from '../src/core/mapping.ts';
 import { createRowReader } from '../src/core/row-reader.ts';
 import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
-import { readSchemaFiles } from '../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../src/log/schema-files.ts';
 import { serveCommands } from './child-process.ts';
 
 /** What the least that any client must do costs, and what Rollcall's reading adds, on a collection's own pages. */

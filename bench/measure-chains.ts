@@ -6,7 +6,7 @@ import type { Part } from './cpu-profile.ts';
 import { measureReplaced, type ReplacedNumbers } from './measure-replaced.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
 import { onePass, perSecond, unchangedPass } from './passes.ts';
-import type { OwnRound, PassRound, ProfileOwnRequest, ProfileRequest } from './publisher-process.ts';
+import type { OwnRound, PassRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
 import type { AreaSize } from './tenant-in-redis.ts';
 
 /** What it costs to tell `absences` and `absence-changes` beside `absence-versions`. CPU in µs, of all threads. */

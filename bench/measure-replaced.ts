@@ -3,7 +3,7 @@ import { DELTA, type Publishers } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
 import { nextHubSecond, onePass } from './passes.ts';
-import type { PassRound } from './publisher-process.ts';
+import type { PassRound } from './log-process.ts';
 
 export interface ReplacedNumbers {
   readonly absences: number;

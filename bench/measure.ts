@@ -7,7 +7,7 @@ import { configText } from './config-text.ts';
 import type { Part } from './cpu-profile.ts';
 import type { FloorHub, FloorRound } from './floor-process.ts';
 import { measureChains, type ChainNumbers } from './measure-chains.ts';
-import type { PassRequest, PassRound, ProfileRequest } from './publisher-process.ts';
+import type { PassRequest, PassRound, ProfileRequest } from './log-process.ts';
 import { nextHubSecond, onePass, perSecond, unchangedPass } from './passes.ts';
 import { spreadOf, type Spread } from './spread.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
@@ -91,8 +91,8 @@ export async function measure(bench: Bench): Promise<BenchNumbers> {
 
 async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumbers, 'chains'>> {
   const { stack, hub, signal } = bench;
-  await using redis = startChild(new URL('publisher-process.ts', import.meta.url), signal);
-  await using memory = startChild(new URL('publisher-process.ts', import.meta.url), signal);
+  await using redis = startChild(new URL('log-process.ts', import.meta.url), signal);
+  await using memory = startChild(new URL('log-process.ts', import.meta.url), signal);
   const publishers = { redis, memory };
   const collections = SUBJECTS.map(({ collection }) => collection);
   for (const kind of KINDS) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Child } from './child-process.ts';
-import type { PassRequest, PassRound } from './publisher-process.ts';
+import type { PassRequest, PassRound } from './log-process.ts';
 
 export async function onePass(publisher: Child, request: PassRequest): Promise<PassRound> {
   return publisher.call<PassRound>('pass', request);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import { chainProblems } from '../test/integration/support/chain-oracle.ts';
 import { differences } from '../test/integration/support/hub-oracle.ts';
 import {

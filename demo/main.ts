@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '../src/errors.ts';
-import { startReferenceHub, type ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub, type ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import { StackError } from '../stack/errors.ts';
 import { startStack } from '../stack/start-stack.ts';
 import { mirrorDistrict } from './mirror-district.ts';

@@ -7,7 +7,7 @@ import { describeError } from '../src/errors.ts';
 import { assemble } from '../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../src/pipeline/events.ts';
 import { runTenant, type TenantSession } from '../src/pipeline/tenant.ts';
-import type { ReferenceHub } from '../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import { Changes } from './changes.ts';
 import { compareWithHub, type ComparedTopic } from './compare-with-hub.ts';

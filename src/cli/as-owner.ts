@@ -4,7 +4,7 @@ import type { Assembly } from '../pipeline/assemble.ts';
 import { notMirrored, type OwnerRequestKind } from '../pipeline/requests/owner-request.ts';
 import { openSession, sleep } from '../pipeline/tenant.ts';
 import { keepHeartbeat } from '../pipeline/worker.ts';
-import { readKnownProgress } from '../publisher/progress-reader.ts';
+import { readKnownProgress } from '../log/progress-reader.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
 import { livingOwnerProcess } from './owner-process.ts';

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_SIZE } from '../reference-hub/district/generate/district-plan.ts';
-import { describeFaults } from '../reference-hub/server/faults/registry.ts';
-import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';
-import { startReferenceHub } from '../reference-hub/start-reference-hub.ts';
+import { DEFAULT_SIZE } from '../../reference-hub/district/generate/district-plan.ts';
+import { describeFaults } from '../../reference-hub/server/faults/registry.ts';
+import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
+import { startReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
 import type { VerbContext, VerbInput } from './verb-action.ts';
 import { verbAction } from './verb-action.ts';

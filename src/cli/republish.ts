@@ -6,7 +6,7 @@ import { isCollectionName, sourceOf, type CollectionName } from '../model/collec
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import { MOST_KEYS, REPUBLISH, whyNotAgain, type Republished } from '../pipeline/requests/republish.ts';
-import { readKnownProgress } from '../publisher/progress-reader.ts';
+import { readKnownProgress } from '../log/progress-reader.ts';
 import { asOwner } from './as-owner.ts';
 import { redactEvents } from './republish/redact-events.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';

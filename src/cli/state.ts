@@ -6,8 +6,8 @@ import { CHAIN_COLLECTIONS, isChainCollection, sourceOf, type CollectionName } f
 import { allOffsets, type Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
-import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
-import { fetchOffsets } from '../publisher/topic-offsets.ts';
+import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
+import { fetchOffsets } from '../log/topic-offsets.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import { EXIT } from '../errors.ts';
-import { readKnownProgress, type KnownProgress } from '../publisher/progress-reader.ts';
+import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, wantedUnder } from './left-over/find-left-over.ts';
 import { showTenantLeftOver, showTenantsLeftOver } from './left-over/show-left-over.ts';

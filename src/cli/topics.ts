@@ -3,14 +3,14 @@ import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { EXIT } from '../errors.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
-import { fetchOffsets } from '../publisher/topic-offsets.ts';
+import { fetchOffsets } from '../log/topic-offsets.ts';
 import {
   createMissingTopics,
   cureTopics,
   inspectTopics,
   type TopicFinding,
   type WantedTopic,
-} from '../publisher/topics.ts';
+} from '../log/topics.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, leftOverAsJson, wantedUnder } from './left-over/find-left-over.ts';
 import { showPrefixes, showTopicsLeftOver } from './left-over/show-left-over.ts';

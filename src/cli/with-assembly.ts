@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
-import { kafkaError } from '../publisher/kafka-errors.ts';
+import { kafkaError } from '../log/kafka-errors.ts';
 
 /** The parts for a verb that only looks: silent, and closed when `work` is done. */
 export async function withAssembly<T>(config: Config, work: (assembly: Assembly) => Promise<T>): Promise<T> {

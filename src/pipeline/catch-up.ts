@@ -7,7 +7,7 @@ import {
 } from '../model/collections.ts';
 import { allOffsets, isFirstLoadOver, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import type { Ownership, TenantLog } from '../publisher/log.ts';
+import type { Ownership, TenantLog } from '../log/log.ts';
 import type { IndexPosition, TenantState } from '../state/index-store.ts';
 import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
 import type { WriterStart } from './writer-start.ts';

@@ -1,7 +1,7 @@
 import { decidePage, type Change, type KeyedRow, type PageTally } from '../core/page-decision.ts';
 import type { ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
-import type { Committed, OutgoingRecord, Transaction } from '../publisher/log.ts';
+import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, metIn, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
 import type { LookUp } from './chains/chain-lookup.ts';

@@ -4,7 +4,7 @@ import type { Change } from '../core/page-decision.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
-import type { OutgoingRecord } from '../publisher/log.ts';
+import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexArea, IndexChange } from '../state/index-store.ts';
 import type { ChainOutcome } from './chains/chain-task.ts';
 

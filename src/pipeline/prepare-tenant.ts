@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs';
 import type { TopicSuffix } from '../model/collections.ts';
-import { kafkaError } from '../publisher/kafka-errors.ts';
-import type { Registry } from '../publisher/registry.ts';
-import type { readSchemaFiles } from '../publisher/schema-files.ts';
-import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../publisher/topics.ts';
+import { kafkaError } from '../log/kafka-errors.ts';
+import type { Registry } from '../log/registry.ts';
+import type { readSchemaFiles } from '../log/schema-files.ts';
+import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../log/topics.ts';
 
 /** Subjects of one tenant that are registered at the same time. */
 const SUBJECTS_AT_ONCE = 2;

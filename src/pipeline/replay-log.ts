@@ -2,7 +2,7 @@ import { CHAIN_COLLECTIONS, type CollectionName, type TopicSuffix } from '../mod
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import type { LoggedRecord, TenantLog } from '../publisher/log.ts';
+import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
 import type { ChainReplay } from './chains/chain-replay.ts';
 import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';

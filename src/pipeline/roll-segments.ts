@@ -2,7 +2,7 @@ import type { SegmentRolls, WrittenTopic } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import type { TenantLog } from '../publisher/log.ts';
+import type { TenantLog } from '../log/log.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { suffixOf } from './topic-ends.ts';
 

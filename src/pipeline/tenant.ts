@@ -9,7 +9,7 @@ import { RollcallError } from '../errors.ts';
 import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { TenantLog, Transaction } from '../publisher/log.ts';
+import type { TenantLog, Transaction } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
 import { AbsenceView } from './chains/absence-view.ts';

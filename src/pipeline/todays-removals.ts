@@ -1,6 +1,6 @@
 import { isChainCollection, isCollectionName, type CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import type { LoggedRecord, TenantLog } from '../publisher/log.ts';
+import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 
 export interface TodaysRemovalsParts {

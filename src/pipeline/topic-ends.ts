@@ -3,7 +3,7 @@ import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import type { TenantLog } from '../publisher/log.ts';
+import type { TenantLog } from '../log/log.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 
 export interface TopicEndsParts {

@@ -2,7 +2,7 @@ import { wasRecreatedAndGrew, hasLostRecords, STAMPS_DIFFER_MS } from '../core/c
 import type { ChainCollection, TopicSuffix } from '../model/collections.ts';
 import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import type { TenantLog } from '../publisher/log.ts';
+import type { TenantLog } from '../log/log.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
 

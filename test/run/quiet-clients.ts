@@ -1,4 +1,4 @@
-import { letIdleConnectionsSleep } from '../../src/publisher/kafkajs-idle.ts';
+import { letIdleConnectionsSleep } from '../../src/log/kafkajs-idle.ts';
 
 // Tests that use kafkajs without the product's own client would have Node warn of timers that run backwards.
 letIdleConnectionsSleep();

@@ -4,8 +4,8 @@ import {
   createRegistryInspection,
   type RegistryInspection,
   type SubjectFinding,
-} from '../../publisher/inspect-registry.ts';
-import { readSchemaFiles } from '../../publisher/schema-files.ts';
+} from '../../log/inspect-registry.ts';
+import { readSchemaFiles } from '../../log/schema-files.ts';
 import { countOf } from '../words.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 

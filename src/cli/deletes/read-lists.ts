@@ -4,7 +4,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { DELETES } from '../../pipeline/requests/deletes.ts';
 import { readWithheldList, type WithheldList } from '../../pipeline/requests/withheld-list.ts';
-import { readKnownProgress } from '../../publisher/progress-reader.ts';
+import { readKnownProgress } from '../../log/progress-reader.ts';
 import { asOwner } from '../as-owner.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { withAdmin } from '../with-assembly.ts';

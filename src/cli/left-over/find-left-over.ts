@@ -7,8 +7,8 @@ import {
   type WantedTopics,
 } from '../../core/left-over.ts';
 import { OWN_TOPICS } from '../../model/collections.ts';
-import { kafkaError } from '../../publisher/kafka-errors.ts';
-import { fetchOffsets } from '../../publisher/topic-offsets.ts';
+import { kafkaError } from '../../log/kafka-errors.ts';
+import { fetchOffsets } from '../../log/topic-offsets.ts';
 
 /** A topic that the configuration does not want. */
 export interface CountedTopic extends LeftOverTopic {

@@ -1,5 +1,5 @@
 import { enabledCollections, type TenantConfig } from '../../config.ts';
-import type { KnownProgress } from '../../publisher/progress-reader.ts';
+import type { KnownProgress } from '../../log/progress-reader.ts';
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 

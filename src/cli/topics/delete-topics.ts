@@ -3,7 +3,7 @@ import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { sleep } from '../../pipeline/tenant.ts';
-import { kafkaError } from '../../publisher/kafka-errors.ts';
+import { kafkaError } from '../../log/kafka-errors.ts';
 import { requireNoOwner } from '../as-owner.ts';
 import type { CountedTopic } from '../left-over/find-left-over.ts';
 import type { ProgressLine } from '../progress-line.ts';

@@ -5,7 +5,7 @@ import { isChainCollection } from '../../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { TopicReader } from '../../pipeline/verify/topic-reader.ts';
-import { readKnownProgress } from '../../publisher/progress-reader.ts';
+import { readKnownProgress } from '../../log/progress-reader.ts';
 import { findLeftOver, wantedUnder, type CountedTopic } from '../left-over/find-left-over.ts';
 import { withAdmin } from '../with-assembly.ts';
 import type { PurgeTarget } from './purge-target.ts';

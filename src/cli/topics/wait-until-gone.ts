@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { RollcallError } from '../../errors.ts';
-import { kafkaError } from '../../publisher/kafka-errors.ts';
+import { kafkaError } from '../../log/kafka-errors.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { countOf } from '../words.ts';
 

@@ -4,7 +4,7 @@ import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainCollection } from '../../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
-import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';

@@ -10,8 +10,8 @@ import {
 } from '../../core/chains/published-absence.ts';
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { RowReader } from '../../core/decoded-row.ts';
-import { isFramed } from '../../publisher/framing.ts';
-import type { LoggedRecord } from '../../publisher/log.ts';
+import { isFramed } from '../../log/framing.ts';
+import type { LoggedRecord } from '../../log/log.ts';
 import type { IndexChange } from '../../state/index-store.ts';
 import {
   ChainExamination,

@@ -1,7 +1,7 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ResolveMode } from '../../core/chains/resolve.ts';
 import type { IndexChange } from '../../state/index-store.ts';
-import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 
 /** What became of versions since chains were told last, and all that telling them takes. */

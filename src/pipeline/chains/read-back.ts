@@ -3,8 +3,8 @@ import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { inForce, type LoggedValue } from '../../core/in-force.ts';
 import type { RowReader } from '../../core/decoded-row.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
-import { isFramed } from '../../publisher/framing.ts';
-import type { LoggedRecord, TenantLog } from '../../publisher/log.ts';
+import { isFramed } from '../../log/framing.ts';
+import type { LoggedRecord, TenantLog } from '../../log/log.ts';
 import type { ReadBack, ReadBackRecord } from './resolve-task.ts';
 
 type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer };

@@ -6,7 +6,7 @@ import type { AbsenceEntry, VersionEntry } from '../../core/chains/chain-state.t
 import { encodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { changeHash, operationOf, type AbsenceChangeValue } from '../../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../core/cloud-events.ts';
-import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { IndexArea, IndexChange } from '../../state/index-store.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
 import { dayNumber, encodeDay } from './ended-day.ts';

@@ -2,8 +2,8 @@ import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import { redactedEvent } from '../../core/redacted-event.ts';
 import type { Offsets } from '../../model/progress.ts';
 import { partitionName, topicName } from '../../model/topics.ts';
-import { isFramed } from '../../publisher/framing.ts';
-import type { LoggedRecord } from '../../publisher/log.ts';
+import { isFramed } from '../../log/framing.ts';
+import type { LoggedRecord } from '../../log/log.ts';
 import type { TenantChains, TenantParts } from '../tenant.ts';
 
 const TOPIC = 'absence-changes';

@@ -3,7 +3,7 @@ import { changeHeaders } from '../../core/cloud-events.ts';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, isChainCollection, type CollectionName } from '../../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
-import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { noteDecided } from '../withholding.ts';
 import { syncOf } from './republication-sync.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { changeHash, operationOf } from '../../core/absence-change.ts';
 import { absenceChangeHeaders } from '../../core/cloud-events.ts';
 import { offsetsOf, type Offsets } from '../../model/progress.ts';
-import type { OutgoingRecord } from '../../publisher/log.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { syncOf } from './republication-sync.ts';
 import { OutdatedEvents, type BatchBounds, type RedactedEvent } from './outdated-events.ts';

@@ -1,8 +1,8 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
-import { readKnownProgress } from '../../publisher/progress-reader.ts';
-import type { Registry } from '../../publisher/registry.ts';
+import { readKnownProgress } from '../../log/progress-reader.ts';
+import type { Registry } from '../../log/registry.ts';
 import type { IndexArea, TenantState } from '../../state/index-store.ts';
 import { RollcallError } from '../../errors.ts';
 import { countWithheld } from '../withholding.ts';

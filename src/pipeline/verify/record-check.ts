@@ -1,7 +1,7 @@
 import type { IHeaders } from 'kafkajs';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { RollcallError } from '../../errors.ts';
-import { FRAME_BYTES, isFramed } from '../../publisher/framing.ts';
+import { FRAME_BYTES, isFramed } from '../../log/framing.ts';
 import type { StoredRecord } from './topic-reader.ts';
 
 /** An id that the registry does not know is asked for anew each time. */

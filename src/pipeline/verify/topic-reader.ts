@@ -1,8 +1,8 @@
 import type { Admin, IHeaders, Kafka } from 'kafkajs';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { partitionName, topicName } from '../../model/topics.ts';
-import { readStretches, type Stretch } from '../../publisher/kafka-reader.ts';
-import { fetchOffsets } from '../../publisher/topic-offsets.ts';
+import { readStretches, type Stretch } from '../../log/kafka-reader.ts';
+import { fetchOffsets } from '../../log/topic-offsets.ts';
 
 /** A committed record as it stands in a topic. */
 export interface StoredRecord {

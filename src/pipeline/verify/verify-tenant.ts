@@ -10,7 +10,7 @@ import {
   type CollectionName,
   type TopicSuffix,
 } from '../../model/collections.ts';
-import { kafkaError } from '../../publisher/kafka-errors.ts';
+import { kafkaError } from '../../log/kafka-errors.ts';
 import type { TenantState } from '../../state/index-store.ts';
 import type { AssembledTenant, Assembly } from '../assemble.ts';
 import type { TenantParts } from '../tenant.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { passEmptiedBatches } from '../../../src/publisher/kafkajs-empty-batches.ts';
+import { passEmptiedBatches } from '../../../src/log/kafkajs-empty-batches.ts';
 import { copyRedis, flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { startScript } from '../../integration/pipeline/rollcall-process.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';

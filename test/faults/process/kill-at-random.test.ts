@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createRandom } from '../../../src/reference-hub/random.ts';
+import { createRandom } from '../../../reference-hub/random.ts';
 import { flushRedis } from '../../integration/pipeline/redis-copy.ts';
 import { startRollcall } from '../../integration/pipeline/rollcall-process.ts';
 import { demandFull } from '../support/demand.ts';

@@ -1,6 +1,6 @@
 import { inject, vi } from 'vitest';
 import { CHAIN_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 import { chainProblems } from '../../integration/support/chain-oracle.ts';
 import { differences } from '../../integration/support/hub-oracle.ts';

@@ -1,5 +1,5 @@
-import { createRandom, type Random } from '../../../src/reference-hub/random.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { createRandom, type Random } from '../../../reference-hub/random.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { textIn } from '../../integration/support/rows.ts';
 import { recordHistory, type HubHistory, type Row } from './hub-history.ts';
 

@@ -1,4 +1,4 @@
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { idOf } from '../../integration/support/rows.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

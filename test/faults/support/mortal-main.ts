@@ -6,7 +6,7 @@ import { loadConfig } from '../../../src/config.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/pipeline/assemble.ts';
 import { runTenant, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantLog } from '../../../src/log/log.ts';
 import type {
   CollectionIndex,
   DeletionMemory,

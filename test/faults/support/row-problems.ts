@@ -1,4 +1,4 @@
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { differences } from '../../integration/support/hub-oracle.ts';
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
 import { compactedView, endOffsets, readTopics } from '../support/topic-reader.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { configFile } from './support/config-file.ts';
 import { connectAdmin } from './support/connect-admin.ts';
 import { rollcall, startRollcall, type Ended } from './support/rollcall.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { absentAtHub, startTable, tables } from './absent-table.ts';
 import type { ExampleProcess } from './example-process.ts';

@@ -1,4 +1,4 @@
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
 import { startExample, type ExampleProcess } from './example-process.ts';

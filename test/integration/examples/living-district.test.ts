@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject, expect, it } from 'vitest';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
 import { startRollcall } from '../pipeline/rollcall-process.ts';
 import { chainProblems, toldChanges } from '../support/chain-oracle.ts';

@@ -3,7 +3,7 @@ import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
 import type { HubEvent } from '../../../src/hub/events.ts';
 import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { ROW_COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
-import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
 let reference: ReferenceHub;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror } from '../support/mirror.ts';
 import { partitionOfKey } from '../support/murmur2.ts';
 import { readTopics, type TopicRecord } from '../support/topic-reader.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frame } from '../../../src/publisher/framing.ts';
+import { frame } from '../../../src/log/framing.ts';
 import { toldChanges, type ToldChange } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { plainKafka } from './kafka-admin.ts';

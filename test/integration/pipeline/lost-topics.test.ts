@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { frame } from '../../../src/publisher/framing.ts';
-import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { frame } from '../../../src/log/framing.ts';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import { plainKafka, withAdmin } from './kafka-admin.ts';
 import { deleteTopic, recreateTopic, settingsOf } from './recreate-topic.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
 import { configFile } from '../cli/support/config-file.ts';

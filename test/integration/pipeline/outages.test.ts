@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { startStack } from '../../../stack/start-stack.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { startFrailProxy } from '../state/frail-proxy.ts';
 import { differences } from '../support/hub-oracle.ts';
 import {

@@ -1,7 +1,7 @@
 import { ConfigResourceTypes } from 'kafkajs';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { startOwnRedis } from '../state/own-redis.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
 import { createTopic, deleteTopicsOf, withAdmin } from './kafka-admin.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../support/mirror.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
 import { startRollcall } from './rollcall-process.ts';

@@ -12,7 +12,7 @@ import {
   startReferenceHub,
   type ReferenceHub,
   type ReferenceHubOptions,
-} from '../../../src/reference-hub/start-reference-hub.ts';
+} from '../../../reference-hub/start-reference-hub.ts';
 import { createHealth } from '../../../src/telemetry/health.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

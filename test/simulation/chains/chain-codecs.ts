@@ -2,7 +2,7 @@ import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/pipeline/pending-transaction.ts';
-import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { schemaIdOf } from '../parts/simulated-log.ts';
 

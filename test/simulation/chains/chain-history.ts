@@ -3,7 +3,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import { catchUp } from '../../../src/pipeline/catch-up.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
 import { seededRandom } from '../parts/seeded-random.ts';

@@ -3,7 +3,7 @@ import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { isChainCollection, type CollectionName } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
-import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/publisher/log.ts';
+import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex, IndexChange } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { changeCodec } from './chain-codecs.ts';

@@ -10,8 +10,8 @@ import type {
   TenantLog,
   TopicRange,
   Transaction,
-} from '../../../src/publisher/log.ts';
-import { frame } from '../../../src/publisher/framing.ts';
+} from '../../../src/log/log.ts';
+import { frame } from '../../../src/log/framing.ts';
 import { nextOffset, partitionOf, type SimulatedTopics, type StoredRecord } from './simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from './surroundings.ts';
 

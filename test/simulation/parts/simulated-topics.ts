@@ -9,7 +9,7 @@ import {
   type Progress,
 } from '../../../src/model/progress.ts';
 import { partitionName, topicName } from '../../../src/model/topics.ts';
-import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
+import type { OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const SCOPE = { topicPrefix: 'p', tenantId: 't' };

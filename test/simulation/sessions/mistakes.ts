@@ -1,6 +1,6 @@
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
-import type { TenantLog, Transaction } from '../../../src/publisher/log.ts';
+import type { TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex, IndexPosition } from '../../../src/state/index-store.ts';
 import type { HistoryKind, Mistake } from './session-history.ts';
 import type { SimulatedIndex } from '../parts/simulated-index.ts';

@@ -15,7 +15,7 @@ import type {
   TenantLog,
   TopicRange,
   Transaction,
-} from '../../../src/publisher/log.ts';
+} from '../../../src/log/log.ts';
 import { DAILY } from '../parts/simulated-log.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';

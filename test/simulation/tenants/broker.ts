@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
 import { outdatesIndex, type Progress } from '../../../src/model/progress.ts';
-import type { OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
+import type { OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
 import { Partition, type Entry } from './partition.ts';
 

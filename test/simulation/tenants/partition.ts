@@ -1,4 +1,4 @@
-import type { OutgoingRecord } from '../../../src/publisher/log.ts';
+import type { OutgoingRecord } from '../../../src/log/log.ts';
 
 export interface Entry {
   readonly offset: number;

@@ -1,7 +1,7 @@
 import type { ClassStudents } from '../../../src/core/class-students.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
-import type { OutgoingRecord } from '../../../src/publisher/log.ts';
+import type { OutgoingRecord } from '../../../src/log/log.ts';
 import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
 import type { TenantWorld } from './tenant-history.ts';
 import type { RowCollection } from './tenant-hub.ts';

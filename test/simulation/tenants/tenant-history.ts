@@ -6,7 +6,7 @@ import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
 import { PURGE } from '../../../src/pipeline/requests/purge.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
 import type { Surroundings } from '../parts/surroundings.ts';

@@ -3,7 +3,7 @@ import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Emit } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant.ts';
-import type { TenantLog } from '../../../src/publisher/log.ts';
+import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';

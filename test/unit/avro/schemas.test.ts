@@ -7,7 +7,7 @@ import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { AvroField, AvroSchema } from '../../../src/model/avro-schema.ts';
 import { COLLECTIONS, OWN_TOPICS, ROW_COLLECTIONS } from '../../../src/model/collections.ts';
-import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 
 const FILES = readSchemaFiles();
 const SUFFIXES = [...COLLECTIONS, ...OWN_TOPICS];

@@ -5,7 +5,7 @@ import { avroType } from '../../../src/core/avro-type.ts';
 import { strictFieldsOf } from '../../../src/core/mapping.ts';
 import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 
 /** These fields are JSON text because in code the first one would set a prototype. */
 const ODD = '"__proto__": {"a": 1}, "constructor": "c", "toString": [1], "hasOwnProperty": false';

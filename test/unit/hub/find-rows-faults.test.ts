@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
 import { collectionNamed, ROW_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
-import { startReferenceHub, type ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
 let reference: ReferenceHub;
 beforeAll(async () => {

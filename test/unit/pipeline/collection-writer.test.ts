@@ -6,7 +6,7 @@ import { withOffsets } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import type { ActiveSync } from '../../../src/pipeline/active-sync.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
-import type { Committed, OutgoingRecord, Transaction } from '../../../src/publisher/log.ts';
+import type { Committed, OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { readBack } from '../../../src/pipeline/chains/read-back.ts';
-import type { LoggedRecord } from '../../../src/publisher/log.ts';
+import type { LoggedRecord } from '../../../src/log/log.ts';
 
 const FRAME = Buffer.from([0, 0, 0, 0, 1]);
 

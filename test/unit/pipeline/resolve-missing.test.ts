@@ -15,7 +15,7 @@ import {
   whyOthersWithhold,
   type DeletionParts,
 } from '../../../src/pipeline/withholding.ts';
-import type { Transaction } from '../../../src/publisher/log.ts';
+import type { Transaction } from '../../../src/log/log.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { FAULTS } from '../../../src/reference-hub/server/faults/registry.ts';
+import { FAULTS } from '../../../reference-hub/server/faults/registry.ts';
 import type { Answer, TestHub } from './hub-client.ts';
 import { ABSENCES, GRADEBOOK, ROSTERING, startTestHub, scan } from './hub-client.ts';
 

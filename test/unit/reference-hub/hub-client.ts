@@ -1,5 +1,5 @@
-import type { ReferenceHub, ReferenceHubOptions } from '../../../src/reference-hub/start-reference-hub.ts';
-import { startReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub, ReferenceHubOptions } from '../../../reference-hub/start-reference-hub.ts';
+import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
 export const ROSTERING = '/ims/oneroster/rostering/v1p2';
 export const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';

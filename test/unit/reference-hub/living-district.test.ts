@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COLLECTION_NAMES } from '../../../src/reference-hub/district/collections.ts';
-import type { ReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
-import { startReferenceHub } from '../../../src/reference-hub/start-reference-hub.ts';
+import { COLLECTION_NAMES } from '../../../reference-hub/district/collections.ts';
+import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { startReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { NOON } from './hub-client.ts';
 
 type Row = Record<string, unknown>;

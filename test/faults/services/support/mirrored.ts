@@ -1,5 +1,5 @@
 import { expect, inject, vi } from 'vitest';
-import type { ReferenceHub } from '../../../../src/reference-hub/start-reference-hub.ts';
+import type { ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf } from '../../../integration/pipeline/kafka-admin.ts';
 import { startRollcall, type RollcallProcess } from '../../../integration/pipeline/rollcall-process.ts';
 import { configTextOf, newTopicPrefix, startTestHub } from '../../../integration/support/mirror.ts';

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import { inject } from 'vitest';
-import { createKafkaClient } from '../../../../src/publisher/kafka-client.ts';
+import { createKafkaClient } from '../../../../src/log/kafka-client.ts';
 
 /** A connected admin client of the test's own. */
 export async function connectAdmin(): Promise<Admin> {

@@ -9,7 +9,7 @@ import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { SyncMode } from '../../../../src/model/progress.ts';
 import { assemble } from '../../../../src/pipeline/assemble.ts';
 import { openSession, syncOnce } from '../../../../src/pipeline/tenant.ts';
-import { startReferenceHub, type ReferenceHub } from '../../../../src/reference-hub/start-reference-hub.ts';
+import { startReferenceHub, type ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 
 /** Lines of the configuration, as YAML; each given one replaces the correct one. */
 export interface ConfigParts {

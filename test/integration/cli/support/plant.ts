@@ -1,6 +1,6 @@
 import { Partitioners } from 'kafkajs';
 import { plainKafka } from '../../pipeline/kafka-admin.ts';
-import { readStretches } from '../../../../src/publisher/kafka-reader.ts';
+import { readStretches } from '../../../../src/log/kafka-reader.ts';
 import { endOffsets, type EndOffsets } from '../../support/topic-reader.ts';
 
 export interface Planted {

@@ -9,7 +9,7 @@ import {
   type StudentDays,
 } from '../../../../src/core/schedules/read-days.ts';
 import { createValueCodec } from '../../../../src/core/value-codec.ts';
-import { readSchemaFiles } from '../../../../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 
 const OPTIONS: DayReaderOptions = {
   fields: DEFAULT_LESSON_FIELDS,

@@ -3,7 +3,7 @@ import type { ReadableRow, DecodedRow, RowReader, UnreadableRow } from '../../..
 import { createRowReader, type RowReaderOptions } from '../../../../src/core/row-reader.ts';
 import type { AvroRecord } from '../../../../src/model/avro-schema.ts';
 import type { TopicSuffix } from '../../../../src/model/collections.ts';
-import { readSchemaFiles } from '../../../../src/publisher/schema-files.ts';
+import { readSchemaFiles } from '../../../../src/log/schema-files.ts';
 
 const FILES = readSchemaFiles();
 

@@ -5,14 +5,14 @@ import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts'
 import { syncOf } from '../../../../src/pipeline/requests/republication-sync.ts';
 import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
 import { REDACT } from '../../../../src/pipeline/requests/redact.ts';
-import { frame, FRAME_BYTES } from '../../../../src/publisher/framing.ts';
+import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
 import type {
   Committed,
   LoggedRecord,
   OutgoingRecord,
   TenantLog,
   Transaction,
-} from '../../../../src/publisher/log.ts';
+} from '../../../../src/log/log.ts';
 import { createMemoryStore } from '../../../../src/state/memory-store.ts';
 
 const PARTITIONS = 2;

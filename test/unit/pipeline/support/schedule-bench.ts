@@ -11,7 +11,7 @@ import { Offer, type ParentState } from '../../../../src/pipeline/offer.ts';
 import { ScheduleRunner } from '../../../../src/pipeline/schedule-runner.ts';
 import { wantedStudents } from '../../../../src/pipeline/wanted-students.ts';
 import type { WhichStudents } from '../../../../src/core/schedules/which-students.ts';
-import type { Committed, Transaction } from '../../../../src/publisher/log.ts';
+import type { Committed, Transaction } from '../../../../src/log/log.ts';
 import { createMemoryStore } from '../../../../src/state/memory-store.ts';
 import type { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frame } from '../../../src/publisher/framing.ts';
+import { frame } from '../../../src/log/framing.ts';
 
 describe('frame', () => {
   it('is that of the Confluent wire format, byte by byte', () => {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { passEmptiedBatches } from '../../../src/publisher/kafkajs-empty-batches.ts';
+import { passEmptiedBatches } from '../../../src/log/kafkajs-empty-batches.ts';
 
 interface Message {
   readonly offset: string;

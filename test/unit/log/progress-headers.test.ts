@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CHAIN_COLLECTIONS } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
-import { progressHeaders } from '../../../src/publisher/progress-codec.ts';
+import { progressHeaders } from '../../../src/log/progress-codec.ts';
 
 const PROGRESS: Progress = {
   collection: 'absence-versions',

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, it, vi } from 'vitest';
-import { letIdleConnectionsSleep } from '../../../src/publisher/kafkajs-idle.ts';
-import { dropSilentConnections } from '../../../src/publisher/kafkajs-silent-connections.ts';
+import { letIdleConnectionsSleep } from '../../../src/log/kafkajs-idle.ts';
+import { dropSilentConnections } from '../../../src/log/kafkajs-silent-connections.ts';
 
 // Every client of Rollcall does this; without it, Node warns of negative timers of kafkajs.
 letIdleConnectionsSleep();

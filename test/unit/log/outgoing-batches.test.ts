@@ -6,7 +6,7 @@ import {
   recordBytes,
   splitIntoSends,
   type AddressedRecord,
-} from '../../../src/publisher/outgoing-batches.ts';
+} from '../../../src/log/outgoing-batches.ts';
 
 describe('createKeyPartitioner', () => {
   // These hashes are from Kafka's own test of murmur2 (org.apache.kafka.common.utils.UtilsTest).

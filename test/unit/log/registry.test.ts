@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
-import { frame } from '../../../src/publisher/framing.ts';
-import { createRegistry } from '../../../src/publisher/registry.ts';
-import { readSchemaFiles } from '../../../src/publisher/schema-files.ts';
+import { frame } from '../../../src/log/framing.ts';
+import { createRegistry } from '../../../src/log/registry.ts';
+import { readSchemaFiles } from '../../../src/log/schema-files.ts';
 
 const SCHEMAS = readSchemaFiles();
 const PROGRESS = schemaOf('progress');

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { describeError } from '../../../src/errors.ts';
-import { createRegistryInspection } from '../../../src/publisher/inspect-registry.ts';
-import { kafkaError, outcomeUnknown } from '../../../src/publisher/kafka-errors.ts';
-import { createRegistry } from '../../../src/publisher/registry.ts';
+import { createRegistryInspection } from '../../../src/log/inspect-registry.ts';
+import { kafkaError, outcomeUnknown } from '../../../src/log/kafka-errors.ts';
+import { createRegistry } from '../../../src/log/registry.ts';
 import { safeError } from '../../../src/telemetry/safe-error.ts';
 
 const SCHEMA = { type: 'record', name: 'R', fields: [] } as const;

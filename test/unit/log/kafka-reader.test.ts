@@ -1,6 +1,6 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readStretches } from '../../../src/publisher/kafka-reader.ts';
+import { readStretches } from '../../../src/log/kafka-reader.ts';
 
 /** Topics of one partition each that a consumer of kafkajs can read up to their stable ends. */
 class LaggingTopics {

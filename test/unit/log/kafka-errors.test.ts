@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import kafkajs from 'kafkajs';
-import { kafkaError } from '../../../src/publisher/kafka-errors.ts';
+import { kafkaError } from '../../../src/log/kafka-errors.ts';
 
 /** Makes the error of kafkajs for a broker that creates none of several topics. */
 function aggregate(type: string): Error {
