@@ -1,7 +1,7 @@
 import type { Stack } from '../stack/start-stack.ts';
 import type { HubProcess } from './hub-process.ts';
 
-/** All that a part of the benchmark needs. */
+/** Everything that a part of the benchmark needs. */
 export interface Bench {
   readonly stack: Stack;
   readonly hub: HubProcess;

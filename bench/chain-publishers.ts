@@ -4,7 +4,7 @@ import { configText } from './config-text.ts';
 import type { Kind } from './paired.ts';
 import type { PassRequest } from './log-process.ts';
 
-/** Mirroring the same hub, with absences and their changes and without. */
+/** Two publishers that mirror the same hub, with absences and their changes and without. */
 export type Publishers = Readonly<Record<Kind, Child>>;
 
 export const TENANT = 'north';
@@ -13,7 +13,7 @@ const COLLECTION = 'absence-versions';
 export const FULL: PassRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
 export const DELTA: PassRequest = { ...FULL, mode: 'DELTA' };
 
-/** A process with topics and keys of its own, which go with it. */
+/** A process with topics and keys of its own, which it removes at its end. */
 export async function startPublisher(
   bench: Bench,
   kind: Kind,
@@ -37,7 +37,9 @@ export async function startPublisher(
   return {
     child,
     async [Symbol.asyncDispose]() {
-      await child.call('cleanUp').catch(() => say(`what was written ${kind} chains could not be removed`));
+      await child
+        .call('cleanUp')
+        .catch(() => say(`the topics and keys written ${kind} chains could not be removed`));
       await child[Symbol.asyncDispose]();
     },
   };

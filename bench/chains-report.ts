@@ -6,12 +6,12 @@ import { spread, whole } from './words.ts';
 
 type Cells = readonly [title: string, ...cells: readonly string[]];
 
-/** What absences and their changes cost, as text for people. */
+/** The cost of absences and their changes, as text for people. */
 export function chainsReport(numbers: ChainNumbers): string[] {
   const { rows, created, index, peakMemoryAtTheEnd: peak } = numbers;
   const mib = (size: number): string => `${size.toFixed(0)} MiB`;
   return [
-    `Absences and their changes told with absence-versions (${whole(rows)} rows), against absence-versions alone, in turns`,
+    `Absences and their changes derived from absence-versions (${whole(rows)} rows), against absence-versions alone, in turns`,
     '',
     ...table([
       ['', 'with', 'without', 'difference', 'times'],
@@ -19,7 +19,7 @@ export function chainsReport(numbers: ChainNumbers): string[] {
       ...createdLines(numbers),
       ...replacedLines(numbers),
       ...rebuiltLines(numbers),
-      ['peak resident size, first pass', ...memoryCells(created.peakMemory)],
+      ['peak resident size, first sync', ...memoryCells(created.peakMemory)],
       ['  after all that', mib(peak.with), mib(peak.without), mib(peak.with - peak.without)],
     ]),
     '',
@@ -40,10 +40,10 @@ function unreplacedLines({ unchanged }: ChainNumbers): Cells[] {
 
 function createdLines({ created }: ChainNumbers): Cells[] {
   return [
-    ['first full pass, µs a row', ...cells(created.cpuPerRow, 1)],
+    ['first full sync, µs a row', ...cells(created.cpuPerRow, 1)],
     ['  µs a record published', ...cells(created.cpuPerRecord, 1)],
     ['  rows a second', ...rateCells(created.rowsPerSecond)],
-    ['  changes told', whole(created.changesTold), '0'],
+    ['  changes published', whole(created.changesTold), '0'],
     ['  absences shown', whole(created.absencesShown), '0'],
   ];
 }
@@ -87,7 +87,7 @@ const AREA_TITLES: Readonly<Record<string, string>> = {
   versions: 'a version, its links',
   absences: 'an absence',
   absent: 'an absence of the last weeks, by student',
-  ended: 'an absence told deleted',
+  ended: 'an absence published as deleted',
   open: 'a version of an open chain',
 };
 
@@ -117,7 +117,7 @@ function shareLines({ created, rebuilt }: ChainNumbers): string[] {
   const others = ({ cpuPerRow, mainCpuPerRow }: ChainNumbers['rebuilt'] | ChainNumbers['created']): string =>
     (cpuPerRow.with.median - mainCpuPerRow.with.median).toFixed(1);
   return table([
-    ['', 'first full pass', 'index rebuilt'],
+    ['', 'first full sync', 'index rebuilt'],
     ...PARTS.map((part): Cells => [`  ${part}`, shares(created, part), shares(rebuilt, part)]),
     ['  and on other threads', others(created), others(rebuilt)],
   ]);

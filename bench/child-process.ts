@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A process of its own that does one thing at a time when told, so that its CPU time and memory are its own. */
+/** A separate process that runs one command at a time, so that its CPU time and memory can be measured alone. */
 export interface Child extends AsyncDisposable {
   /** Resolves with what the handler of that name returned; rejects when it failed or the process is gone. */
   call<T>(name: string, argument?: unknown): Promise<T>;
@@ -41,16 +41,16 @@ export function startChild(module: URL, signal: AbortSignal): Child {
 async function stopped(child: ChildProcess, gone: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const killer = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS);
-  // Losing the channel is how a child is told to end, whatever became of its parent.
+  // A child ends when it loses the channel, whatever happened to its parent.
   if (child.connected) child.disconnect();
   await gone;
   clearTimeout(killer);
 }
 
-/** The child's side: does what it is told, and ends with its parent. */
+/** The side of the child: runs commands, and ends with its parent. */
 export function serveCommands(options: {
   handlers: Readonly<Record<string, (argument: never) => Promise<unknown>>>;
-  /** Makes the command at hand fail soon. */
+  /** Makes the present command fail soon. */
   interrupt: () => void;
   atEnd: () => Promise<void>;
 }): void {
@@ -61,7 +61,7 @@ export function serveCommands(options: {
   process.on('disconnect', () => {
     void atEnd().finally(() => process.exit());
   });
-  // Ctrl-C reaches the whole group: the parent decides what comes of it.
+  // Ctrl-C reaches the whole group: the parent decides what happens.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', interrupt);
 }

@@ -2,7 +2,7 @@ import type { CollectionName } from '../src/model/collections.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import type { HubProcess } from './hub-process.ts';
 
-/** A configuration whose topics and keys in Redis nobody else has; `name` tells it from others of this run. */
+/** A configuration with topics and Redis keys of its own; `name` distinguishes it from others of this run. */
 export function configText(options: {
   stack: Stack;
   hub: HubProcess;
@@ -19,7 +19,7 @@ export function configText(options: {
       id,
       hub: { baseUrl, tokenUrl, clientId, clientSecret },
       collections,
-      // Passes are made when they are asked for, and at no other time.
+      // Syncs run only on request.
       deltaEvery: '1d',
       deltaOverlap: '0s',
     })),

@@ -1,6 +1,6 @@
 import { Session, type Profiler } from 'node:inspector/promises';
 
-/** Where the CPU time of a pass goes. */
+/** The parts that use the CPU time of a sync. */
 export const PARTS = [
   'http',
   'json',
@@ -17,7 +17,7 @@ export type Part = (typeof PARTS)[number];
 
 const SAMPLE_EVERY_MICROS = 250;
 
-/** The first that matches a function's file decides. */
+/** The first pattern that matches the file of a function decides. */
 const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/(hub\/(hub-answer|parse-json)|core\/lossless-json)\.ts$/, 'json'],
   [
@@ -32,7 +32,7 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/hub\/|\/node_modules\/(undici|cockatiel)\//, 'http'],
 ];
 
-/** Profiles this process's main thread while work is done. */
+/** Profiles the main thread of this process during some work. */
 export async function recordProfile(work: () => Promise<unknown>): Promise<Profiler.Profile> {
   const session = new Session();
   session.connect();
@@ -48,8 +48,8 @@ export async function recordProfile(work: () => Promise<unknown>): Promise<Profi
 }
 
 /**
- * Shares of the time the main thread was busy; they add up to 1. What Node and V8 do themselves counts for whoever
- * called them; what nobody called (sockets, timers) is the rest.
+ * Shares of the busy time of the main thread; they add up to 1. The work of Node and V8 counts for their caller; work without
+ * a caller (sockets, timers) is the rest.
  */
 export function sharesOf(profile: Profiler.Profile): Record<Part, number> {
   const parts = partsByNode(profile);
@@ -67,7 +67,7 @@ export function sharesOf(profile: Profiler.Profile): Record<Part, number> {
   return micros;
 }
 
-/** Null for the time in which nothing was done. */
+/** Null for idle time. */
 function partsByNode(profile: Profiler.Profile): Map<number, Part | null> {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parts = new Map<number, Part | null>();

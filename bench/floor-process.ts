@@ -6,16 +6,16 @@ import { collectionNamed, type CollectionName } from '../src/model/collections.t
 import { readSchemaFiles } from '../src/log/schema-files.ts';
 import { serveCommands } from './child-process.ts';
 
-/** What the least that any client must do costs, and what Rollcall's reading adds, on a collection's own pages. */
+/** The cost of the least work that any client must do, and of Rollcall's decoding, on the pages of a collection. */
 export interface FloorRound {
   readonly rows: number;
-  /** Of the pages as JSON text. */
+  /** The size of the pages as JSON text. */
   readonly bytes: number;
-  /** µs of CPU a row: `JSON.parse` of texts that are there already. */
+  /** µs of CPU a row: `JSON.parse` of texts in memory. */
   readonly parse: number;
-  /** The same with numbers that a double cannot hold looked for. */
+  /** The same, with a search for numbers that a double cannot hold. */
   readonly parseLossless: number;
-  /** The same, and each row made into typed values with their content hash: Rollcall without anything around it. */
+  /** The same, with each row decoded into typed values with its content hash: Rollcall without anything around it. */
   readonly parseAndRead: number;
   /** Downloading all pages with undici, one after another, UTF-8 decoding and `JSON.parse`. */
   readonly fetchAndParse: number;
@@ -63,7 +63,7 @@ async function request(
 async function* downloaded(collection: CollectionName): AsyncGenerator<string> {
   if (hub === null) throw new Error('not opened');
   const { path } = collectionNamed(collection);
-  // Rollcall asks for the same: the same order, the same size.
+  // Rollcall requests the same: the same order, the same size.
   let url: string | undefined = `${hub.baseUrl}${path}?limit=${PAGE_ROWS}&sort=sourcedId&orderBy=asc`;
   while (url !== undefined) {
     const { statusCode, headers, body } = await request(url, {
@@ -120,7 +120,7 @@ async function measure(collection: CollectionName): Promise<FloorRound> {
   };
 }
 
-/** Ids of absences that can be replaced: of the records that are neither replaced nor deleted, at most so many. */
+/** Ids of absences that can be replaced: of records that are neither replaced nor deleted, at most that many. */
 async function currentAbsences(atMost: number): Promise<readonly string[]> {
   const ids: string[] = [];
   const { envelope } = collectionNamed('absence-versions');

@@ -10,7 +10,7 @@ export interface HubProcess extends AsyncDisposable {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** GET without a body, else POST, to the control API. */
+  /** Calls the control API: GET without a body, otherwise POST. */
   control<T>(path: string, body?: unknown): Promise<T>;
 }
 
@@ -22,14 +22,14 @@ interface Addresses {
   readonly clientSecret: string;
 }
 
-/** Of a student, by that day of the school year. */
+/** Rows of a student by that day of the school year. */
 const ABSENCES_PER_STUDENT = 50;
-/** Enough for a full pass to be worth its fixed costs. */
+/** Enough rows to make the fixed costs of a full sync small. */
 const FEWEST_STUDENTS = 60;
 
 export async function startHub(options: {
   rows: number;
-  /** In place of as many as it takes for so many rows. */
+  /** Replaces the number that follows from the wanted rows. */
   students?: number | undefined;
   signal: AbortSignal;
 }): Promise<HubProcess> {

@@ -17,7 +17,7 @@ import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
 import { HUB_STARTS_AT } from './hub-day.ts';
 import { dropAll, dropTenant, indexSizes } from './tenant-in-redis.ts';
 
-/** What one pass of one collection took. */
+/** The cost of one sync of one collection. */
 export interface PassRound {
   readonly rowsSeen: number;
   readonly rowsUnchanged: number;
@@ -25,10 +25,10 @@ export interface PassRound {
   readonly rowsUpdated: number;
   /** µs, user and system, of all threads of this process. */
   readonly cpuMicros: number;
-  /** Of that, the main thread's; the rest is garbage collection and compiling beside it, and unpacking. */
+  /** The main thread's part; the rest is garbage collection, compilation and unpacking on other threads. */
   readonly mainCpuMicros: number;
   readonly wallMs: number;
-  /** From the pass's start until its last transaction with records was committed; null when there was none. */
+  /** From the start of the sync until its last transaction with records was committed; null when there was none. */
   readonly committedMs: number | null;
   /** Events published in `absence-changes`. */
   readonly changesTold: number;
@@ -36,13 +36,13 @@ export interface PassRound {
   readonly absencesShown: number;
 }
 
-/** What it took to take a tenant over. */
+/** The cost of a take-over. */
 export interface OwnRound {
   /** µs, user and system, of all threads of this process. */
   readonly cpuMicros: number;
   readonly mainCpuMicros: number;
   readonly wallMs: number;
-  /** Of the index of `absence-versions`, where that is mirrored. */
+  /** How the index of `absence-versions` was caught up, where that is mirrored. */
   readonly how: 'current' | 'resumed' | 'rebuilt' | null;
   readonly rows: number;
 }
@@ -53,7 +53,7 @@ export interface PassRequest {
   readonly mode: SyncMode;
 }
 
-/** Passes are made until they have seen `fewestRows`. */
+/** Syncs run until they have seen `fewestRows`. */
 export type ProfileRequest = PassRequest & { readonly fewestRows: number; readonly saveAs: string | null };
 
 export interface ProfileOwnRequest {
@@ -94,7 +94,7 @@ async function own(tenantId: string): Promise<OwnRound> {
   return { ...took, how, rows };
 }
 
-/** What is indexed of current absences by student are those of the last weeks, which are the hub's, not ours. */
+/** The index has current absences of the last weeks by student, by the clock of the hub and not of this machine. */
 function onHubDay(parts: TenantParts): TenantParts {
   const { chains } = parts;
   if (chains === undefined) return parts;
@@ -102,7 +102,7 @@ function onHubDay(parts: TenantParts): TenantParts {
   return { ...parts, chains: { ...chains, absentSinceMs: () => chains.absentSinceMs() + aheadMs } };
 }
 
-/** As after a Redis that was lost; the tenant is to be owned anew then. */
+/** Drops the index as if Redis was lost; the tenant must be taken over again then. */
 async function drop(tenantId: string): Promise<void> {
   await dropTenant(assembled().config, tenantId);
 }
@@ -154,7 +154,7 @@ async function sync({ tenantId, collection, mode }: PassRequest): Promise<PassRo
   };
 }
 
-/** With the profiler on, which makes everything slower: only the shares are of use. */
+/** The profiler makes everything slower, so only the shares are useful. */
 async function profile(request: ProfileRequest): Promise<Record<Part, number>> {
   return profiled(request.saveAs, async () => {
     for (let rows = 0; rows < request.fewestRows;) rows += (await sync(request)).rowsSeen;
@@ -179,7 +179,7 @@ async function memory(): Promise<number> {
   return process.resourceUsage().maxRSS / 1024;
 }
 
-/** Services that were given are left as they were found. */
+/** Removes all topics and keys, because given services must stay as they were. */
 async function cleanUp(): Promise<void> {
   const all = assembled();
   const { config, kafka } = all;

@@ -9,22 +9,22 @@ import { onePass, perSecond, unchangedPass } from './passes.ts';
 import type { OwnRound, PassRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
 import type { AreaSize } from './tenant-in-redis.ts';
 
-/** What it costs to tell `absences` and `absence-changes` beside `absence-versions`. CPU in µs, of all threads. */
+/** The cost of publishing `absences` and `absence-changes` besides `absence-versions`. CPU in µs, of all threads. */
 export interface ChainNumbers {
   readonly rows: number;
   readonly unchanged: { readonly cpuPerRow: Paired; readonly mainCpuPerRow: Paired };
-  /** First full passes, each by a process that has just started. */
+  /** First full syncs, each by a process that has just started. */
   readonly created: {
     readonly cpuPerRow: Paired;
     readonly mainCpuPerRow: Paired;
     readonly rowsPerSecond: Paired;
-    /** Of all topics but `progress`. */
+    /** Records of all topics except `progress`. */
     readonly cpuPerRecord: Paired;
     readonly changesTold: number;
     readonly absencesShown: number;
     /** Largest resident size of the process, MiB. */
     readonly peakMemory: Paired;
-    /** Of the main thread's busy time with chains. */
+    /** Shares of the busy time of the main thread with chains. */
     readonly shares: Readonly<Record<Part, number>>;
   };
   /** Absences replaced at the hub and found by a delta, fewest first. */
@@ -34,17 +34,17 @@ export interface ChainNumbers {
     readonly mainCpuPerRow: Paired;
     readonly seconds: Paired;
     readonly rowsPerSecond: Paired;
-    /** Taking the tenant over with an index that is there; is part of the rest. */
+    /** A take-over with an existing index; part of the rest. */
     readonly ownedSeconds: Paired;
     readonly shares: Readonly<Record<Part, number>>;
   };
-  /** The index of `absence-versions` in Redis after the first pass, by area, with chains. */
+  /** The index of `absence-versions` in Redis after the first sync, by area, with chains. */
   readonly index: Readonly<Record<string, AreaSize>>;
-  /** Of the processes that did all the rest after a first pass, MiB. */
+  /** Sizes of the processes that did the rest after a first sync, MiB. */
   readonly peakMemoryAtTheEnd: Readonly<Record<Kind, number>>;
 }
 
-/** Single passes differ by more than what is looked for, by when garbage is collected: a round adds up so many. */
+/** Single syncs differ too much, because of garbage collection: a round adds up this many. */
 const TURNS_A_ROUND = 4;
 const MOST_FIRST_PASSES = 3;
 
@@ -73,9 +73,9 @@ export async function measureChains(bench: Bench, floor: Child): Promise<ChainNu
   };
 }
 
-/** In a process that is measured in nothing else: the profiler takes time and memory of its own. */
+/** Uses a process that is not measured otherwise, because the profiler takes time and memory itself. */
 async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt', Record<Part, number>>> {
-  bench.say('chains: first pass and rebuild with the profiler');
+  bench.say('chains: first sync and rebuild with the profiler');
   await using publisher = await startPublisher(bench, 'with');
   const { child } = publisher;
   await child.call('own', TENANT);
@@ -92,14 +92,14 @@ async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt'
   return { created, rebuilt };
 }
 
-/** The last ones are those of the publishers given, which have just started too. */
+/** The last ones are those of the given publishers, which have just started too. */
 async function measureCreated(
   bench: Bench,
   { publishers, rounds }: { publishers: Publishers; rounds: number },
 ): Promise<Omit<ChainNumbers['created'], 'shares'>> {
   const syncs = { with: [] as FirstPass[], without: [] as FirstPass[] };
   for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`chains: first pass by a new process, ${round} of ${rounds}`);
+    bench.say(`chains: first sync by a new process, ${round} of ${rounds}`);
     for (const kind of inTurn(round)) {
       const sync =
         round < rounds ? await firstPassOfNew(bench, kind) : await firstPass(publishers[kind], kind);
@@ -141,7 +141,7 @@ async function measureUnchanged(
   publishers: Publishers,
 ): Promise<ChainNumbers['unchanged'] & { readonly rows: number }> {
   const rounds = { with: [] as PassSum[], without: [] as PassSum[] };
-  // The first one is not counted: V8 compiles what it finds to be hot.
+  // The first round does not count, because V8 compiles hot code then.
   for (let round = 0; round <= bench.rounds; round += 1) {
     bench.say(round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`);
     const syncs = { with: [] as PassRound[], without: [] as PassRound[] };
@@ -171,7 +171,7 @@ function costsOf(rounds: Readonly<Record<Kind, readonly PassSum[]>>): {
   };
 }
 
-/** The index is dropped, and the tenant owned again. */
+/** Drops the index and takes the tenant over again. */
 async function measureRebuilt(
   bench: Bench,
   { publishers, rounds }: { publishers: Publishers; rounds: number },
@@ -186,7 +186,7 @@ async function measureRebuilt(
       rebuilt[kind].push(await own(publishers[kind], 'rebuilt'));
     }
   }
-  // What was rebuilt must be what was lost.
+  // The rebuilt index must equal the lost one.
   for (const kind of inTurn(0)) await unchangedPass(publishers[kind], FULL);
   const seconds = ({ wallMs }: OwnRound): number => wallMs / 1_000;
   return {

@@ -7,17 +7,17 @@ import type { PassRound } from './log-process.ts';
 
 export interface ReplacedNumbers {
   readonly absences: number;
-  /** The version that comes, and the one that it replaces. */
+  /** Both rows count: the new version, and the one that it replaces. */
   readonly rows: number;
   readonly cpuPerRow: Paired;
   readonly committedMs: Paired;
 }
 
 const REPLACED_AT_ONCE = [100, 1_000, 5_000];
-/** A delta that brings most of a collection becomes a full pass. */
+/** A delta with most rows of a collection becomes a full sync. */
 const FEWEST_ROWS_EACH = 5;
 
-/** Absences replaced at the hub, then a delta pass at once. Each is replaced once only, so that chains stay short. */
+/** Replaces absences at the hub, then runs a delta at once. Each is replaced only once, so that chains stay short. */
 export async function measureReplaced(
   bench: Bench,
   parts: { publishers: Publishers; floor: Child; rows: number },
@@ -31,7 +31,7 @@ export async function measureReplaced(
   const rounds = Math.min(bench.rounds, Math.floor(current.length / eachRound) - 1);
   let used = 0;
   const syncs = new Map(sizes.map((size) => [size, { with: [] as PassRound[], without: [] as PassRound[] }]));
-  // The first one compiles.
+  // V8 compiles in the first round.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [size, found] of syncs) {
       bench.say(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);

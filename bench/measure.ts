@@ -25,9 +25,9 @@ export interface CollectionNumbers {
   };
   readonly unchanged: Readonly<Record<IndexKind, PassNumbers>>;
   readonly restamped: PassNumbers;
-  /** Into empty topics; the first is that of a process that has just started. */
+  /** Syncs into empty topics; the first is that of a process that has just started. */
   readonly created: readonly { readonly cpuPerRow: number; readonly rowsPerSecond: number }[];
-  /** Shares of the main thread's busy time in an unchanged pass with the index in Redis. */
+  /** Shares of the busy time of the main thread in an unchanged sync with the index in Redis. */
   readonly shares: Readonly<Record<Part, number>>;
   /** From 100 rows changed at the hub until their records are committed. */
   readonly deltaMs: Spread;
@@ -35,7 +35,7 @@ export interface CollectionNumbers {
 
 export interface PassNumbers {
   readonly cpuPerRow: Spread;
-  /** Of that, the main thread's. */
+  /** The main thread's part of it. */
   readonly mainCpuPerRow: Spread;
   /** Times `JSON.parse` of the same pages, measured just before. */
   readonly timesParse: Spread;
@@ -48,7 +48,7 @@ export interface BenchNumbers {
   readonly node: string;
   readonly cpu: string;
   readonly cores: number;
-  /** Of the last minute, before anything was started; above a fraction of the cores the machine was not idle. */
+  /** The load of the last minute before the start; above a fraction of the cores the machine was not idle. */
   readonly loadAtStart: number;
   readonly collections: readonly CollectionNumbers[];
   /** Largest resident size of the publisher so far, MiB. */
@@ -64,10 +64,10 @@ export interface PeakMemory {
 
 export type IndexKind = 'redis' | 'memory';
 const KINDS: readonly IndexKind[] = ['redis', 'memory'];
-/** More are made only to measure first passes again, in a process that has warmed up. */
+/** The others serve only to measure first syncs again, in a process that has warmed up. */
 const TENANTS = ['first', 'second', 'third'] as const;
 const ROWS_CHANGED = 100;
-/** Enough for the shares of small collections to hold still. */
+/** Enough rounds to make the shares of small collections stable. */
 const PROFILED_ROWS = 50_000;
 
 interface Processes {
@@ -85,7 +85,7 @@ export async function measure(bench: Bench): Promise<BenchNumbers> {
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
   const rows = await measureRows(bench, floor);
-  // With processes of their own, when the others have ended: their memory is theirs alone.
+  // They have processes of their own, after the others have ended, so that their memory can be measured alone.
   return { ...rows, chains: await measureChains(bench, floor) };
 }
 
@@ -108,7 +108,7 @@ async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumber
     for (const kind of KINDS) {
       await publishers[kind]
         .call('cleanUp')
-        .catch(() => bench.say(`what the ${kind} publisher wrote could not be removed`));
+        .catch(() => bench.say(`the topics and keys of the ${kind} publisher could not be removed`));
     }
   }
 }
@@ -120,7 +120,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
   const beforeFirstPass = await peaks(processes);
   const created = new Map<CollectionName, PassRound[]>(SUBJECTS.map(({ collection }) => [collection, []]));
   for (const { collection } of SUBJECTS) {
-    bench.say(`${collection}: first pass`);
+    bench.say(`${collection}: first sync`);
     for (const kind of KINDS) {
       const round = await onePass(publishers[kind], { tenantId, collection, mode: 'FULL' });
       if (kind === 'redis') created.get(collection)?.push(round);
@@ -133,7 +133,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
   }
   const atTheEnd = await peaks(processes);
   for (const tenant of TENANTS.slice(1)) {
-    bench.say('first pass again, for another tenant');
+    bench.say('first sync again, for another tenant');
     await publishers.redis.call('own', tenant);
     for (const { collection } of SUBJECTS) {
       const round = await onePass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
@@ -176,7 +176,7 @@ async function peaks({ publishers }: Processes): Promise<Record<IndexKind, numbe
   return { redis: await publishers.redis.call('memory'), memory: await publishers.memory.call('memory') };
 }
 
-/** Floor and passes take turns, so that whatever else the machine does hits all of them. */
+/** Floor and syncs take turns, so that other load of the machine affects all of them. */
 async function measureUnchanged(
   bench: Bench,
   processes: Processes,
@@ -187,7 +187,7 @@ async function measureUnchanged(
   const floors: FloorRound[] = [];
   const syncs = { redis: [] as PassRound[], memory: [] as PassRound[], restamped: [] as PassRound[] };
   const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'FULL' };
-  // Not counted: V8 compiles what it finds to be hot.
+  // This round does not count, because V8 compiles hot code then.
   await floor.call('measure', collection);
   for (let round = 1; round <= bench.rounds; round += 1) {
     bench.say(`${collection}: round ${round} of ${bench.rounds}`);
@@ -239,7 +239,7 @@ function numbersOf(syncs: readonly PassRound[], floors: readonly FloorRound[]): 
   };
 }
 
-/** Rows changed at the hub, then a delta pass at once: what a poll's interval adds is left out. */
+/** Changes rows at the hub, then runs a delta at once: the interval of polls is left out. */
 async function measureDelta(bench: Bench, publisher: Child, subject: Subject): Promise<Spread> {
   const { hub, rounds, say } = bench;
   const { collection, hubName, change } = subject;
@@ -258,7 +258,7 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
     if (rowsUpdated !== ids.length || committedMs === null) {
       throw new Error(`${rowsUpdated} of ${ids.length} changed rows of ${collection} were found`);
     }
-    // The first one compiles.
+    // V8 compiles in the first round.
     if (round > 0) latenciesMs.push(committedMs);
   }
   return spreadOf(latenciesMs);

@@ -20,7 +20,7 @@ export interface BenchOptions {
   readonly profileFolder: string | null;
 }
 
-/** Null when help is asked for. Throws an error with a message for the user on bad use. */
+/** Null when the user asks for help. Throws an error with a message for the user on bad use. */
 export function readOptions(args: readonly string[]): BenchOptions | null {
   const { values } = parseArgs({
     args: [...args],

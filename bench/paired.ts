@@ -1,10 +1,10 @@
 import { spreadOf, type Spread } from './spread.ts';
 
-/** With absences and their changes told out of the versions, or with the versions alone. */
+/** With absences and their changes derived from the versions, or with the versions alone. */
 export type Kind = 'with' | 'without';
 export const CHAIN_KINDS: readonly Kind[] = ['with', 'without'];
 
-/** One thing measured with chains and without, in turns; difference and ratio are those of each turn. */
+/** One value measured with chains and without, in turns; difference and ratio are those of each turn. */
 export interface Paired {
   readonly with: Spread;
   readonly without: Spread;
@@ -12,7 +12,7 @@ export interface Paired {
   readonly times: Spread;
 }
 
-/** By turns: the same number of measurements of both kinds. */
+/** Pairs the same number of measurements of both kinds by turns. */
 export function pairedOf<T>(rounds: Readonly<Record<Kind, readonly T[]>>, of: (round: T) => number): Paired {
   const withChains = rounds.with.map(of);
   const without = rounds.without.map(of);
@@ -25,7 +25,7 @@ export function pairedOf<T>(rounds: Readonly<Record<Kind, readonly T[]>>, of: (r
   };
 }
 
-/** Both kinds, in an order that changes from turn to turn, so that neither profits from coming second. */
+/** Both kinds, in an order that alternates, so that neither profits from coming second. */
 export function inTurn(turn: number): readonly Kind[] {
   return turn % 2 === 0 ? CHAIN_KINDS : CHAIN_KINDS.toReversed();
 }

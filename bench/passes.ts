@@ -6,7 +6,7 @@ export async function onePass(publisher: Child, request: PassRequest): Promise<P
   return publisher.call<PassRound>('pass', request);
 }
 
-/** Throws if it finds a change. */
+/** Throws if a sync finds a change. */
 export async function unchangedPass(publisher: Child, request: PassRequest): Promise<PassRound> {
   const round = await onePass(publisher, request);
   if (round.rowsUnchanged !== round.rowsSeen) {
@@ -21,7 +21,7 @@ export function perSecond({ rowsSeen, wallMs }: PassRound): number {
   return rowsSeen / (wallMs / 1_000);
 }
 
-/** HTTP dates are whole seconds: a delta reaches back to what was stamped in the second in which the pass before began. */
+/** HTTP dates are whole seconds: a delta includes rows stamped in the second in which the sync before began. */
 export async function nextHubSecond(): Promise<void> {
   await delay(1_100);
 }

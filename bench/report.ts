@@ -3,7 +3,7 @@ import { PARTS } from './cpu-profile.ts';
 import type { BenchNumbers, CollectionNumbers, PassNumbers } from './measure.ts';
 import { spread, whole } from './words.ts';
 
-/** A floor that moves more than this within one run says that the numbers are worth little. */
+/** If the floor varies more than this within one run, the numbers are unreliable. */
 const NOISY_SPREAD = 1.3;
 const NOISY_LOAD_PER_CORE = 0.3;
 
@@ -13,7 +13,7 @@ export function reportOf(numbers: BenchNumbers): string {
   const { redis, memory } = peakMemory;
   const mib = (size: number): string => `${size.toFixed(0)} MiB`;
   const sizes = ({ beforeFirstPass, afterFirstPasses, atTheEnd }: typeof redis): string =>
-    `${mib(beforeFirstPass)} before the first pass, ${mib(afterFirstPasses)} after the first passes, ${mib(atTheEnd)} after all rounds`;
+    `${mib(beforeFirstPass)} before the first sync, ${mib(afterFirstPasses)} after the first syncs, ${mib(atTheEnd)} after all rounds`;
   return [
     `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
     'µs of CPU a row: the median, and (least–most) of the rounds',

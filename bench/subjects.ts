@@ -3,7 +3,7 @@ import type { CollectionName } from '../src/model/collections.ts';
 /** A collection that is measured. */
 export interface Subject {
   readonly collection: CollectionName;
-  /** What the reference hub's control API calls it. */
+  /** Its name in the control API of the reference hub. */
   readonly hubName: string;
   /** A change of content: new values of fields, different in each round. */
   readonly change: (round: number) => Readonly<Record<string, unknown>>;

@@ -2,21 +2,21 @@ import { Redis } from 'ioredis';
 import type { Config } from '../src/config.ts';
 import { tenantKeys } from '../src/state/redis-keys.ts';
 
-/** What an area of an index takes in Redis. */
+/** The size of an area of an index in Redis. */
 export interface AreaSize {
   readonly entries: number;
-  /** With everything that Redis needs for it. */
+  /** Including the overhead of Redis. */
   readonly bytes: number;
 }
 
-/** Sizes by area of the index of `absence-versions`; areas that hold nothing are left out. */
+/** Sizes by area of the index of `absence-versions`, without empty areas. */
 export async function indexSizes(config: Config, tenantId: string): Promise<Record<string, AreaSize>> {
   return withRedis(config, async (redis) => {
     const { areas } = tenantKeys(indexPrefix(config), tenantId).collection('absence-versions');
     const sizes: Record<string, AreaSize> = {};
     for (const [area, key] of areas) {
       const entries = await redis.hlen(key);
-      // Of all entries: of the five that are sampled else, one with long links would stand for a fifth of all.
+      // All entries count: among the usual five samples, one with long links would stand for a fifth of all.
       if (entries > 0)
         sizes[area] = { entries, bytes: (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0 };
     }
@@ -24,13 +24,13 @@ export async function indexSizes(config: Config, tenantId: string): Promise<Reco
   });
 }
 
-/** Removes all that Redis holds of a tenant, as a lost Redis would. */
+/** Removes all keys of a tenant from Redis, as if Redis was lost. */
 export async function dropTenant(config: Config, tenantId: string): Promise<void> {
   const tenant = `{${indexPrefix(config)}:${tenantId}`;
   for (const pattern of [`${tenant}}:*`, `${tenant}:*`]) await dropKeys(config, pattern);
 }
 
-/** Removes all that Redis holds under the configuration's prefix. */
+/** Removes all keys under the prefix of the configuration from Redis. */
 export async function dropAll(config: Config): Promise<void> {
   if (config.redis !== undefined) await dropKeys(config, `{${config.redis.keyPrefix}:*`);
 }
@@ -43,7 +43,7 @@ async function dropKeys(config: Config, pattern: string): Promise<void> {
   });
 }
 
-/** As the assembly has it. */
+/** The same prefix as in the assembly. */
 function indexPrefix({ redis, kafka }: Config): string {
   return `${redis?.keyPrefix}:${kafka.topicPrefix}`;
 }

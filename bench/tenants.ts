@@ -12,14 +12,14 @@ import { startHub, type HubProcess } from './hub-process.ts';
 
 const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>]
 
-Starts \`rollcall run\` twice with so many tenants of one small district, on real Kafka, schema registry and Redis: first
-with nothing there yet, then again. Prints how long the tenants take to be served, what went wrong meanwhile, and how
+Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
+with empty services, then again. Prints how long the tenants take to be served, what went wrong meanwhile, and how
 many sockets and how much memory the process held at most. docs/benchmarks.md says what the numbers mean.
 `;
 
 const STUDENTS = 8;
 const SAMPLE_EVERY_MS = 100;
-/** For sockets that only a start needs to close. */
+/** The time in which sockets that only a start needs are closed. */
 const QUIET_AFTER_MS = 20_000;
 const LONGEST_MS = 900_000;
 const PROJECT = join(import.meta.dirname, '..');
@@ -32,9 +32,9 @@ interface LogLine {
 }
 
 interface StartNumbers {
-  /** Seconds from the start of the process: when the first tenant, the median, the last one came up. */
+  /** Seconds from the start of the process until the first, the median and the last tenant were served. */
   readonly served: readonly number[];
-  /** The same for the first complete pass of a tenant. */
+  /** The same for the first complete sync of a tenant. */
   readonly passed: readonly number[];
   /** Lines at level warn or above, by code of the error. */
   readonly trouble: Readonly<Record<string, number>>;

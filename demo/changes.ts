@@ -4,22 +4,22 @@ import { describeValue, shortId } from './describe-change.ts';
 import { count, type Screen } from './screen.ts';
 import type { WatchedRecord } from './watch-topics.ts';
 
-/** More lines than this in a second no one can read. */
+/** Nobody can read more lines than this in a second. */
 const LINES_A_SECOND = 8;
-/** What changes with each absence, and is told by the line of that change. */
+/** Collections that change with each absence; the line of that change covers them. */
 const FOLLOWS_FROM_CHANGES = ['absence-versions', 'absences', 'absence-summaries'];
-/** Of one absence's student come all the days at once: as lines they would hide what else there is. */
+/** An absence publishes all days of its student at once: as lines they would hide everything else. */
 const IN_NUMBERS: ReadonlySet<string> = new Set([...FOLLOWS_FROM_CHANGES, 'schedules']);
 const OPERATIONS = ['CREATED', 'REPLACED', 'DELETED', 'RESTORED'] as const;
 const WIDEST_COLLECTION = 22;
-/** A consumer comes a little after what it reads. */
+/** A consumer reads a record a little after its publication. */
 const SNAPSHOT_SILENT_MS = 1_200;
 
 type Counts = Map<string, number>;
 
 /**
- * Shows records as they arrive. Each change of an absence is a line; other records are one while they are few, and a
- * number where they are many, or only say the same once more.
+ * Shows records as they arrive. Each change of an absence is a line. Other records are one line each while they are few, and
+ * a number where they are many.
  */
 export class Changes {
   readonly #screen: Screen;
@@ -45,7 +45,7 @@ export class Changes {
     return this.#told;
   }
 
-  /** Nothing of a first load has come for a while. */
+  /** No record of a first load has come for a while. */
   get isSnapshotOver(): boolean {
     return performance.now() - this.#snapshotAtMs > SNAPSHOT_SILENT_MS;
   }

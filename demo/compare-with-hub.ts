@@ -20,18 +20,18 @@ export interface ComparedTopic {
   readonly records: number;
   /** Keys that have a value. */
   readonly rows: number;
-  /** What was found, if nothing differs; empty where there is nothing to compare with. */
+  /** The verdict if nothing differs; empty where there is nothing to compare with. */
   readonly verdict: string;
-  /** What tells the topic from the hub, a line a key; at most a few. */
+  /** The first differences between the topic and the hub, a line a key. */
   readonly differences: readonly string[];
 }
 
-/** Reads all topics from the beginning, as a consumer that knows only the contract, and holds them against the hub. */
+/** Reads all topics from the beginning, as a consumer that knows only the contract, and compares them with the hub. */
 export async function compareWithHub(options: {
   servers: Servers;
   hub: ReferenceHub;
   topics: readonly string[];
-  /** For which schedules are mirrored. */
+  /** The days whose schedules are mirrored. */
   days: Days;
 }): Promise<ComparedTopic[]> {
   const { hub, days } = options;
@@ -60,7 +60,7 @@ function comparisonOf(
       return { verdict: '', differences: [] };
     case 'absences':
       return {
-        verdict: 'the end of every chain that is not deleted',
+        verdict: 'the tail of every chain that is not deleted',
         differences: [...problemsOf(hub, all, collection), ...otherContents(all)],
       };
     case 'absence-changes':
@@ -70,7 +70,7 @@ function comparisonOf(
       };
     case 'schedules':
       return {
-        verdict: 'the lessons of everybody absent',
+        verdict: 'the lessons of every absent student',
         differences: scheduleDifferences({
           hub,
           students: absentStudents(hub, days),
@@ -89,7 +89,7 @@ function comparisonOf(
   }
 }
 
-/** What the chains of the hub's records say of one of the two topics. */
+/** Problems of one of the two topics, compared with the chains of the hub's records. */
 function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'absence-changes'): string[] {
   const absences = all.get('absences') ?? [];
   const changes = all.get('absence-changes') ?? [];
@@ -101,20 +101,20 @@ function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'a
 
 const MOST_TOLD = 10;
 
-/** An absence is the record of a version; and those are compared with the hub by themselves. */
+/** Compares each absence with its version; versions are compared with the hub themselves. */
 function otherContents(all: Records): string[] {
   const versions = compactedView(all.get('absence-versions') ?? []);
   const found: string[] = [];
   for (const [key, { value }] of compactedView(all.get('absences') ?? [])) {
     const version = versions.get(String(value?.['sourcedId']))?.value ?? null;
     if (!isDeepStrictEqual(contentOf(value), contentOf(version))) {
-      found.push(`${key}: is not what its version says`);
+      found.push(`${key}: differs from its version`);
     }
   }
   return found.slice(0, MOST_TOLD);
 }
 
-/** Without what alone is no change. */
+/** The content without the fields whose change is no change. */
 function contentOf(value: unknown): unknown {
   const text = JSON.stringify(value, (name, inner: unknown) =>
     name === 'href' || name === 'dateLastModified' ? undefined : inner,

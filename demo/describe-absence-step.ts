@@ -12,7 +12,7 @@ export function describeAbsenceStep(
   step: AbsenceStep,
   options: {
     colors: Colors;
-    /** Title of a class, as its own topic tells it; undefined where it is not known. */
+    /** Title of a class, from its own topic; undefined where it is not known. */
     classTitle: (classId: string) => string | undefined;
   },
 ): string {

@@ -2,7 +2,7 @@ import type { Colors } from './screen.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields worth a glance, by collection; never a person's name. */
+/** Fields to show, by collection; never the name of a person. */
 const TELLING: Readonly<Record<string, readonly string[]>> = {
   'academic-sessions': ['title', 'startDate', 'endDate'],
   'line-items': ['title', 'dueDate'],
@@ -23,7 +23,7 @@ const DATE_FIELDS = new Set(['beginDate', 'endDate', 'startDate', 'scoreDate']);
 const TIME_FIELDS = new Set(['fromTime', 'toTime', 'deletedTime', 'dueDate', 'assignDate']);
 const DAY_MS = 86_400_000;
 
-/** What a decoded value says, in a few words. */
+/** A decoded value in a few words. */
 export function describeValue(collection: string, value: unknown, colors: Colors): string {
   if (value === null || typeof value !== 'object') return '';
   const fields = value as Fields;

@@ -8,12 +8,12 @@ import { count, createScreen, type Screen } from './screen.ts';
 
 const HELP = `npm run demo -- [--for 60s] [--students 400] [--seed 1] [--changes-per-minute 90]
 
-Starts real Kafka, schema registry and Redis, an invented school district that lives, and Rollcall between them;
+Starts real Kafka, schema registry and Redis, an invented school district that changes, and Rollcall between them;
 shows what a consumer of the topics gets, decoded: each change of an absence with its times and class, other records
 one by one while they are few. Ctrl-C stops it.
 
-  --for <duration>            stop by itself (30s, 2m, from the first change on): freeze the district, make one more
-                              full pass, read all topics and compare them with the hub. Exit code 0 if they are
+  --for <duration>            stop by itself (30s, 2m, from the first change on): freeze the district, run one more
+                              full sync, read all topics and compare them with the hub. Exit code 0 if they are
                               equal, 1 if not
   --students <n>              size of the district
   --seed <n>                  another district

@@ -19,7 +19,7 @@ const TENANT = 'north';
 const STATUS_EVERY_MS = 5_000;
 
 export interface DemoParts {
-  /** How long to live, ms; null: until interrupted. */
+  /** How long to run, ms; null: until interrupted. */
   readonly forMs: number | null;
   readonly screen: Screen;
   readonly interrupted: AbortSignal;
@@ -98,7 +98,7 @@ function tellTrouble(screen: Screen, event: PipelineEvent): void {
     screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
 }
 
-/** Until the time is over: the first load, then changes as they come, and once a night with its re-stamp. */
+/** Shows the first load, then changes as they come, and once a night with its re-stamp, until the time is over. */
 async function live(
   { forMs, screen, interrupted, hub }: DemoParts,
   { progress, changes, timeZone }: { progress: Progress; changes: Changes; timeZone: string },
@@ -118,14 +118,18 @@ async function live(
       const seconds = ((loadedAtMs - startedAtMs) / 1000).toFixed(1);
       say(colors.bold(`── first load complete after ${seconds} s: ${progress.summary}`));
       say(
-        `   From here on, what comes is news. ${colors.dim(`(An absence's times by the clocks of ${timeZone}; ids shortened.)`)}`,
+        `   From here on, changes are news. ${colors.dim(`(Times of absences are those of ${timeZone}; ids are shortened.)`)}`,
       );
       restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
     }
     if (performance.now() >= restampAtMs) {
       restampAtMs = Number.POSITIVE_INFINITY;
       hub.district.restamp();
-      say(colors.bold('── night at the hub: every row gets a new dateLastModified. Watch: no flood follows'));
+      say(
+        colors.bold(
+          '── night at the hub: every row gets a new dateLastModified. Watch: no flood of records follows',
+        ),
+      );
     }
   }
 }
@@ -134,21 +138,21 @@ interface Ending {
   readonly session: TenantSession;
   readonly changes: Changes;
   readonly topics: readonly string[];
-  /** For which schedules are mirrored now. */
+  /** The days whose schedules are mirrored now. */
   readonly days: () => DayWindow;
 }
 
-/** Freezes the district, makes one more full pass, reads all topics and holds them against the hub. */
+/** Freezes the district, runs one more full sync, reads all topics and compares them with the hub. */
 async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Promise<number> {
   const { say, colors } = screen;
   say(
     colors.bold(
-      `── ${count(ending.changes.told)} changes of absences told so far. The district stands still; one more full pass, then all is compared`,
+      `── ${count(ending.changes.told)} changes of absences published so far. The district stops changing; after one more full sync all is compared`,
     ),
   );
   hub.living.freeze();
   const runners = [...ending.session.runners.values()];
-  // Whose rows others follow from comes before them.
+  // Collections with rows that others need come before those.
   for (const hasParents of [false, true]) {
     const syncs = runners.filter((runner) => runner.hasParents === hasParents);
     await Promise.all(syncs.map((runner) => runner.request('FULL')));

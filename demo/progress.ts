@@ -6,7 +6,7 @@ interface Standing {
   completeAtMs: number | null;
 }
 
-/** How far each collection is, as the publisher tells it. */
+/** The progress of each collection, from the events of the publisher. */
 export class Progress {
   readonly #standings = new Map<string, Standing>();
 
@@ -14,7 +14,7 @@ export class Progress {
     for (const name of collections) this.#standings.set(name, { rows: 0, completeAtMs: null });
   }
 
-  /** Every collection has been read whole once. */
+  /** Every collection has been read in full once. */
   get isComplete(): boolean {
     return [...this.#standings.values()].every(({ completeAtMs }) => completeAtMs !== null);
   }
@@ -37,7 +37,7 @@ export class Progress {
     }
   }
 
-  /** What is still being read for the first time; nothing once all is. */
+  /** Shows the collections that are still being loaded; nothing once all are. */
   show({ say, colors }: Screen): void {
     const standings = [...this.#standings];
     const reading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
@@ -45,7 +45,7 @@ export class Progress {
     const done = standings.length - reading.length;
     const rows = reading.map(([name, standing]) => `${name} ${colors.yellow(`${count(standing.rows)} …`)}`);
     say(
-      `${colors.dim(`── ${done} of ${standings.length} collections are whole; being read:`)} ${rows.join(colors.dim(' · '))}`,
+      `${colors.dim(`── ${done} of ${standings.length} collections are loaded; still loading:`)} ${rows.join(colors.dim(' · '))}`,
     );
   }
 }

@@ -2,12 +2,12 @@ import picocolors from 'picocolors';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** What the demo prints: plain lines, coloured on a terminal. */
+/** The output of the demo: plain lines, coloured on a terminal. */
 export interface Screen {
   readonly colors: Colors;
   /** A line of the demo itself. */
   readonly say: (line: string) => void;
-  /** A line of something that happened, with the time in front. */
+  /** A line about an event, with the time in front. */
   readonly happened: (line: string) => void;
 }
 

@@ -14,8 +14,8 @@ export interface WatchedRecord {
 }
 
 /**
- * Reads a tenant's topics from the beginning, committed records only, decoded through the registry: what a
- * microservice would do, knowing nothing but the contract.
+ * Reads the topics of a tenant from the beginning, committed records only, decoded through the registry, as a microservice
+ * does that knows only the contract.
  */
 export async function watchTopics(options: {
   brokers: string[];

@@ -1,5 +1,5 @@
 /**
- * Who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
+ * Shows who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
  *
  *   npx node examples/absent-now.ts                    # prints the table, and again whenever it changes
  *   npx node examples/absent-now.ts --once --json      # for programs: one line of JSON, then ends
@@ -7,16 +7,16 @@
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --at <ISO time>              who is absent then, instead of now
  *
- * Addresses are taken from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
- * Keeps nothing on disk: every start reads from the beginning, and prints nothing before all of it is held. Ends with 1
- * when the topics were lost; then start it again.
+ * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
+ * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
+ * It exits with 1 when the topics were lost; then start it again.
  */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
 
-/** What is used here of a value in `absences` (avro/absence-versions.avsc). Times in ms since the epoch. */
+/** The fields of a value in `absences` that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Absence {
   readonly fromTime: number | null;
   readonly toTime: number | null;
@@ -24,7 +24,7 @@ interface Absence {
   readonly classesAffected: { readonly sourcedId: string } | null;
 }
 
-/** What is used here of a value in `progress` (avro/progress.avsc). */
+/** The fields of a value in `progress` that this program uses (avro/progress.avsc). */
 interface Progress {
   readonly lastCompleteFull: {
     readonly startedAt: number;
@@ -45,7 +45,7 @@ if (Number.isNaN(at)) throw new Error('--at takes a time such as 2026-03-10T09:3
 const ABSENCES = `${options.topics}.absences`;
 const PROGRESS = `${options.topics}.progress`;
 const LOOK_AGAIN_MS = 30_000;
-/** How long a fetch waits for records, and Ctrl-C for the fetch. */
+/** How long a fetch waits for records, and so how long Ctrl-C may take. */
 const MAX_WAIT_MS = 500;
 
 const registry = new SchemaRegistry({
@@ -56,9 +56,9 @@ const kafka = new Kafka({
   logLevel: logLevel.ERROR,
 });
 
-/** By absence id: those that are not over yet. */
+/** Absences that are not over yet, by absence id. */
 const notOver = new Map<string, Absence>();
-/** Last offset passed, by `<topic>/<partition>`. */
+/** Last offset read, by `<topic>/<partition>`. */
 const passed = new Map<string, number>();
 let full: Progress['lastCompleteFull'] = null;
 let printed = '';
@@ -69,7 +69,7 @@ await admin.connect();
 const [{ high: progressEnd } = { high: '0' }] = await admin.fetchTopicOffsets(PROGRESS);
 await admin.disconnect();
 
-// A group of its own that commits no offsets: the table is only in memory, so each start reads everything.
+// The group is new and commits no offsets: the table is only in memory, so each start reads everything.
 const consumer = kafka.consumer({
   groupId: `absent-now-${randomUUID()}`,
   maxWaitTimeInMs: MAX_WAIT_MS,
@@ -80,7 +80,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 consumer.on(consumer.events.CRASH, ({ payload }) => {
   if (!payload.restart) ended.reject(payload.error);
 });
-// Comes also after batches that held nothing but ends of transactions: these, too, bring the position forward.
+// This runs also after batches with only ends of transactions, which move the position forward, too.
 consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
   const partition = `${payload.topic}/${payload.partition}`;
   passed.set(partition, Math.max(offsetPassed(partition), Number(payload.lastOffset)));
@@ -111,19 +111,19 @@ async function take({ batch }: EachBatchPayload): Promise<void> {
 }
 
 function takeAbsence(absenceId: string, absence: Absence | null): void {
-  // Null: withdrawn, gone, or found to be part of another absence. What is over is not kept, nor what has no end.
+  // Null: withdrawn, gone, or part of another absence. An absence that is over, or has no end, is not kept.
   if (absence === null || (absence.toTime ?? 0) <= timeOfInterest()) notOver.delete(absenceId);
   else notOver.set(absenceId, absence);
 }
 
 function takeProgress({ lastCompleteFull }: Progress): void {
   if (isProgressRead() && full !== null && lastCompleteFull === null) {
-    ended.reject(new Error('The topics were lost and are being filled again. Start again, from nothing.'));
+    ended.reject(new Error('The topics were lost and are being filled again. Start this program again.'));
   }
   full = lastCompleteFull;
 }
 
-/** An older record of `progress` may say what no longer holds. */
+/** An older record of `progress` may no longer be true. */
 function isProgressRead(): boolean {
   return offsetPassed(`${PROGRESS}/0`) >= Number(progressEnd) - 1;
 }

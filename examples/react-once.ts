@@ -1,25 +1,25 @@
 /**
- * Reacts to each change of an absence exactly once in effect: decides whom to write to, from the topic `absence-changes`.
+ * Reacts to each change of an absence exactly once in effect: decides about messages, from the topic `absence-changes`.
  *
  *   npx node examples/react-once.ts --db reactions.sqlite
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
- *   --db <file>                  where reactions are remembered (SQLite)
+ *   --db <file>                  file of the reactions (SQLite)
  *   --group <id>                 default react-once
- *   --too-late-after <hours>     nobody is written to about an absence that ended so long ago; default 24
+ *   --too-late-after <hours>     send no message about an absence that ended longer ago; default 24
  *
- * Addresses are taken from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
+ * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  *
- * Each event becomes at most one row of the table `reactions`, by its `ce_id`; offsets are committed after the rows. Kill
- * it whenever you like: what comes again is known already. Sending a message is then a step of its own, here a line of
- * output: it may happen twice in a crash, so hand the `ce_id` on, by which the receiver can tell.
+ * Each event becomes at most one row of the table `reactions`, by its `ce_id`; offsets are committed after the rows. You may
+ * kill the program at any time: it knows events that come again. Sending a message is a separate step, here a line of output.
+ * A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
 
-/** What is used here of an absence record (avro/absence-versions.avsc). Times in ms since the epoch. */
+/** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Version {
   readonly sourcedId: string;
   readonly fromTime: number | null;
@@ -28,7 +28,7 @@ interface Version {
   readonly classesAffected: { readonly sourcedId: string } | null;
 }
 
-/** What is used here of an event (avro/absence-changes.avsc). Words may get new values: then a person should look. */
+/** The fields of an event that this program uses (avro/absence-changes.avsc). On an unknown value a person should look. */
 interface AbsenceChange {
   readonly absenceId: string;
   readonly step: number;
@@ -40,7 +40,7 @@ interface AbsenceChange {
   readonly detectedAt: number;
 }
 
-/** Messages to a guardian, work for a person, and what was seen and led to nothing. */
+/** Messages to a guardian, work for a person, and events without a reaction. */
 type Action = 'tell' | 'correct' | 'withdraw' | 'ask' | 'nothing';
 
 const { values: options } = parseArgs({
@@ -54,11 +54,11 @@ const { values: options } = parseArgs({
 const tooLateMs = Number(options['too-late-after']) * 3_600_000;
 if (!(tooLateMs >= 0)) throw new Error('--too-late-after takes a number of hours');
 
-/** How long to wait for another process at the same file. */
+/** How long to wait for another process that uses the same file. */
 const BUSY_MS = 10_000;
-/** How long after a crash the group waits before it goes on without the dead member. */
+/** How long the group waits after a crash before it goes on without the dead member. */
 const SESSION_TIMEOUT_MS = 10_000;
-/** How long a fetch waits for records, and Ctrl-C for the fetch. */
+/** How long a fetch waits for records, and so how long Ctrl-C may take. */
 const MAX_WAIT_MS = 500;
 const db = new DatabaseSync(options.db, { timeout: BUSY_MS });
 db.exec(`
@@ -102,7 +102,7 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 });
 send(); // what a crash may have left
 await consumer.connect();
-// From the beginning, also if the group's offsets expired while it was away: what was known or found before does nothing.
+// The group reads from the beginning, also if its offsets expired meanwhile: events that are known or too old cause nothing.
 await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });
 await consumer.run({ autoCommit: false, eachBatch: take });
 try {
@@ -136,20 +136,20 @@ async function take({ batch }: EachBatchPayload): Promise<void> {
 }
 
 function react(id: string, change: AbsenceChange): void {
-  // What was there when Rollcall first looked, or before this program existed, is no news.
+  // Absences from before the first load of Rollcall, or from before this program, are no news.
   if (change.snapshot || change.detectedAt < startedAt) return;
   if (known.get(id) !== undefined) return;
   remember.run(id, change.absenceId, change.step, reactionTo(change), factsOf(change.version));
 }
 
 function reactionTo({ absenceId, operation, cause, version, previousVersion }: AbsenceChange): Action {
-  // Nothing happened to the student: the absence `mergedInto` goes on. What is kept under this id belongs to that one.
+  // Nothing happened to the student: the absence `mergedInto` continues. Data under this id belongs to that one.
   if (cause === 'MERGED') return 'nothing';
   const isTooLate = version.toTime !== null && version.toTime < Date.now() - tooLateMs;
   if (isTooLate) return 'nothing';
-  // The record has left the hub, but nobody withdrew it: neither tell nor forget, a person should find out.
+  // The record has left the hub, but nobody withdrew it: send nothing; a person should find out.
   if (cause !== 'HUB') return 'ask';
-  // What the guardian believes: our last message, or, where there was none, what was so before this program.
+  // The guardian knows our last message, or, without one, the state before this program.
   const last = lastMessage.get(absenceId);
   const wasPublished = operation === 'REPLACED' || operation === 'DELETED';
   const isTold = last === undefined ? wasPublished : last['action'] !== 'withdraw';
@@ -159,7 +159,7 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
     case 'REPLACED':
     case 'RESTORED':
       if (!isTold) return 'tell';
-      // A new version may change nothing of interest; an absence that was away may come back as it was.
+      // A new version may change nothing of interest; an absence that was away may come back unchanged.
       return told === factsOf(version) ? 'nothing' : 'correct';
     case 'DELETED':
       return isTold ? 'withdraw' : 'nothing';
@@ -168,7 +168,7 @@ function reactionTo({ absenceId, operation, cause, version, previousVersion }: A
   }
 }
 
-/** What a message says: of other differences between two versions nobody need hear. Ids only. */
+/** The content of a message, with ids only: other differences between two versions cause no message. */
 function factsOf({ student, fromTime, toTime, classesAffected }: Version): string {
   const from = fromTime === null ? null : new Date(fromTime).toISOString();
   const to = toTime === null ? null : new Date(toTime).toISOString();

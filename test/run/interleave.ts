@@ -1,4 +1,4 @@
-/** What is read of a file of tests. */
+/** The properties of a test file that decide its place. */
 export interface FileOfTests {
   /** Name of its project. */
   readonly project: string;
@@ -8,7 +8,7 @@ export interface FileOfTests {
 
 /**
  * Orders files so that those of each project spread evenly over the run: some projects wait for time-outs and services while
- * others compute. Within a project the costly come first, so that no long file begins last.
+ * others compute. Within a project costly files come first, so that no long file begins last.
  */
 export function interleave<T extends FileOfTests>(files: readonly T[]): T[] {
   const placed: { readonly file: T; readonly place: number }[] = [];

@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 
 /**
- * A wait ends as soon as its condition holds, so a long limit costs nothing while all is well; Vitest's own second is too
- * short beside other load.
+ * A wait ends as soon as its condition holds, so a long limit costs nothing in a test that passes; Vitest's own limit of a
+ * second is too short beside other load.
  */
 const AT_LEAST_MS = 30_000;
 

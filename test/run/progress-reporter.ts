@@ -2,7 +2,7 @@ import { DefaultReporter, type TestModule, type TestSpecification } from 'vitest
 
 const QUIET_MS = 30_000;
 
-/** As Vitest's own, which shows a running count on terminals; elsewhere, too, plain lines tell how far the run is. */
+/** Vitest's own reporter shows a running count on terminals; this one shows the progress elsewhere, too, in plain lines. */
 export default class ProgressReporter extends DefaultReporter {
   readonly #running = new Map<string, { readonly file: string; readonly sinceMs: number }>();
   #total = 0;

@@ -1,4 +1,4 @@
 import { letIdleConnectionsSleep } from '../../src/log/kafkajs-idle.ts';
 
-// Tests that use kafkajs without the product's own client would have Node warn of timers that run backwards.
+// Without this, tests that use kafkajs without the product's own client make Node warn of negative timers.
 letIdleConnectionsSleep();

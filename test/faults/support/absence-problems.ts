@@ -4,8 +4,8 @@ import type { HubState, Row } from './hub-history.ts';
 import { where } from './row-problems.ts';
 
 /**
- * What `absences` and `absence-changes` tell out of order, held against all versions that the hub ever had: also of
- * chains that have left since, of which the hub itself can say nothing any more.
+ * Where the order of `absences` and `absence-changes` contradicts the versions that the hub ever had. This includes chains
+ * that have left since, about which the hub itself no longer says anything.
  */
 export function absenceProblems(options: {
   absences: readonly TopicRecord[];
@@ -30,8 +30,8 @@ export function absenceProblems(options: {
 }
 
 /**
- * Of changes that were cut off, or taken by compaction, only the last of each absence is sure to be there: where
- * `absences` shows a version, it must tell that one.
+ * For changes of which some were cut off, or removed by compaction: only the last one of each absence must be there. Where
+ * `absences` shows a version, it must be of that version.
  */
 export function lastStepProblems(options: {
   absences: readonly TopicRecord[];
@@ -42,14 +42,15 @@ export function lastStepProblems(options: {
   for (const [key, { value }] of compactedView(options.absences)) {
     const told = last.get(key);
     const isTold = told?.operation !== 'DELETED' && told?.versionId === idOf(value ?? {});
-    if (!isTold) problems.push(`absence-changes ${key}: the last step does not tell what absences shows`);
+    if (!isTold)
+      problems.push(`absence-changes ${key}: the last step is not of the version that absences shows`);
   }
   return problems;
 }
 
 type Replaces = ReadonlyMap<string, string | null>;
 
-/** Shown are tails of this chain, each further on than the one before. */
+/** `absences` shows tails of this chain, each later than the one before. */
 function problemOfCurrent(
   key: string,
   { records, replaces }: { records: readonly TopicRecord[]; replaces: Replaces },
@@ -93,7 +94,7 @@ function problemOfStep(
   return null;
 }
 
-/** Told before the first whole pass, and never again after it. */
+/** Snapshots are published only before the first complete full sync. */
 function snapshotProblems(records: readonly TopicRecord[]): string[] {
   const problems: string[] = [];
   for (const [partition, inOrder] of Map.groupBy(records, (record) => record.partition)) {
@@ -101,7 +102,7 @@ function snapshotProblems(records: readonly TopicRecord[]): string[] {
     for (const [change] of inOrder.map((record) => toldChanges([record]))) {
       if (change === undefined) continue;
       if (change.snapshot && isOver) {
-        problems.push(`absence-changes/${partition}: a snapshot after the first whole pass`);
+        problems.push(`absence-changes/${partition}: a snapshot after the first complete full sync`);
         break;
       }
       isOver ||= !change.snapshot;

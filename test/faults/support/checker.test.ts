@@ -94,7 +94,7 @@ describe('the checker', () => {
 
   it.each<[string, string, () => Evidence]>([
     [
-      'never so at the hub',
+      'content that the hub never had',
       'a content that was never there',
       () => {
         const [record] = recordsOf('users');
@@ -155,7 +155,7 @@ describe('the checker', () => {
       },
     ],
     [
-      'told before the hub had it so',
+      'published before the hub had it',
       'a change published before the hub made it',
       () => {
         const [, second] = keyWith('users', (records) => isTwice(records));
@@ -218,7 +218,7 @@ describe('the checker', () => {
       },
     ],
     [
-      'a snapshot after the first whole pass',
+      'a snapshot after the first complete full sync',
       'a late snapshot',
       () =>
         withTopic('absence-changes', (records) =>
@@ -248,7 +248,7 @@ describe('the checker', () => {
         ),
     ],
     [
-      'progress tells',
+      'progress says',
       'a record that no progress accounts for',
       () => {
         const known = keyWith('users', (records) => last(records).value === null);
@@ -266,7 +266,7 @@ describe('the checker', () => {
         tenant,
         withTopic('users', () => others.toReversed()),
       ),
-    ).toContainEqual(expect.stringContaining('progress tells'));
+    ).toContainEqual(expect.stringContaining('progress says'));
   });
 
   it.each(['users', 'absence-versions', 'absences', 'absence-changes'])(

@@ -17,16 +17,16 @@ export interface CheckedTenant {
   readonly topicPrefix: string;
   /** Default `north`. */
   readonly tenantId?: string | undefined;
-  /** Where its topics, schemas and index are; default: the stack of the tests. */
+  /** Addresses of its topics, schemas and index; default: the stack of the tests. */
   readonly servers?: (Servers & { readonly redisUrl: string }) | undefined;
 }
 
 export interface CheckOptions {
-  /** False while the machine's clock was made to jump. */
+  /** False if the clock of the machine was made to jump. */
   readonly clocksAgree?: boolean | undefined;
-  /** Topics that lost their records on purpose: of them only what they end as is checked. */
+  /** Topics that lost their records on purpose: only their final state is checked. */
   readonly lost?: readonly string[] | undefined;
-  /** `<prefix of the keys>` of a Redis index; null: none is looked at. Default: as `configTextOf` sets it. */
+  /** `<prefix of the keys>` of a Redis index; null: none is checked. Default: as `configTextOf` sets it. */
   readonly redisKeyPrefix?: string | null | undefined;
 }
 
@@ -35,7 +35,7 @@ export type Evidence = ReadonlyMap<string, readonly TopicRecord[]>;
 
 const MOST_TOLD = 20;
 
-/** Everything from the beginning, as a `read_committed` consumer has it. */
+/** Everything from the beginning, as a `read_committed` consumer reads it. */
 export async function readEvidence(tenant: CheckedTenant): Promise<Evidence> {
   const suffixes = [...tenant.history.collections, ...chainTopics(tenant), 'rejects', 'progress'];
   const prefix = `${tenant.topicPrefix}.${tenant.tenantId ?? 'north'}.`;
@@ -48,7 +48,7 @@ export async function readEvidence(tenant: CheckedTenant): Promise<Evidence> {
   return new Map(suffixes.map((suffix) => [suffix, byTopic.get(suffix) ?? []]));
 }
 
-/** What was told that must not have been told: lost in no way by later records. Empty when all is well. */
+/** Wrongly published records, which later records do not hide. Empty when there are none. */
 export function toldWrongly(tenant: CheckedTenant, evidence: Evidence, options: CheckOptions = {}): string[] {
   const { clocksAgree = true, lost = [] } = options;
   const topics = new Map([...evidence].filter(([name]) => name !== 'progress' && !lost.includes(name)));
@@ -69,7 +69,7 @@ export function toldWrongly(tenant: CheckedTenant, evidence: Evidence, options: 
   return problems.slice(0, MOST_TOLD);
 }
 
-/** What tells the topics, as compaction would leave them, from the hub as it is. */
+/** The differences between the compacted view of the topics and the present hub. */
 export function notAsTheHub(
   tenant: CheckedTenant,
   evidence: Evidence,
@@ -92,7 +92,7 @@ export function notAsTheHub(
   return problems.slice(0, MOST_TOLD);
 }
 
-/** Waits until the topics equal the hub, which is at rest; throws what still tells them apart. Returns what it read. */
+/** Waits until the topics equal the hub, which is at rest; throws the remaining differences. Returns all records. */
 export async function healed(
   tenant: CheckedTenant,
   withinMs: number,
@@ -102,14 +102,15 @@ export async function healed(
     async () => {
       const evidence = await readEvidence(tenant);
       const problems = notAsTheHub(tenant, evidence, options);
-      if (problems.length > 0) throw new Error(`not yet as the hub:\n${problems.join('\n')}`);
+      if (problems.length > 0)
+        throw new Error(`the topics do not equal the hub yet:\n${problems.join('\n')}`);
       return evidence;
     },
     { timeout: withinMs, interval: 500 },
   );
 }
 
-/** Everything at once, of a tenant at rest that has healed: what is wrong; empty when nothing is. */
+/** All problems of a tenant that is at rest and has recovered; empty when there are none. */
 export async function allProblems(tenant: CheckedTenant, options: CheckOptions = {}): Promise<string[]> {
   const evidence = await readEvidence(tenant);
   const problems = [...notAsTheHub(tenant, evidence, options), ...toldWrongly(tenant, evidence, options)];

@@ -15,32 +15,32 @@ export type ChurnKind =
   | 'absence deleted'
   | 'absence purged';
 
-/** A hub that changes, by a seed, and remembers all it has said. */
+/** A hub that changes by a seed, with the history of all its states. */
 export interface Churn {
   readonly history: HubHistory;
-  /** So many changes at once, each written down before the next. */
+  /** Makes that many changes at once, each recorded before the next. */
   step(changes?: number): void;
-  /** A change now and then, until it is disposed of. */
+  /** Makes a change now and then, until it is disposed of. */
   live(everyMs: number): Disposable;
-  /** How often each kind has happened: a fault that met no change proves nothing. */
+  /** How often each kind of change has happened: a fault without any change proves nothing. */
   happened(): Readonly<Record<string, number>>;
 }
 
 export interface ChurnOptions {
   readonly hub: ReferenceHub;
   readonly seed: number;
-  /** Of rows; `absence-versions` among them brings absences. Default: {@link CHURNED}. */
+  /** Collections of rows; `absence-versions` among them includes absences. Default: {@link CHURNED}. */
   readonly collections?: readonly string[] | undefined;
 }
 
 export const CHURNED = ['users', 'enrollments', 'results', 'absence-versions'] as const;
 
-/** Removals here are meant: the guard has tests of its own. For `configTextOf` as `settings`. */
+/** Removals here are intended: the guard has tests of its own. For `configTextOf` as `settings`. */
 export const CHURN_SETTINGS = {
   deletions: { withholdAbove: { rows: 1_000_000, ratio: 1 }, perDay: false },
 } as const;
 
-/** Share of a collection that may be away at a time; at a half the guard would wait for a person. */
+/** Share of a collection that may be away at a time; at a half the guard would withhold the removals. */
 const MOST_AWAY = 0.1;
 const WEIGHTS: Readonly<Record<ChurnKind, number>> = {
   changed: 20,
@@ -56,7 +56,7 @@ const WEIGHTS: Readonly<Record<ChurnKind, number>> = {
 };
 const DAY_MS = 86_400_000;
 
-/** Fields that are typed, as text, as date, or not at all. */
+/** Fields that are typed as text or as date, or not typed. */
 const FIELDS: Readonly<Record<string, (below: (n: number) => number) => Row>> = {
   users: (below) => ({ middleName: `M${below(1_000)}` }),
   enrollments: (below) => ({ beginDate: `2026-0${1 + below(9)}-1${below(10)}` }),
@@ -88,7 +88,7 @@ class ChangeMaker {
   readonly #all: readonly string[];
   readonly #hasAbsences: boolean;
   readonly #random: Random;
-  /** What was there before a change, to be put back. */
+  /** The row before a change, to be put back. */
   readonly #before: { collection: string; id: string; row: Row }[] = [];
   readonly #away: { collection: string; row: Row }[] = [];
 
@@ -100,7 +100,7 @@ class ChangeMaker {
     this.#random = createRandom(options.seed);
   }
 
-  /** One change; returns the collections it touched. A kind that finds nothing to change gives way to another. */
+  /** Makes one change; returns the changed collections. A kind that finds nothing to change is replaced by another. */
   change(): readonly string[] {
     for (;;) {
       const kind = this.#pickKind();
@@ -160,7 +160,7 @@ class ChangeMaker {
     return touchedBy(collection);
   }
 
-  /** The hub stamps what returns; and a row that has left since is not brought back by a change. */
+  /** The hub stamps a row that returns, and a change does not bring back a row that has left since. */
   #putBack(from: { collection: string; row: Row }[]): readonly string[] | null {
     const [taken] = from.splice(this.#below(from.length), 1);
     if (taken === undefined) return null;

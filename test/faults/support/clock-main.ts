@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * `rollcall run` on a machine whose clock jumps: `clock-main.ts <config> <file>`; the file holds by how much the clock is
- * off, ms, and may be rewritten at any time. Timers go on evenly, as they do when a machine's clock is set.
+ * Runs `rollcall run` on a machine whose clock jumps: `clock-main.ts <config> <file>`; the file holds the offset of the clock
+ * in ms, and may be rewritten at any time. Timers go on evenly, as they do when the clock of a machine is set.
  */
 
 const [node = '', , configPath = '', clockFile = ''] = process.argv;

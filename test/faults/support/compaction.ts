@@ -5,10 +5,10 @@ import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes } = kafkajs;
 
-/** For a broker of one's own: otherwise its cleaner looks every 15 s. */
+/** Settings of a broker whose cleaner looks more often than every 15 s. */
 export const EAGER_CLEANER = { 'log.cleaner.backoff.ms': 100 } as const;
 
-/** What lets a segment be cleaned as soon as another one is begun, and removals go with the cleaning after. */
+/** Settings that let a segment be cleaned as soon as another one begins, and tombstones be removed by the next cleaning. */
 const EAGER = {
   'segment.ms': '100',
   'min.cleanable.dirty.ratio': '0.001',
@@ -19,8 +19,8 @@ const ROLL_EVERY_MS = 300;
 const TRIES = 100;
 
 /**
- * Has a topic compacted for real, until it is as wanted; then all its settings are as before. A segment ends only when
- * something is appended: transactions of a stranger's, aborted, of which no reader sees anything.
+ * Lets the broker compact a topic until the condition holds; then restores its settings. A segment ends only when
+ * something is appended: here the aborted transactions of another producer, which no reader sees.
  *
  * @throws Error when that takes too long
  */
@@ -47,7 +47,7 @@ export async function compactUntil(
   }
 }
 
-/** Appends to every partition of topics, and takes it back. */
+/** Appends to every partition of topics, and aborts that transaction. */
 export async function appendAborted(brokers: string[], topics: readonly string[]): Promise<void> {
   const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
@@ -87,7 +87,7 @@ async function rollUntil(options: {
 }): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     await abortIn(options);
-    // A segment is as old as its first record, not as a condition.
+    // The age of a segment counts from its first record.
     await delay(ROLL_EVERY_MS);
     if (await options.isDone()) return;
   }

@@ -5,7 +5,7 @@ import { sleep } from '../../../src/pipeline/tenant.ts';
 import { askOwner } from '../../../src/state/ask-owner.ts';
 import { createRedisStore } from '../../../src/state/redis-store.ts';
 
-/** What the process answers of a collection. */
+/** The answer of the process for a collection. */
 interface PullOutcome {
   readonly collection: string;
   readonly outcome: string;
@@ -13,8 +13,8 @@ interface PullOutcome {
 }
 
 /**
- * Has the process that runs for tenant `north` read everything, as `rollcall pull --full` does, however often a fault
- * breaks that off: only a full pass finds what has left. Throws what the last try met, when the time is over.
+ * Makes the running process of tenant `north` run a full sync, as `rollcall pull --full` does, however often a fault
+ * interrupts it: only a full sync finds rows that have left. When the time is over, throws the error of the last attempt.
  */
 export async function demandFull(
   topicPrefix: string,

@@ -3,30 +3,30 @@ import { idOf } from '../../integration/support/rows.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** How a row stood at the hub, from an instant on. */
+/** The state of a row at the hub from some time on. */
 export interface HubState {
-  /** Null: it was not there. */
+  /** Null: the row was not there. */
   readonly row: Row | null;
-  /** The content without `dateLastModified` and `href`, to tell states apart. */
+  /** The content without `dateLastModified` and `href`, to compare states. */
   readonly text: string;
   /** ms since the epoch, by this machine's clock. */
   readonly sinceMs: number;
 }
 
-/** What the hub itself has said, key by key: what a mirror may tell, in which order. */
+/** All states of the hub, key by key: these may be published, in this order. */
 export interface HubHistory {
-  /** Collections that are written down, by the names of their topics. */
+  /** Recorded collections, by the names of their topics. */
   readonly collections: readonly string[];
   /**
-   * Looks at collections (default: all) and writes down what is new. To be called in the same turn as the change:
-   * what no request can have seen need not be known.
+   * Records new states of collections (default: all). Call it in the same turn as the change, so that no request can see a
+   * state that is not recorded.
    */
   note(...collections: string[]): void;
-  /** States of each key that was ever there, one after another; no two neighbours alike. */
+  /** The states of each key that was ever there, in order; no two successive ones are equal. */
   of(collection: string): ReadonlyMap<string, readonly HubState[]>;
 }
 
-/** Begins with what is there now. Only for collections of which each row is one record under its own id. */
+/** Starts with the present rows. Only for collections of which each row is one record under its own id. */
 export function recordHistory(
   hub: ReferenceHub,
   collections: readonly string[],

@@ -2,7 +2,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { StateStore } from '../../../src/state/index-store.ts';
 import { compactedView, type TopicRecord } from '../../integration/support/read-topics.ts';
 
-/** What tells the index of a collection at rest from its topic and its last progress. */
+/** The differences between the index of a collection at rest and its topic and last progress. */
 export async function indexProblems(options: {
   store: StateStore;
   tenantId: string;

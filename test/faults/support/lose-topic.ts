@@ -10,7 +10,7 @@ import { CHURNED_OPTIONS } from './tenants.ts';
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes } = kafkajs;
 
-/** Ways in which a topic loses what was written to it. */
+/** Ways in which a topic loses its records. */
 const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
   'deleted and recreated': recreateTopic,
   becameEmpty: (topic) => deleteRecords(topic, ({ high }) => high),
@@ -18,17 +18,17 @@ const LOSSES: Readonly<Record<string, (topic: string) => Promise<void>>> = {
     deleteRecords(topic, ({ low, high }) => low + Math.ceil((high - low) / 2)),
 };
 
-/** One of each kind: rows, what follows from rows, what cannot be read, how far all are. */
+/** One topic of each kind: rows, derived records, rejects, progress. */
 const KINDS = ['users', 'absence-changes', 'rejects', 'progress'];
 const TOPICS = [...KINDS, 'absence-versions', 'absences'];
 const WAYS = Object.keys(LOSSES);
 
-/** What is lost, how, one after another. At length each topic loses its records in each way, by itself. */
+/** Sequences of losses, each with the topic and the way. In the long form each topic loses its records in each way alone. */
 export const LOST_IN_TURN: readonly (readonly (readonly [topic: string, how: string])[])[] = IS_FULL
   ? TOPICS.flatMap((topic) => WAYS.map((how) => [[topic, how] as const]))
   : [KINDS.map((topic, at) => [topic, WAYS[at % WAYS.length] ?? ''] as const)];
 
-/** Not among the collections that are compared: a row that cannot be read, so that the rejects have something to lose. */
+/** An unreadable row, so that the rejects have something to lose. Its collection is not compared. */
 const UNREADABLE = { sourcedId: 42 };
 
 /** A tenant with something in each of its topics. */
@@ -42,7 +42,7 @@ export async function lose({ topicPrefix }: ChurnedTenant, topic: string, how: s
   await LOSSES[how]?.(`${topicPrefix}.north.${topic}`);
 }
 
-/** What could not be read is told, once. */
+/** Expects exactly one reject for the unreadable row. */
 export async function expectRejects({ topicPrefix }: ChurnedTenant): Promise<void> {
   const rejects = await readTopics([`${topicPrefix}.north.rejects`]);
   expect(rejects.filter(({ value }) => value?.['collection'] === 'orgs')).toHaveLength(1);
@@ -70,7 +70,7 @@ async function deleteRecords(topic: string, upTo: (range: Range) => number): Pro
     }));
     await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
     await alter(settings);
-    // The controller has taken them; the broker that is asked tells of them a little later.
+    // The controller has accepted the settings; the broker that is asked reports them a little later.
     await vi.waitFor(async () => expect(await settingsOf(admin, topic)).toEqual(settings), 20_000);
   });
 }

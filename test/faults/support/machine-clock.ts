@@ -2,13 +2,13 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** `rollcall run` by such a clock, for `startScript`; its argument is the clock's file. */
+/** The script that runs `rollcall run` with such a clock, for `startScript`; its argument is the file of the clock. */
 export const CLOCK_MAIN = new URL('clock-main.ts', import.meta.url);
 
-/** The clock of a machine, for the processes that look at its file. */
+/** The clock of a machine, for the processes that read its file. */
 export interface MachineClock extends AsyncDisposable {
   readonly file: string;
-  /** ms by which it is off */
+  /** The offset of the clock, ms. */
   jumpTo(offsetMs: number): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export async function machineClock(offsetMs = 0): Promise<MachineClock> {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-clock-'));
   const file = join(directory, 'offset');
   const jumpTo = async (toMs: number): Promise<void> => {
-    // In one step: it is read at any time.
+    // The file changes in one step because it may be read at any time.
     await writeFile(`${file}.new`, String(toMs));
     await rename(`${file}.new`, file);
   };

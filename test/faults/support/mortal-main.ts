@@ -18,16 +18,16 @@ import type { Mirror } from '../../integration/support/mirror.ts';
 import type { KillPoint } from './points.ts';
 
 /**
- * Mirrors tenant `north`, one full pass of everything after another and deltas in between, until it kills or stops
- * itself: `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP [approve]`, the nth time that it comes to the point
- * (`points.ts`). With `approve` it reads nothing but for a person's approval of what waits of `users`.
- * Ends with 1 when it is superseded, as `rollcall run` does.
+ * Mirrors tenant `north` by full syncs of everything, with deltas in between, until it kills or stops itself:
+ * `mortal-main.ts <config> <point> <n> SIGKILL|SIGSTOP [approve]`, when it reaches the point (`points.ts`) for the nth time.
+ * With `approve` it only approves the withheld deletions of `users`. It exits with 1 when it is superseded, as
+ * `rollcall run` does.
  */
 
 const [configPath = '', point = '', nth = '1', signal = 'SIGKILL', decision = ''] = process.argv.slice(2);
 let met = 0;
 
-/** Comes back at once, or when it is woken, or never. */
+/** Returns at once, or when the process is woken, or never. */
 function sync(here: KillPoint): void {
   if (here !== point) return;
   met += 1;
@@ -46,7 +46,7 @@ function mortalKafka(kafka: Kafka): void {
   };
 }
 
-/** What a transaction is for shows by the first keys that are sent in it. */
+/** The first keys that are sent in a transaction show its purpose. */
 function mortalTransaction(transaction: KafkaTransaction): KafkaTransaction {
   const real = {
     send: transaction.send.bind(transaction),
@@ -84,7 +84,7 @@ function mortalTransaction(transaction: KafkaTransaction): KafkaTransaction {
 const END_TXN = 26;
 let isCommitting = false;
 
-/** A request begins with its size, and what it asks for (Kafka protocol, "Requests"). */
+/** A request begins with its size and its API key (Kafka protocol, "Requests"). */
 function mortalSockets(): void {
   const sockets: { write: (this: Socket, ...args: unknown[]) => boolean } = Socket.prototype as never;
   const { write } = sockets;
@@ -92,7 +92,7 @@ function mortalSockets(): void {
     const result = Reflect.apply(write, this, args);
     const [chunk] = args;
     const asksToEnd = Buffer.isBuffer(chunk) && chunk.length > 6 && chunk.readInt16BE(4) === END_TXN;
-    // Small as it is, the kernel has it at once.
+    // The request is so small that the kernel has it at once.
     if (isCommitting && asksToEnd) sync('commit asked for, not answered');
     return result;
   };
@@ -114,7 +114,7 @@ function mortalHub(hub: Hub): Hub {
   };
 }
 
-/** Whether the last commit had removals that the memory of deletions has not heard of. */
+/** Whether the last commit had removals that the memory of deletions does not know yet. */
 let hasRemoved = false;
 
 function mortalLog(log: TenantLog): TenantLog {
@@ -142,7 +142,7 @@ function mortalLog(log: TenantLog): TenantLog {
   };
 }
 
-/** All methods of a class's object, to be spread: each works on the object itself. */
+/** All methods of an object, to be spread: each still works on the object itself. */
 function forwarding<T extends object>(target: T): T {
   const names = Object.getOwnPropertyNames(Object.getPrototypeOf(target));
   return Object.fromEntries(
@@ -240,7 +240,7 @@ const mortal: TenantParts = {
 await runTenant(mortal, {
   signal: new AbortController().signal,
   onSession: (session) => {
-    // What ends a session ends its passes; a new one comes.
+    // The end of a session ends its syncs; a new session follows.
     if (session === null) return;
     const asked = { session, parts: mortal } as Mirror;
     (decision === 'approve' ? approve(asked, 'users') : readOnAndOn(session)).catch(() => undefined);

@@ -11,23 +11,23 @@ import { isKafkaReady } from '../../../stack/readiness.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 import { startKafkaProxy, type KafkaProxy } from './proxy-kafka.ts';
 
-/** A broker that no other test uses, so that it may be killed, held and filled. */
+/** A broker that no other test uses, so that it may be killed, stopped and filled. */
 export interface OwnKafka extends AsyncDisposable {
-  /** `host:port` of the broker itself, for those who watch. */
+  /** `host:port` of the broker itself, for the checks. */
   readonly brokers: string[];
-  /** `host:port` of the proxy: whoever begins there is led through it for everything else, too. */
+  /** `host:port` of the proxy: a client that begins there uses it for all other connections, too. */
   readonly proxiedBrokers: string[];
   readonly proxy: KafkaProxy;
   readonly service: LocalService;
-  /** Size of the largest file of records of a topic that is not Kafka's own, bytes. */
+  /** Size of the largest file of records of any topic except Kafka's own, bytes. */
   largestLogBytes(): Promise<number>;
-  /** Topics whose files of records hold a text, as they lie on the disk, those about to be deleted included. */
+  /** Topics with a text in their files of records on disk, including those that are about to be deleted. */
   topicsHolding(text: string): Promise<string[]>;
 }
 
 /**
- * Starts a broker with two listeners: one of them advertises a proxy's address (KIP-103). It runs as a local process, also where the
- * shared stack runs in Docker: what it is for cannot be done to a container.
+ * Starts a broker with two listeners: one of them advertises the address of a proxy (KIP-103). It runs as a local process
+ * even where the shared stack runs in Docker, because the tests need faults that a container does not allow.
  *
  * @throws StackError when there is no Java or Maven, or it does not come up
  */
@@ -82,7 +82,7 @@ export async function startOwnKafka(
   };
 }
 
-/** As few internal partitions, and as short sessions, as a single broker needs that is killed and started again. */
+/** Few internal partitions and short sessions suffice for a single broker that is killed and started again. */
 async function brokerSettings(options: {
   port: number;
   proxiedPort: number;
@@ -125,7 +125,7 @@ async function topicsHolding(data: string, text: string): Promise<string[]> {
   const topics = new Set<string>();
   for (const name of await readdir(data, { recursive: true })) {
     if (!name.includes('.log') || name.startsWith('__')) continue;
-    // The cleaner may take a file away between the listing and the reading.
+    // The cleaner may remove a file between the listing and the read.
     const bytes = await readFile(join(data, name)).catch(() => Buffer.alloc(0));
     if (bytes.includes(text)) topics.add(name.replace(/-\d+\/.*$/, ''));
   }

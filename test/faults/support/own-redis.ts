@@ -9,24 +9,24 @@ import { startLocalRedis } from '../../../stack/local-redis.ts';
 import type { LocalService } from '../../../stack/local-service.ts';
 import { removeWhenGone } from '../../../stack/supervised-process.ts';
 
-/** A Redis that no other test uses, so that it may be emptied, filled, killed and set back. */
+/** A Redis that no other test uses, so that it may be emptied, filled, killed and restored. */
 export interface OwnRedis extends AsyncDisposable {
   readonly url: string;
   /** `host:port` */
   readonly address: string;
   readonly service: LocalService;
-  /** For what an administrator does; connects when it is needed. */
+  /** A client for the work of an administrator; it connects when it is needed. */
   readonly admin: Redis;
-  /** SIGKILL. */
+  /** Kills Redis with SIGKILL. */
   crash(): Promise<void>;
-  /** It starts again, with what its append-only file holds, or as if it had none. */
+  /** Starts Redis again, with the data of its append-only file or without data. */
   comeBack(options: { withData: boolean }): Promise<void>;
-  /** The data as it is now. */
+  /** Copies the present data. */
   backUp(): Promise<RedisBackup>;
 }
 
 export interface RedisBackup {
-  /** Kills Redis and starts it with the data as it was then. */
+  /** Kills Redis and starts it with the data of the backup. */
   restore(): Promise<void>;
 }
 
@@ -78,13 +78,13 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   };
 }
 
-/** Its files may be exchanged only once it is gone. */
+/** The files may be exchanged only after the process is gone. */
 async function kill(service: LocalService): Promise<void> {
   service.kill('SIGKILL');
   await vi.waitUntil(() => !service.isRunning(), { timeout: 10_000, interval: 10 });
 }
 
-/** From then on, Redis only appends: its files are not exchanged while they are copied. */
+/** Makes Redis only append, so that it does not exchange its files while they are copied. */
 async function stopRewriting(admin: Redis): Promise<void> {
   await admin.config('SET', 'auto-aof-rewrite-percentage', '0');
   await vi.waitUntil(

@@ -1,6 +1,6 @@
 /**
- * Named points of a page's way, and of a taking over, at which `mortal-main.ts` kills its own process: nothing is left
- * to chance but what the hub does meanwhile.
+ * Named points in the processing of a page, and of a take-over, at which `mortal-main.ts` kills its own process: only the
+ * changes of the hub meanwhile are random.
  */
 export const PAGE_POINTS = [
   'a page is fetched, nothing decided',

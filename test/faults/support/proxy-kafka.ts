@@ -6,15 +6,15 @@ export const KAFKA_API = { produce: 0, initProducerId: 22, endTxn: 26 } as const
 export interface KafkaMoment {
   /** One of `KAFKA_API`. */
   readonly apiKey: number;
-  /** `sent`: the request has not reached the broker yet. `answered`: the broker has done it, and the client does not know yet. */
+  /** `sent`: the request has not reached the broker yet. `answered`: the broker has acted on it, and the client has no answer yet. */
   readonly when: 'sent' | 'answered';
-  /** Whether the request is the one that is meant; gets the frame without its length. Default: the first. */
+  /** Whether this is the wanted request; gets the frame without its length. Default: the first request. */
   readonly isMeant?: ((request: Buffer) => boolean) | undefined;
 }
 
 export interface KafkaProxy extends Proxy {
   /**
-   * Lets `act` come in once, at the next such moment: the bytes go on only when it has ended. Resolves then.
+   * Runs `act` once, at the next such moment: the bytes are forwarded only after it has ended. Resolves then.
    */
   at(moment: KafkaMoment, act: () => void | Promise<void>): Promise<void>;
   /** Changes each request of that API key before it reaches the broker; the frame must keep its length. */
@@ -26,7 +26,7 @@ interface Waiting {
   readonly act: () => Promise<void>;
 }
 
-/** A proxy before a broker that knows the frames of Kafka's protocol, and so can strike amid a send or a commit. */
+/** A proxy before a broker that knows the frames of the Kafka protocol, so that it can act during a send or a commit. */
 export async function startKafkaProxy(options: { target: string; port: number }): Promise<KafkaProxy> {
   const waiting = new Set<Waiting>();
   const rewrites = new Map<number, (request: Buffer) => void>();
@@ -60,7 +60,7 @@ class KafkaTap implements ProxyTap {
   readonly #rewrites: ReadonlyMap<number, (request: Buffer) => void>;
   readonly #sent = new FrameCutter();
   readonly #answered = new FrameCutter();
-  /** What is to be done when the answer with this correlation id comes. */
+  /** The action at the answer with this correlation id. */
   readonly #awaited = new Map<number, Waiting>();
 
   constructor(waiting: Set<Waiting>, rewrites: ReadonlyMap<number, (request: Buffer) => void>) {

@@ -7,7 +7,7 @@ export const PROXY_TROUBLES: readonly ProxyTrouble[] = ['cut', 'stall', 'slow', 
 
 const SLOW = { bytesPerSecond: 100_000, latencyMs: 20 };
 
-/** Begins one kind of trouble; `mend` ends it. */
+/** Starts one kind of trouble; `mend` ends it. */
 export function begin(proxy: Proxy, trouble: ProxyTrouble): void {
   switch (trouble) {
     case 'cut':
@@ -29,13 +29,13 @@ export function begin(proxy: Proxy, trouble: ProxyTrouble): void {
 
 export interface WeatherOptions {
   readonly seed: number;
-  /** How long it lasts, ms. */
+  /** The whole duration, ms. */
   readonly forMs: number;
   /** The longest single trouble, and the longest time between two, ms. */
   readonly longestMs: number;
 }
 
-/** One kind of trouble after another, each for a while, on one of the proxies; all are mended at the end. Tells what it did. */
+/** Causes one kind of trouble after another on some proxy, each for a while, and mends all at the end. Returns what it did. */
 export async function badWeather(
   proxies: Readonly<Record<string, Proxy>>,
   options: WeatherOptions,

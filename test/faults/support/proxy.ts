@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../stack/free-port.ts';
 
-/** Looks into what passes on one connection, and may hold it back: a chunk goes on when the promise resolves. */
+/** Sees the data of one connection, and may delay it: a chunk is forwarded when the promise resolves. */
 export interface ProxyTap {
   up(chunk: Buffer): Promise<Buffer>;
   down(chunk: Buffer): Promise<Buffer>;
@@ -21,26 +21,26 @@ export interface ProxyOptions {
 export interface Slowness {
   /** In each direction, for each connection. */
   readonly bytesPerSecond?: number | undefined;
-  /** Added to each chunk on its way. */
+  /** The delay of each chunk. */
   readonly latencyMs?: number | undefined;
 }
 
-/** A way through which TCP connections lead, and on which happens what happens on networks. */
+/** A proxy for TCP connections that simulates the troubles of networks. */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
   /** `127.0.0.1:port` */
   readonly address: string;
-  /** How many connections there are now. */
+  /** The number of present connections. */
   readonly connections: number;
-  /** Pieces that wait, because it is stalled or slow. */
+  /** The number of chunks that wait because the proxy is stalled or slow. */
   readonly held: number;
-  /** Breaks all connections and takes no new one. */
+  /** Breaks all connections and accepts no new one. */
   cut(): void;
-  /** Breaks all connections by RST (RFC 9293, 3.10.7.4); new ones are taken. */
+  /** Breaks all connections by RST (RFC 9293, 3.10.7.4); new ones are accepted. */
   reset(): void;
-  /** Holds back everything, without a sign; what was held arrives when it is mended. */
+  /** Silently holds back all data, which arrives once the proxy is mended. */
   stall(): void;
-  /** Forgets the connections that are, as a firewall does: nothing arrives on them ever again, no end either; new ones work. */
+  /** Forgets the present connections, as a firewall does: nothing more arrives on them, not even an end; new ones work. */
   halfOpen(): void;
   slow(slowness: Slowness): void;
   /** Ends `cut`, `stall` and `slow`. */
@@ -59,7 +59,7 @@ interface Connection {
   isForgotten: boolean;
 }
 
-/** Who has said all it wants to say may still listen. */
+/** A side that has sent everything may still receive. */
 const HALVES = { allowHalfOpen: true };
 const PIECES_PER_SECOND = 10;
 const NO_TAP: ProxyTap = { up: (chunk) => Promise.resolve(chunk), down: (chunk) => Promise.resolve(chunk) };
@@ -149,7 +149,7 @@ class RunningProxy implements Proxy {
     const tap = this.#options.tap?.() ?? NO_TAP;
     void this.#relay(connection, client, upstream, (chunk) => tap.up(chunk));
     void this.#relay(connection, upstream, client, (chunk) => tap.down(chunk));
-    // those that are forgotten stay open, whatever their ends do, until they are broken
+    // Forgotten connections stay open, whatever their ends do, until they are broken.
     const closed = [client, upstream].map(
       (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
     );
@@ -174,16 +174,16 @@ class RunningProxy implements Proxy {
         }
       }
     } catch {
-      // a broken connection is what this is for
+      // A broken connection is the purpose of this proxy.
     }
     await this.#stalled?.promise;
     if (connection.isForgotten) return;
     to.end();
-    // without this a side that was reset would look to the other as if it had ended in good order
+    // Without this the other side would take a reset for an ordinary end.
     if (from.errored !== null) to.destroy();
   }
 
-  /** A slow line trickles; it does not wait and then deliver all at once. */
+  /** A slow line delivers bit by bit; it does not wait and then deliver everything at once. */
   #pieces(chunk: Buffer): Buffer[] {
     const { bytesPerSecond } = this.#slowness;
     if (bytesPerSecond === undefined) return [chunk];

@@ -1,5 +1,5 @@
-/** Whether everything is tried at length: `npm run test:faults`. */
+/** Whether the long form runs: `npm run test:faults`. */
 export const IS_FULL = process.env['ROLLCALL_FAULTS'] === 'full';
 
-/** Each fault strikes once in `npm test`, and three times, each time otherwise, at length. */
+/** Each fault happens once in `npm test`, and three times in the long form, each time differently. */
 export const ROUNDS: readonly number[] = IS_FULL ? [1, 2, 3] : [1];

@@ -3,7 +3,7 @@ import { differences } from '../../integration/support/hub-oracle.ts';
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';
 
-/** By the clocks of two processes of one machine. */
+/** Tolerance between the clocks of two processes of one machine. */
 const CLOCKS_DIFFER_MS = 50;
 
 export interface RowProblemOptions {
@@ -11,13 +11,13 @@ export interface RowProblemOptions {
   readonly records: readonly TopicRecord[];
   readonly states: ReadonlyMap<string, readonly HubState[]>;
   readonly collection: string;
-  /** Whether times of publishing mean something: not while the machine's clock jumps. */
+  /** Whether times of publication mean something: not while the clock of the machine jumps. */
   readonly clocksAgree: boolean;
 }
 
 /**
- * What the records of single keys say that the hub's own history does not bear out: each key's records must be some of
- * the hub's states, in the hub's order, no two neighbours alike, and none before the hub had it so.
+ * Records that the history of the hub does not account for: the records of each key must be some of the states of the hub,
+ * in the order of the hub, without two equal ones in succession, and none before the hub had that state.
  */
 export function rowProblems(options: RowProblemOptions): string[] {
   const problems: string[] = [];
@@ -39,9 +39,9 @@ function problemOfKey(key: string, options: RowProblemOptions): string | null {
     const state = states[found];
     if (state === undefined) return whyUnheardOf({ collection, record, states, at });
     if (before !== null && before.text === state.text) return `the same twice: ${where(record)}`;
-    if (before === null && record.value === null) return `removed, though never told: ${where(record)}`;
+    if (before === null && record.value === null) return `removed, but never published: ${where(record)}`;
     if (clocksAgree && record.publishedAtMs < state.sinceMs - CLOCKS_DIFFER_MS) {
-      return `told before the hub had it so: ${where(record)}`;
+      return `published before the hub had it: ${where(record)}`;
     }
     at = found;
     before = state;
@@ -62,7 +62,7 @@ function whyUnheardOf(options: {
       ? `removed, but it never left: ${where(record)}`
       : `removed twice: ${where(record)}`;
   }
-  if (earlier === -1) return `never so at the hub: ${where(record)}`;
+  if (earlier === -1) return `content that the hub never had: ${where(record)}`;
   return earlier === at ? `the same twice: ${where(record)}` : `older after newer: ${where(record)}`;
 }
 
@@ -71,7 +71,7 @@ function says(collection: string, record: TopicRecord, { row }: HubState): boole
   return differences({ hub: hubWith(row), collection, records: [record] }).length === 0;
 }
 
-/** As far as the oracle looks at it: a hub that holds this one row. */
+/** A hub with only this row, as far as the oracle needs it. */
 function hubWith(row: Row): ReferenceHub {
   return { district: { snapshot: () => [row] } } as unknown as ReferenceHub;
 }

@@ -1,7 +1,7 @@
 import { CHAIN_COLLECTIONS } from '../../../src/model/collections.ts';
 import { CHURN_SETTINGS, CHURNED } from './churn.ts';
 
-/** What `configTextOf` and `openMirror` need for a tenant of a churning hub: a page is a transaction or so. */
+/** Options for `configTextOf` and `openMirror` with a churning hub: about one transaction per page. */
 export const CHURNED_OPTIONS = {
   collections: [...CHURNED, ...CHAIN_COLLECTIONS],
   hubSettings: { pageSize: 50 },

@@ -12,7 +12,7 @@ export function repeatedIds(suffix: string, records: readonly TopicRecord[]): st
   });
 }
 
-/** Ids that a topic has twice, and records that say of their key what the one before them said already. */
+/** Ids that a topic has twice, and records that repeat the content of the one before them. */
 export function topicProblems(suffix: string, records: readonly TopicRecord[]): string[] {
   const problems = repeatedIds(suffix, records);
   const said = new Map<string, string>();
@@ -35,9 +35,9 @@ interface Told {
 }
 
 /**
- * What is wrong with `progress`: each collection's transactions are numbered without a gap, tell offsets and watermarks
- * that never go back, and the last one tells of all that is in the topics. Of collections that are not among the topics,
- * because they lost records on purpose, only the numbers are looked at. Where clocks jump, so may watermarks.
+ * Problems of `progress`: the transactions of each collection are numbered without a gap, their offsets and watermarks never
+ * go back, and the last one accounts for all records of the topics. Of collections that are not among the topics, because
+ * they lost records on purpose, only the numbers are checked. Where clocks jump, watermarks may jump too.
  */
 export function progressProblems(
   progress: readonly TopicRecord[],
@@ -62,7 +62,7 @@ export function progressProblems(
     }
   }
   for (const [suffix, records] of topics) {
-    // Of the rejects each collection tells its own.
+    // The progress of each collection counts its own rejects.
     if (suffix === 'rejects' || records.length === 0) continue;
     const last = toldBy(byKey.get(suffix)?.at(-1));
     problems.push(...untold(suffix, { records, offsets: last?.offsets ?? {} }));
@@ -94,12 +94,12 @@ function problemAfter(
   for (const [name, offset] of Object.entries(before.offsets)) {
     if ((told.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
   }
-  // A full pass may have begun before deltas that ended while it went on: what they brought is read once more.
+  // A full sync may have begun before deltas that ended during it: the next delta reads their rows once more.
   const isTakenBack = before.watermark !== null && (told.watermark ?? 0) < before.watermark;
   return isTakenBack && clocksAgree && told.mode === 'DELTA' ? 'takes its watermark back' : null;
 }
 
-/** The last record of each partition stands where the progress says. */
+/** Expects the last record of each partition at the offset in the progress. */
 function untold(
   suffix: string,
   { records, offsets }: { records: readonly TopicRecord[]; offsets: Told['offsets'] },

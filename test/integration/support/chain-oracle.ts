@@ -38,9 +38,8 @@ export function toldChanges(records: readonly TopicRecord[]): ToldChange[] {
 }
 
 /**
- * What is wrong with `absences` and `absence-changes`, held against a hub whose chains are sound (spec 3), by the
- * contract's words alone. Empty when nothing is. `isNew`: the chain was begun, and known, before anything left the hub,
- * so that the absence id is the oldest version's.
+ * Problems of `absences` and `absence-changes`, compared by the contract alone with a hub whose chains are sound (spec 3).
+ * Empty when there are none.
  */
 export function chainProblems(options: {
   hub: ReferenceHub;
@@ -91,7 +90,7 @@ export function studentProblems(options: {
   );
 }
 
-/** Each absence's events tell its versions one after another, once, and then its deletion. */
+/** The events of each absence publish its versions in order, each once, and then its deletion. */
 function historyProblems(
   records: readonly TopicRecord[],
   expected: ReadonlyMap<string, { path: readonly string[]; isDeleted: boolean }>,

@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { DELETES, type DeletesOutcome } from '../../../src/pipeline/requests/deletes.ts';
 import type { Mirror } from './mirror.ts';
 
-/** What a person decides, done by the mirror's own session. */
+/** Handles the decision of a person in the mirror's own session. */
 async function decide(
   mirror: Mirror,
   given: { action: 'list' | 'approve' | 'discard'; collections: CollectionName[]; digests?: string[] },
@@ -27,12 +27,12 @@ async function decide(
   return new Map(outcomes.map((each) => [each.collection, each]));
 }
 
-/** The keys that wait, in order. */
+/** The withheld keys, in order. */
 export async function waitingKeys(mirror: Mirror, collection: CollectionName): Promise<string[]> {
   return [...(await mirror.parts.state.deletions.withheld(collection)).keys()].sort();
 }
 
-/** Approves what is listed now. */
+/** Approves the present list. */
 export async function approve(
   mirror: Mirror,
   ...collections: CollectionName[]

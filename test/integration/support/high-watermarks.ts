@@ -10,7 +10,7 @@ const ANSWER_WITHIN_MS = 5_000;
 /**
  * Next offset by `<topic>/<partition>`, open transactions included: ListOffsets requests (KIP-98, version 2).
  * kafkajs always asks with read_committed, whose end lags behind while a commit's markers are being written.
- * Of partitions that none of these brokers leads, or of brokers that want more than plain text, nothing is told.
+ * It leaves out partitions that none of these brokers leads, and brokers that need more than plain text.
  */
 export async function highWatermarks(
   brokers: readonly string[],

@@ -2,7 +2,7 @@ import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts
 import { compactedView, type TopicRecord } from './read-topics.ts';
 
 /**
- * Compares a topic with the hub by the contract's words alone: known fields typed, the rest as JSON text in
+ * Compares a topic with the hub by the contract alone: known fields typed, the rest as JSON text in
  * `additionalFields`, null and omitted the same, sets without order, `dateLastModified` and `href` left out.
  */
 
@@ -18,13 +18,13 @@ export interface OracleOptions {
   /** All records of that topic. */
   readonly records: readonly TopicRecord[];
   readonly afterschoolIds?: readonly string[] | undefined;
-  /** Fields that are left out on purpose. */
+  /** Fields that are not compared. */
   readonly without?: readonly string[] | undefined;
   /** Keys the hub has and the topic must not have, such as those of unreadable rows. */
   readonly unreadable?: ReadonlySet<string> | undefined;
 }
 
-/** What tells the compacted topic from the hub; empty when they are equal. At most a few, each with its key. */
+/** The first differences between the compacted topic and the hub, each with its key; empty when they are equal. */
 export function differences(options: OracleOptions): string[] {
   const { records, unreadable = new Set(), without = [] } = options;
   const expected = expectedRows(options);
@@ -64,7 +64,7 @@ function expectedRows({ hub, collection, afterschoolIds = [] }: OracleOptions): 
   return new Map(district.snapshot(collection).map((row) => [idOf(row), row]));
 }
 
-/** What is no text cannot be a key; the topic then must not have it either. */
+/** A value that is not a text cannot be a key, so the topic must not have it either. */
 function idOf(row: Row): string {
   const id = row['sourcedId'];
   return typeof id === 'string' ? id : `not a text: ${JSON.stringify(id)}`;
@@ -74,7 +74,7 @@ function escaped(part: string): string {
   return part.replaceAll('%', '%25').replaceAll('|', '%7C');
 }
 
-/** The hub's row again: what stands in `additionalFields` is the original. */
+/** The row of the hub again: `additionalFields` hold the original texts. */
 function asRow(value: Row): Row {
   const { additionalFields, ...typed } = value;
   if (typeof additionalFields !== 'object' || additionalFields === null) return typed;
@@ -83,7 +83,7 @@ function asRow(value: Row): Row {
   return row;
 }
 
-/** Null when a hub's value and a topic's say the same. */
+/** Null when a value of the hub and one of the topic are equal. */
 function differenceOf(
   hub: unknown,
   topic: unknown,

@@ -23,11 +23,11 @@ import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecor
 type Json = Record<string, unknown>;
 
 export interface MirrorOptions {
-  /** A hub that is already there and stays when the mirror is closed; otherwise one is started. */
+  /** A hub that runs already and stays when the mirror is closed; otherwise the mirror starts one. */
   readonly hub?: ReferenceHub | undefined;
   /** For the hub that is started: 60 students, seed 1, a Tuesday morning in term. */
   readonly hubOptions?: ReferenceHubOptions | undefined;
-  /** As in the configuration; default `all`. Fewer collections make a faster test. */
+  /** As in the configuration; default `all`. A test with fewer collections is faster. */
   readonly collections?: 'all' | readonly string[] | Json | undefined;
   readonly afterschools?: readonly string[] | undefined;
   /** Further settings of the tenant, of its hub, and of the top level. */
@@ -59,7 +59,7 @@ export interface Mirror extends AsyncDisposable {
   readonly session: TenantSession;
   /** What the session is made of: for a `runTenant` of a test's own. */
   readonly parts: TenantParts;
-  /** Everything that happened since the start, but for `pass-page`. */
+  /** All events since the start, except `pass-page`. */
   readonly events: PipelineEvent[];
   /** Lines of the log at level debug. */
   readonly logLines: string[];
@@ -69,16 +69,16 @@ export interface Mirror extends AsyncDisposable {
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   /** The same, with each collection's error. */
   attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]>;
-  /** Closes everything and begins anew, as a process that was restarted would. Events and log go on. */
+  /** Closes everything and begins again, as a restarted process does. Events and log go on. */
   restart(): Promise<void>;
   topic(suffix: string): string;
-  /** Ends of all the tenant's topics but `progress` (and of `progress` too when asked for). */
+  /** Ends of all topics of the tenant except `progress` (which is included on request). */
   ends(options?: { progress?: boolean }): Promise<EndOffsets>;
   records(suffix: string): Promise<TopicRecord[]>;
-  /** What was published after `ends()`, in all topics but `progress`. */
+  /** All records after `ends()`, in all topics except `progress`. */
   since(ends: EndOffsets): Promise<TopicRecord[]>;
   view(suffix: string): Promise<Map<string, TopicRecord>>;
-  /** By collection, what tells its topic from the hub; empty when all are equal. Default: all collections. */
+  /** By collection, the differences between its topic and the hub; empty when all are equal. Default: all collections. */
   differences(...collections: CollectionName[]): Promise<Record<string, string[]>>;
 }
 
@@ -86,12 +86,12 @@ export interface Mirror extends AsyncDisposable {
 export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
 
 export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
-  // A county's figures would make most of a test's rows absences and results.
+  // With the numbers of a real county most rows of a test would be absences and results.
   const size = { resultsPerStudentYear: 12, absencesPerStudentYear: 12, ...options.size };
   return startReferenceHub({ students: 60, seed: 1, startMs: TERM_MORNING_MS, ...options, size });
 }
 
-/** Random, so that no test meets what another left. */
+/** Random, so that no test meets the data of another. */
 export function newTopicPrefix(): string {
   return `t${randomBytes(5).toString('hex')}`;
 }
@@ -277,7 +277,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   }
 
   async differences(...collections: CollectionName[]): Promise<Record<string, string[]>> {
-    // Whose schedules there are is not the hub's to say: their own tests compare them.
+    // The hub does not say whose schedules are wanted: they have tests of their own.
     const all = this.#collections().filter((name) => name !== 'schedules');
     const chosen = collections.length > 0 ? collections : all;
     const records = await readTopics(chosen.map((collection) => this.topic(collection)));
@@ -295,7 +295,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
     return found;
   }
 
-  /** Those that follow from others' rows, too. */
+  /** All collections, including derived ones. */
   #dataTopics(): string[] {
     const { topics } = this.assembly.tenant(this.tenantId);
     return topics.map(({ suffix }) => suffix).filter((suffix) => suffix !== 'progress');

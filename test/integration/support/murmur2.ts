@@ -1,6 +1,6 @@
 /**
- * Kafka's own hash of keys (org.apache.kafka.common.utils.Utils.murmur2), and the partition it leads to: written from
- * the Java source, not from what Rollcall or its client do.
+ * Kafka's own hash of keys (org.apache.kafka.common.utils.Utils.murmur2), and the partition that follows from it. This code
+ * follows the Java source, not the code of Rollcall or its client.
  */
 export function partitionOfKey(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key, 'utf8')) & 0x7fffffff) % partitions;

@@ -10,7 +10,7 @@ export interface Servers {
   readonly registryUrl: string;
 }
 
-/** A record as any consumer sees it: decoded through the registry, knowing nothing of Rollcall's code. */
+/** A record as any consumer sees it: decoded through the registry, without any code of Rollcall. */
 export interface TopicRecord {
   readonly topic: string;
   readonly partition: number;
@@ -39,8 +39,8 @@ function consumerKafka(servers: Servers): Kafka {
 }
 
 /**
- * Where the topics end now for a read_committed reader. Topics that do not exist are left out. A commit is told
- * before its markers stand everywhere: they are waited for, unless a transaction stays open.
+ * Where the topics end now for a read_committed reader. Topics that do not exist are left out. A commit is answered before
+ * its markers are written everywhere: this waits for them, unless a transaction stays open.
  */
 export async function endOffsetsAt(servers: Servers, topics: readonly string[]): Promise<EndOffsets> {
   const admin = consumerKafka(servers).admin();
@@ -70,7 +70,7 @@ async function committedEnds(admin: Admin, topics: readonly string[]): Promise<R
   return ends;
 }
 
-/** All committed records from the beginning to what is the end now, by topic, partition and offset. */
+/** All committed records from the beginning to the present end, by topic, partition and offset. */
 export async function readTopicsAt(servers: Servers, topics: readonly string[]): Promise<TopicRecord[]> {
   const ends = await endOffsetsAt(servers, topics);
   const open = new Map(Object.entries(ends).filter(([, end]) => end > 0));
@@ -125,7 +125,7 @@ async function decodeAll(
   messages: readonly { topic: string; partition: number; message: KafkaMessage }[],
 ): Promise<TopicRecord[]> {
   const registry = new SchemaRegistry({ host: servers.registryUrl });
-  // Known beforehand: else each record that waits for a schema would compile it for itself.
+  // The schemas are loaded first; otherwise each record that waits for a schema would compile it for itself.
   const ids = new Set(
     messages.flatMap(({ message: { value } }) => (value === null ? [] : [value.readInt32BE(1)])),
   );
@@ -151,7 +151,7 @@ async function decodeAll(
   );
 }
 
-/** What compaction would leave of one topic's records: the last of each key, without the removed. */
+/** The records of one topic that compaction would keep: the last of each key, without tombstones. */
 export function compactedView(records: readonly TopicRecord[]): Map<string, TopicRecord> {
   const view = new Map<string, TopicRecord>();
   for (const record of records) {

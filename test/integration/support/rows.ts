@@ -1,4 +1,4 @@
-/** A row's id. Throws for a row without one: a test that goes on without would prove nothing. */
+/** The id of a row. Throws for a row without one, because a test without it proves nothing. */
 export function idOf(row: object | undefined): string {
   return textIn(row, 'sourcedId');
 }

@@ -10,17 +10,17 @@ export interface Days {
   readonly to: string;
 }
 
-/** `YYYY-MM-DD` so many days from another. */
+/** The `YYYY-MM-DD` that many days after another. */
 export function dayAfter(date: string, days: number): string {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The key of a student's day, by the contract's words. */
+/** The key of a student's day, as in the contract. */
 export function dayKey(student: string, date: string): string {
   return `${student.replaceAll('%', '%25').replaceAll('|', '%7C')}|${date}`;
 }
 
-/** What the hub has: lessons by key, of days with any. */
+/** The lessons of the hub by key, for days with any. */
 export function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Days): Map<string, Row[]> {
   const byKey = new Map<string, Row[]>();
   for (const student of students) {
@@ -36,15 +36,15 @@ export function hubDays(hub: ReferenceHub, students: Iterable<string>, days: Day
 }
 
 /**
- * What tells the topic from the hub: every day with lessons of every wanted student, and nothing else but days that were
- * emptied. Nothing when they are equal; at most a few.
+ * The first differences between the topic and the hub: the topic must have every day with lessons of every wanted student,
+ * and otherwise only days that became empty. Empty when they are equal.
  */
 export function scheduleDifferences(options: {
   hub: ReferenceHub;
   students: Iterable<string>;
   days: Days;
   records: readonly TopicRecord[];
-  /** Keys whose list must be there and empty; `any`: others may be. */
+  /** Keys whose list must be there and empty; `any`: any others may be empty. */
   becameEmpty?: readonly string[] | 'any' | undefined;
 }): string[] {
   const { hub, days, records, becameEmpty = [] } = options;
@@ -86,7 +86,7 @@ function dayDifferences(key: string, lessons: readonly Row[], value: Row): strin
   });
 }
 
-/** As the contract's values have them. */
+/** Lessons as in the values of the contract. */
 function byTimeAndId(one: Row, other: Row): number {
   const [a, b] = [one, other].map((row) =>
     ['start', 'end', 'id'].map((name) => textIn(row, name)).join(' '),
@@ -111,14 +111,14 @@ export function absentStudents(hub: ReferenceHub, days: Days): Set<string> {
   return absent;
 }
 
-/** Dear to make, and asked for each lesson of everybody. */
+/** A formatter is expensive to make, and each lesson of each student needs it. */
 const OSLO = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Oslo', dateStyle: 'short' });
 
 export function osloDate(ms: number): string {
   return OSLO.format(ms);
 }
 
-/** Of an Avro `date`: days since 1970. */
+/** The text of an Avro `date`, which counts days since 1970. */
 function isoDate(value: unknown): string {
   return new Date(Number(value) * 86_400_000).toISOString().slice(0, 10);
 }

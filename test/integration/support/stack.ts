@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { startStack, type Stack } from '../../../stack/start-stack.ts';
 
-/** Where the real Kafka, registry and Redis of this run are. In a test: `inject('stack')`. */
+/** The addresses of the real Kafka, registry and Redis of this run. In a test: `inject('stack')`. */
 export interface StackAddresses {
   /** `host:port`. */
   kafkaBrokers: string[];
@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const stack = await run.rollcallStack;
   const { kafkaBrokers, registryUrl, redisUrl } = stack;
   project.provide('stack', { kafkaBrokers, registryUrl, redisUrl });
-  // Vitest calls it when the tests of all projects are over.
+  // Vitest calls this when the tests of all projects are over.
   return async () => {
     run.rollcallStack = undefined;
     await stack.stop();

@@ -8,7 +8,7 @@ export function endOffsets(topics: readonly string[]): Promise<EndOffsets> {
   return endOffsetsAt(inject('stack'), topics);
 }
 
-/** All committed records from the beginning to what is the end now, in the stack of the tests. */
+/** All committed records from the beginning to the present end, in the stack of the tests. */
 export function readTopics(topics: readonly string[]): Promise<TopicRecord[]> {
   return readTopicsAt(inject('stack'), topics);
 }
