@@ -14,7 +14,6 @@ COPY package.json package-lock.json LICENSE ./
 COPY bin bin
 COPY avro avro
 COPY src src
-COPY reference-hub reference-hub
 # by number, so that Kubernetes can see that it is not root
 USER 10001:10001
 EXPOSE 8080

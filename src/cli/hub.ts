@@ -1,8 +1,6 @@
+import { existsSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_SIZE } from '../../reference-hub/district/generate/district-plan.ts';
-import { describeFaults } from '../../reference-hub/server/faults/registry.ts';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
-import { startReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
 import type { VerbContext, VerbInput } from './verb-action.ts';
 import { verbAction } from './verb-action.ts';
@@ -28,8 +26,14 @@ interface HubFlags {
   openControl: boolean;
 }
 
-/** `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM. */
-export function hubCommand(): Command {
+/**
+ * `rollcall hub`: the reference hub, for trying things out and for tests. Runs until SIGINT or SIGTERM.
+ * The reference hub is no part of what runs in production: its code is loaded here and nowhere else.
+ */
+export async function hubCommand(): Promise<Command> {
+  requireCheckout();
+  const { DEFAULT_SIZE } = await import('../../reference-hub/district/generate/district-plan.ts');
+  const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');
   return new Command('hub')
     .description('serve an invented school district the way an Education Data Hub does')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -94,7 +98,17 @@ async function runHub({ output, signal }: VerbContext, { options }: VerbInput<Hu
   await hub.stop();
 }
 
+function requireCheckout(): void {
+  if (existsSync(new URL('../../reference-hub/', import.meta.url))) return;
+  throw new RollcallError(
+    'USAGE_INVALID',
+    'The reference hub is not installed here: it is part of a checkout, but not of the container image.',
+    { remedy: 'Run "rollcall hub" in a checkout, or mount its folder reference-hub next to src.' },
+  );
+}
+
 async function started(flags: HubFlags): Promise<ReferenceHub> {
+  const { startReferenceHub } = await import('../../reference-hub/start-reference-hub.ts');
   try {
     return await startReferenceHub({
       ...flags,
