@@ -5,7 +5,7 @@ const registry = new SchemaRegistry({
   host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
 });
 const kafka = new Kafka({ brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',') });
-// kafkajs reads committed records only, unless told otherwise
+// kafkajs reads committed records only, unless configured otherwise
 const consumer = kafka.consumer({ groupId: 'example', allowAutoTopicCreation: false });
 await consumer.connect();
 await consumer.subscribe({ topic: 'rollcall.north.absence-changes', fromBeginning: true });

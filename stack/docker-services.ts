@@ -102,7 +102,7 @@ function addressOf(name: ServiceName, port: number): string {
   return name === 'registry' ? `http://localhost:${port}${confluentPath}` : `redis://localhost:${port}`;
 }
 
-/** Takes down what a process left behind that is gone: the machine may have stopped under it. */
+/** Removes the services of a process that is gone: the machine may have stopped while it ran. */
 async function removeAbandonedProjects(say: (line: string) => void): Promise<void> {
   const { output } = await runCommand('docker', [
     'compose',

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { StackError } from './errors.ts';
 import { runCommand } from './run-command.ts';
 
-/** How a broker of ours is prepared for its first start. */
+/** The preparation of a local broker for its first start. */
 export interface FormatKafkaOptions {
   /** The `java` program. */
   readonly javaPath: string;
@@ -16,7 +16,7 @@ export interface FormatKafkaOptions {
 /**
  * Formats a broker's log folder under a cluster id of its own, as KRaft wants it before the first start (KIP-785).
  *
- * @throws StackError with what the tool said when it does not exit with 0
+ * @throws StackError with the output of the tool when it does not exit with 0
  */
 export async function formatKafka(options: FormatKafkaOptions): Promise<void> {
   // with "=": one id in 64 begins with a hyphen, and would be taken for a flag

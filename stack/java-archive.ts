@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Java } from './java-tools.ts';
 
-/** Flags for a JVM that starts fast, and what is to be done once it has stopped. */
+/** Flags for a JVM that starts fast, and the work to do once it has stopped. */
 export interface StartArchive {
   flags: readonly string[];
   /** True when this run records the archive: stopping takes some seconds longer, once. */

@@ -13,7 +13,7 @@ const waysOut = `Either
 export interface Java {
   /** The binary. */
   path: string;
-  /** What `java -version` says: identifies the exact build. */
+  /** The output of `java -version`, which identifies the exact build. */
   version: string;
 }
 

@@ -30,7 +30,7 @@ export async function startLocalKafka({
 
   const archive = startArchive({ java, folder: part, name: 'kafka' });
   const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
-  // formatting is a small program: recording its classes would only get in the way of the broker's
+  // Formatting is a small program: recording its classes would only disturb those of the broker.
   const formatFlags = common.filter((flag) => !flag.startsWith('-XX:ArchiveClassesAtExit'));
   await formatKafka({ javaPath: java.path, javaFlags: formatFlags, properties, signal });
 
@@ -51,7 +51,7 @@ export async function startLocalKafka({
   return { service, broker };
 }
 
-/** What a single broker for development needs; everything else is Kafka's default. */
+/** The settings that a single broker for development needs; all others are Kafka's defaults. */
 function serverProperties(options: { port: number; controllerPort: number; dataFolder: string }): string {
   const { port, controllerPort, dataFolder } = options;
   const settings = {

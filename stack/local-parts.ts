@@ -19,7 +19,7 @@ import { readZipMember } from './zip-member.ts';
 
 const folder = import.meta.dirname;
 
-/** What a download brings, Maven's own plugin included where it comes first. */
+/** Download sizes, including Maven's own plugin where it comes first. */
 const downloadMB: Record<PartName, number> = { kafka: 70, registry: 142, redis: 12 };
 
 export interface FetchOptions {
@@ -70,7 +70,7 @@ export async function fetchParts(
   return folders;
 }
 
-/** Removes what an interrupted run left; the caller holds the lock, so nobody is using it. */
+/** Removes files of an interrupted run; the caller holds the lock, so no process uses them. */
 async function removeLeftovers(cache: string): Promise<void> {
   for (const name of await readdir(cache)) {
     if (name.startsWith('download-')) await rm(join(cache, name), { recursive: true, force: true });
@@ -104,7 +104,7 @@ export async function download(
     const lines = output.split(/[\r\n]+/).filter((line) => !/^(Progress|Download|\[INFO\])/.test(line));
     throw new StackError(
       `Maven could not fetch ${parts.join(', ')} (exit ${code}). Its last lines:\n${lines.slice(-15).join('\n')}\n` +
-        'Cure that (network, proxy, the mirror in ~/.m2/settings.xml), then run the same command again.',
+        'Correct that (network, proxy, the mirror in ~/.m2/settings.xml), then run the same command again.',
     );
   }
   say(progress.bytes() > 0 ? `downloaded ${status()}` : 'all of it was in the local Maven repository');

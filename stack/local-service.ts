@@ -5,7 +5,7 @@ import { StackError } from './errors.ts';
 import { startSupervised, type SupervisedProcess } from './supervised-process.ts';
 
 export interface ServiceCommand {
-  /** As it stands in messages. */
+  /** Its name in messages. */
   name: string;
   command: string;
   args: readonly string[];

@@ -46,7 +46,7 @@ export async function startLocalServices({
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     endJanitor();
   };
-  // one that fails ends the wait for the others
+  // A service that fails ends the wait for the others.
   const failure = new AbortController();
   const either = AbortSignal.any([signal, failure.signal]);
   const starters: Record<ServiceName, () => Promise<void>> = {

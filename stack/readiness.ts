@@ -23,7 +23,7 @@ async function accepts(address: string): Promise<boolean> {
   });
 }
 
-/** Whether a broker tells of the cluster and has a controller: only then can topics be made. */
+/** Whether a broker knows the cluster and has a controller: only then can topics be created. */
 export async function isKafkaReady(brokers: readonly string[]): Promise<boolean> {
   const first = brokers[0];
   if (first === undefined || !(await accepts(first))) return false;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { partNames, sha256OfFile } from './checksums.ts';
 import { download } from './local-parts.ts';
 
-/** Writes checksums.txt anew, from what pom.xml names now: run it after changing a version, and look at the difference. */
+/** Writes checksums.txt again for the files in pom.xml: run it after changing a version, and look at the difference. */
 async function main(): Promise<void> {
   const say = (line: string) => process.stderr.write(`checksums: ${line}\n`);
   const work = await mkdtemp(join(tmpdir(), 'rollcall-checksums-'));

@@ -7,7 +7,7 @@ import { isKafkaReady, isRedisReady, isRegistryReady } from './readiness.ts';
 import { serviceNames, type Addresses, type ServiceName } from './service-names.ts';
 
 export interface StartStackOptions {
-  /** Takes one line about what is going on. */
+  /** Receives one line about the progress. */
   say: (line: string) => void;
   /** Aborts the start; a stack that is up is stopped by `stop`. */
   signal?: AbortSignal | undefined;

@@ -15,7 +15,7 @@ export interface SupervisedCommand {
 }
 
 export interface SupervisedProcess {
-  /** Of the command itself, not of the shell that watches over it. */
+  /** The pid of the command itself, not of the shell that supervises it. */
   pid: number;
   isRunning(): boolean;
   /** Resolves with the exit code (128 + n after signal n) once the process is gone. */

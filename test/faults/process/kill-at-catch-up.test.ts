@@ -15,7 +15,7 @@ describe.each(ROUNDS)('kill -9 while catching up, round %i', (round) => {
     // No index at all.
     tenant.churn.step(20);
     await flushRedis(tenant.topicPrefix);
-    await tenant.dieAt(point, point === 'amid the replay' ? 1 + round : 1);
+    await tenant.dieAt(point, point === 'during the replay' ? 1 + round : 1);
     await expectHealed(tenant);
   });
 });

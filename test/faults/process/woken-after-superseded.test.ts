@@ -14,11 +14,11 @@ const POINTS: readonly KillPoint[] = IS_FULL
       'committed, index not written',
       'owner sent, not committed',
       'ends marked, not aborted',
-      'amid the replay',
+      'during the replay',
       'replayed, not finished',
       'removals counted, not committed',
     ]
-  : ['all sent, commit not asked for', 'committed, index not written', 'amid the replay'];
+  : ['all sent, commit not asked for', 'committed, index not written', 'during the replay'];
 
 /** How many records each topic has; of `progress` only those about owners, as the newer process goes on writing the others. */
 function sizes(evidence: Evidence): Record<string, number> {
@@ -30,7 +30,7 @@ function sizes(evidence: Evidence): Record<string, number> {
 /** A step that happens once per start, or once per collection, has no later time to stop at. */
 function nthOf(point: KillPoint, round: number): number {
   if (point === 'replayed, not finished') return round;
-  const isOfTheStart = point.startsWith('owner') || point.startsWith('ends') || point.startsWith('amid');
+  const isOfTheStart = point.startsWith('owner') || point.startsWith('ends') || point.startsWith('during');
   return isOfTheStart ? 1 : round * 3;
 }
 

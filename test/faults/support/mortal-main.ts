@@ -136,7 +136,7 @@ function mortalLog(log: TenantLog): TenantLog {
         ...options,
         onBatch: async (records) => {
           await options.onBatch(records);
-          sync('amid the replay');
+          sync('during the replay');
         },
       }),
   };

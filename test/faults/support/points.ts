@@ -17,7 +17,7 @@ export const CATCH_UP_POINTS = [
   'owner sent, not committed',
   'owner committed',
   'ends marked, not aborted',
-  'amid the replay',
+  'during the replay',
   'replayed, not finished',
   'replay finished',
 ] as const;

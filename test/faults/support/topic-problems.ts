@@ -109,6 +109,6 @@ function untold(
     const told = offsets[name] ?? -1;
     return told === offset
       ? []
-      : [`${suffix}: the last record of ${name} is ${offset}, progress tells ${told}`];
+      : [`${suffix}: the last record of ${name} is ${offset}, progress says ${told}`];
   });
 }

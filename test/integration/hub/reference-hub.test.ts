@@ -94,7 +94,7 @@ describe('against the reference hub', () => {
     },
   );
 
-  it('a delta returns exactly the changed rows', async () => {
+  it('an incremental scan returns exactly the changed rows', async () => {
     await using hub = client();
     const { pages } = await read(hub, 'users', { modifiedAfterMs: Date.now() + 3_600_000 });
     expect(pages[0]?.hubTimeMs).toBeTypeOf('number');

@@ -36,7 +36,7 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('a delta publishes exactly the changed rows', async () => {
+  it('an incremental sync publishes exactly the changed rows', async () => {
     await using mirror = await openMirror({
       collections: ['users', 'students', 'enrollments', 'results', 'absence-versions'],
     });
@@ -71,7 +71,7 @@ describe('changes', () => {
     expect(await mirror.ends()).toEqual(afterwards);
   });
 
-  it('a delta finds a change that the hub shows late but within the overlap', async () => {
+  it('an incremental sync finds a change that the hub shows late but within the overlap', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, clock, faults } = mirror.hub;
     await mirror.full();
@@ -85,7 +85,7 @@ describe('changes', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a row that vanishes becomes one tombstone after the next full sync, never after a delta', async () => {
+  it('a row that vanishes becomes one tombstone after the next full sync, never after an incremental one', async () => {
     await using mirror = await openMirror({ collections: ['users', 'students', 'results'] });
     const { district, clock } = mirror.hub;
     await mirror.full();
@@ -173,7 +173,7 @@ describe('changes', () => {
     );
   });
 
-  it('the progress of a delta repeats the last complete full sync', async () => {
+  it('the progress of an incremental sync repeats the last complete full sync', async () => {
     await using mirror = await openMirror({ collections: ['users'] });
     const { district, clock } = mirror.hub;
     await mirror.full();

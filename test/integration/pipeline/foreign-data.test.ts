@@ -70,7 +70,7 @@ async function loaded(sizes: { categories: number; courses: number }): Promise<M
 
 describe('another tenant’s data by mistake', () => {
   it.each([5, 40, 3_000])(
-    'in collections of %d rows changes no topic, by full sync or by delta',
+    'in collections of %d rows changes no topic, by full or incremental sync',
     async (rows) => {
       await using mirror = await loaded({ categories: rows, courses: 8 });
       const before = await mirror.ends();
@@ -100,7 +100,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('in a delta of a few rows is not published', async () => {
+  it('in an incremental sync of a few rows is not published', async () => {
     await using mirror = await loaded({ categories: 200, courses: 8 });
     const before = await mirror.ends();
     become(mirror, ['categories', 'courses'], 'other');
@@ -110,7 +110,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await mirror.ends()).toEqual(before);
   });
 
-  it('in a delta is not published even if the right hub answers the next request', async () => {
+  it('in an incremental sync is not published even if the right hub answers the next request', async () => {
     await using mirror = await openMirror({
       collections: ['categories'],
       parts: ({ hub }) => ({
@@ -207,14 +207,14 @@ describe('new rows of this tenant', () => {
   it.each([
     ['one new row', 1],
     ['as many new rows as are known', 60],
-  ])('%s: a delta without any known row is published', async (_name, count) => {
+  ])('%s: an incremental sync without any known row is published', async (_name, count) => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     for (const row of rowsOf(count, 'new')) mirror.hub.district.put('categories', row);
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('need no full sync for a delta while most of the collection is withheld', async () => {
+  it('need no full sync after an incremental one while most of the collection is withheld', async () => {
     await using mirror = await loaded({ categories: 60, courses: 8 });
     for (const row of rowsOf(57, 'category')) mirror.hub.district.remove('categories', idOf(row));
     await mirror.full('categories');

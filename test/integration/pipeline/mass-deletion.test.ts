@@ -177,7 +177,7 @@ describe('a mass deletion is withheld', () => {
 });
 
 describe('an interrupted full sync', () => {
-  it('removes no row, and neither do the deltas after it', async () => {
+  it('removes no row, and neither do the incremental syncs after it', async () => {
     let onPage: () => void = () => undefined;
     await using mirror = await openMirror({
       collections: ['categories'],

@@ -110,7 +110,7 @@ function historyProblems(
       .map(({ versionId }) => versionId);
     if (versions.join(' ') !== path.join(' ')) {
       problems.push(
-        `changes ${absenceId}: tells ${versions.join(' ') || 'nothing'}, the chain is ${path.join(' ')}`,
+        `changes ${absenceId}: publish ${versions.join(' ') || 'nothing'}, the chain is ${path.join(' ')}`,
       );
     }
     const operations = changes.map(({ operation }) => operation);

@@ -138,7 +138,7 @@ function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
 }
 
 function textOf(entry: AbsenceEntry | null): string {
-  if (entry === null) return 'untold';
+  if (entry === null) return 'not published';
   const { step, publishedVersionId, isPublishedAsDeleted, mergedInto, since } = entry;
   return `step ${step} ${publishedVersionId}${isPublishedAsDeleted ? ' deleted' : ''} into ${mergedInto} since ${since}`;
 }
