@@ -63,7 +63,7 @@ export async function catchUp(
         ? rebuildBecause('its newest record in progress cannot be decoded')
         : isApart
           ? rebuildBecause('absences were not mirrored for some time')
-          : derived.size > 0 && isMappingNew(parts, progress)
+          : derived.size > 0 && isMappingNew(parts, progress, position)
             ? rebuildBecause('`drop` or `pseudonymise` was changed')
             : planCatchUp({
                 // The index stands where all of its topics do.
@@ -101,7 +101,11 @@ export async function catchUp(
     const topics = [collection, ...derived.keys()];
     const read = [...topics, 'rejects' as const].map((topic) => ({ offsets: readUpTo.get(topic) ?? {} }));
     const offsets = allOffsets([...read, progress, ...derived.values()]);
-    const position = positionOf(parts, progress, { offsets, firstOffsets: startsOf(parts, topics, ends) });
+    const position = positionOf(parts, progress, {
+      offsets,
+      firstOffsets: startsOf(parts, topics, ends),
+      mapping: chains === null ? undefined : (parts.chains?.reader.mapping ?? null),
+    });
     await replay.finish(position);
     const start = await writerStart(parts, collection, { progress, derived, position });
     const { lastFirstSequence: lastSequence, isFirstLoadOver } = chains ?? {};
@@ -111,9 +115,20 @@ export async function catchUp(
   return starts;
 }
 
-/** The chain index knows students by what the mapping makes of them. */
-function isMappingNew({ chains }: CatchUpParts, progress: Progress | null): boolean {
-  return progress !== null && (progress.mapping ?? null) !== (chains?.reader.mapping ?? null);
+/**
+ * The chain index knows students by what the mapping makes of them. A process with another mapping may have rebuilt it and
+ * committed nothing, so the index says its mapping itself.
+ */
+function isMappingNew(
+  { chains }: CatchUpParts,
+  progress: Progress | null,
+  index: IndexPosition | null,
+): boolean {
+  if (progress === null) return false;
+  const published = progress.mapping ?? null;
+  const inForce = chains?.reader.mapping ?? null;
+  const indexed = index?.mapping === undefined ? published : index.mapping;
+  return published !== inForce || indexed !== inForce;
 }
 
 function rebuildBecause(why: string): Extract<CatchUpPlan, { kind: 'rebuild' }> {
@@ -178,7 +193,7 @@ function startsOf(
 function positionOf(
   parts: CatchUpParts,
   progress: Progress | null,
-  at: { offsets: Offsets; firstOffsets: Offsets },
+  at: Pick<IndexPosition, 'offsets' | 'firstOffsets' | 'mapping'>,
 ): IndexPosition {
   return {
     sequence: progress?.sequence ?? 0,

@@ -369,6 +369,7 @@ export class CollectionWriter {
         committedAtMs,
         offsets: this.#allOffsets([progress, ...derived]),
         firstOffsets: this.#firstOffsets,
+        mapping: this.#parts.reader.mapping ?? null,
       },
       changes,
     );

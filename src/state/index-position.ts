@@ -7,6 +7,7 @@ const POSITION = z.object({
   committedAtMs: z.number(),
   offsets: z.record(z.string(), z.number()),
   firstOffsets: z.record(z.string(), z.number()).optional(),
+  mapping: z.string().nullable().optional(),
 });
 
 export function positionToJson(position: IndexPosition): string {
@@ -16,6 +17,7 @@ export function positionToJson(position: IndexPosition): string {
     committedAtMs: position.committedAtMs,
     offsets: position.offsets,
     firstOffsets: position.firstOffsets,
+    mapping: position.mapping,
   });
 }
 

@@ -11,6 +11,11 @@ export interface IndexPosition {
   readonly offsets: Offsets;
   /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records by then. */
   readonly firstOffsets?: Offsets | undefined;
+  /**
+   * Id of the mapping (core/mapping-id.ts) under which the index was made; null: none. Undefined in an index from before
+   * this was noted.
+   */
+  readonly mapping?: string | null | undefined;
 }
 
 /** Rows that the hub has; rows that could not be read: key → 16 bytes content hash. */

@@ -114,4 +114,9 @@ export const KNOWN_SEEDS: readonly KnownSeed[] = [
     seed: 600_002_461,
     why: 'an absence stayed although its last record had moved to another one, because a resume named its versions differently',
   },
+  {
+    kind: 'sound-chains-take-overs',
+    seed: 500_010_033,
+    why: 'an index that a process with another mapping had rebuilt was taken for current, as that process committed nothing',
+  },
 ];
