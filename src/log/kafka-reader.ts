@@ -43,7 +43,7 @@ const BETWEEN_ATTEMPTS_MS = 500;
  *
  * The end is found by position: the last record may have been compacted away or belong to an aborted transaction,
  * and then no handler ever sees it, but the consumer's own position passes it (END_BATCH_PROCESS). This needs the
- * offset before `to` to be a live record or a control batch: see `sealEnds` in kafka-log.ts.
+ * offset before `to` to be a live record or a control batch: see `appendEndMarkers`.
  * kafkajs cannot be told partitions, so each attempt joins a throw-away group and commits nothing.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {

@@ -1,0 +1,143 @@
+import type { RollcallError } from '../errors.ts';
+import {
+  allOffsets,
+  offsetsOf,
+  offsetsWithout,
+  withOffsets,
+  type Offsets,
+  type Progress,
+} from '../model/progress.ts';
+import { partitionName } from '../model/topics.ts';
+import type { Framer } from './framing.ts';
+import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
+import type { Committed, OutgoingRecord, Transaction } from './log.ts';
+import {
+  createKeyPartitioner,
+  recordBytes,
+  splitIntoSends,
+  type AddressedRecord,
+} from './outgoing-batches.ts';
+import { progressHeaders, type ProgressCodec } from './progress-codec.ts';
+import type { TenantProducer } from './tenant-producer.ts';
+import type { TenantTopics } from './tenant-topics.ts';
+import { LostRecords, withLastOffsets } from './written-offsets.ts';
+
+export interface LogWriterParts {
+  readonly producer: TenantProducer;
+  readonly topics: TenantTopics;
+  readonly frame: Framer;
+  readonly progressCodec: ProgressCodec;
+  readonly tenantId: string;
+  readonly now: () => number;
+}
+
+/** Commits transactions, and remembers what no progress record says: which topics lost records, and where removals lie. */
+export class LogWriter {
+  readonly #parts: LogWriterParts;
+  readonly #partitionOf = createKeyPartitioner();
+  /** Topics that were found to begin again, until a progress record says so: what was appended since hides it. */
+  readonly #lostTopics = new Set<string>();
+  readonly #removedAt: Record<string, number> = {};
+  /** Offset of the last record in `progress` that this process wrote. */
+  #progressEnd = -1;
+
+  constructor(parts: LogWriterParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on every record in `progress` must lie behind this offset. */
+  continueAfter(progressEnd: number): void {
+    this.#progressEnd = progressEnd;
+  }
+
+  hasLost(topic: string): boolean {
+    return this.#lostTopics.has(topic);
+  }
+
+  removedAt(): Offsets {
+    return { ...this.#removedAt };
+  }
+
+  commit(transaction: Transaction): Promise<Committed> {
+    const { producer, topics, now } = this.#parts;
+    const { derived: follows = [], lostTopics = [] } = transaction;
+    return producer.inTurn(
+      async (current) => {
+        let offsets = allOffsets([transaction.progress, ...follows]);
+        const addressed = await this.#address(transaction.records);
+        const kafkaTransaction = await current.transaction();
+        for (const topicMessages of splitIntoSends(addressed)) {
+          const written = await kafkaTransaction.sendBatch({ acks: -1, topicMessages });
+          offsets = withLastOffsets(offsets, topicMessages, written);
+        }
+        // In a send of its own, because it names the offsets of the data it stands for (ADR 1).
+        const followers = follows.map(({ collection }) => collection);
+        const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
+        const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
+        const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
+        const topic = topics.name('progress');
+        const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
+        const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
+        if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
+        await kafkaTransaction.commit();
+        this.#progressEnd = progressEnd;
+        for (const lost of lostTopics) this.#lostTopics.delete(topics.name(lost));
+        return { progress, derived, committedAtMs: now() };
+      },
+      (error) => this.#commitFailure(error, transaction.progress),
+    );
+  }
+
+  #commitFailure(error: unknown, { collection, sequence }: Progress): RollcallError {
+    if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
+    return innermost(error).type === 'MESSAGE_TOO_LARGE'
+      ? tooLarge(error, collection)
+      : outcomeUnknown(error, `${collection} ${sequence}`);
+  }
+
+  remove(records: readonly OutgoingRecord[]): Promise<void> {
+    return this.#parts.producer.inTurn(
+      async (producer) => {
+        const addressed = await this.#address(records);
+        const transaction = await producer.transaction();
+        for (const topicMessages of splitIntoSends(addressed)) {
+          const written = await transaction.sendBatch({ acks: -1, topicMessages });
+          for (const { topicName: topic, partition, baseOffset } of written)
+            this.#removedAt[partitionName(topic, partition)] = Number(baseOffset);
+        }
+        await transaction.commit();
+      },
+      (error) => outcomeUnknown(error, 'removing what is no longer mirrored'),
+    );
+  }
+
+  #progressMessage(progress: Progress): AddressedRecord['message'] {
+    const { progressCodec, tenantId, frame } = this.#parts;
+    const body = progressCodec.encode(progress);
+    return {
+      key: progress.collection,
+      value: frame('progress', body),
+      partition: 0,
+      headers: progressHeaders({ tenantId, progress, body }),
+    };
+  }
+
+  async #address(records: readonly OutgoingRecord[]): Promise<AddressedRecord[]> {
+    const { topics, frame } = this.#parts;
+    const addressed: AddressedRecord[] = [];
+    for (const record of records) {
+      const topic = topics.name(record.topic);
+      // Awaited only for the first record of a topic.
+      const partitions = topics.knownPartitionCount(topic) ?? (await topics.countPartitions(topic));
+      const partition = this.#partitionOf(record.key, partitions);
+      const message = {
+        key: record.key,
+        value: record.body === null ? null : frame(record.topic, record.body),
+        partition,
+        headers: record.headers,
+      };
+      addressed.push({ topic, partition, message, bytes: recordBytes(message) });
+    }
+    return addressed;
+  }
+}
