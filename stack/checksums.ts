@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 export const partNames = ['kafka', 'registry', 'redis'] as const;
 export type PartName = (typeof partNames)[number];
 
-/** What a part consists of: file names and their SHA-256 sums in hex. */
+/** The files of a part: their names and SHA-256 sums in hex. */
 export type PartFiles = ReadonlyMap<string, string>;
 
 /**

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { openMirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
+import { endOffsets } from '../support/topic-reader.ts';
 import { configFile } from './support/config-file.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { plant, rawRecord } from './support/plant.ts';
@@ -24,11 +25,14 @@ describe('verify', () => {
   });
   afterAll(() => tenant[Symbol.asyncDispose]());
 
-  it('says that topics which equal the hub are equal, and exits with 0', async () => {
+  it('says that topics which equal the hub are equal, exits with 0, and writes nothing', async () => {
+    const topics = [...COLLECTIONS, 'rejects', 'progress'].map(topicOf);
+    const ends = await endOffsets(topics);
     const { code, stdout, stderr } = await rollcall(tenant.configPath, 'verify');
     expect(stderr).not.toContain('✗');
     expect(stdout).toContain('All 3 collections are equal.');
     expect(code).toBe(0);
+    expect(await endOffsets(topics)).toEqual(ends);
   });
 
   it('reports each removed, overwritten, corrupt and added record by its key and kind', async () => {

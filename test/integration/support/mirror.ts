@@ -57,14 +57,14 @@ export interface Mirror extends AsyncDisposable {
   readonly configText: string;
   readonly assembly: Assembly;
   readonly session: TenantSession;
-  /** What the session is made of: for a `runTenant` of a test's own. */
+  /** The parts of the session, for a `runTenant` of the test itself. */
   readonly parts: TenantParts;
   /** All events since the start, except `pass-page`. */
   readonly events: PipelineEvent[];
   /** Lines of the log at level debug. */
   readonly logLines: string[];
   metricsText(): Promise<string>;
-  /** One pass of each collection named (all by default). Throws the first error. */
+  /** One sync of each named collection (all by default). Throws the first error. */
   full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   /** The same, with each collection's error. */

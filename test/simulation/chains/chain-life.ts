@@ -83,7 +83,7 @@ export class ChainLife {
     return this.#chainOf.get(id);
   }
 
-  /** Until {@link freeze}. */
+  /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
     while (!this.#isStill) {
       await dawdle(this.#at, 40);

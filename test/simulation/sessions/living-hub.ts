@@ -34,7 +34,7 @@ export class LivingHub implements Hub {
     return this.#departures.get(id) ?? [];
   }
 
-  /** Until {@link freeze}. */
+  /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
     while (!this.#isStill) {
       await dawdle(this.#at, 12);

@@ -75,7 +75,7 @@ export class TenantHub {
     return this.#departures.get(`${collection} ${key}`) ?? [];
   }
 
-  /** Until {@link freeze}. */
+  /** Changes the hub until {@link freeze}. */
   async live(): Promise<void> {
     while (!this.#isStill) {
       await dawdle(this.#at, 12);
