@@ -5,13 +5,8 @@ import { loadConfig } from '../src/config.ts';
 import type { CollectionName } from '../src/model/collections.ts';
 import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/pipeline/assemble.ts';
-import {
-  openSession,
-  syncOnce,
-  type SyncOutcome,
-  type TenantParts,
-  type TenantSession,
-} from '../src/pipeline/tenant.ts';
+import { openSession, syncOnce, type SyncOutcome, type TenantSession } from '../src/pipeline/tenant.ts';
+import type { TenantParts } from '../src/pipeline/tenant-parts.ts';
 import { serveCommands } from './child-process.ts';
 import { recordProfile, sharesOf, type Part } from './cpu-profile.ts';
 import { HUB_STARTS_AT } from './hub-day.ts';

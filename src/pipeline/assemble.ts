@@ -37,7 +37,8 @@ import { NOBODY_ABSENT } from './absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
 import type { PipelineEvent } from './events.ts';
 import { prepareTopics, registerSchemas } from './prepare-tenant.ts';
-import { sleep, type TenantChains, type TenantCollection, type TenantParts } from './tenant.ts';
+import { sleep } from './tenant.ts';
+import type { TenantChains, TenantCollection, TenantParts } from './tenant-parts.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -1,24 +1,12 @@
 import { localDate } from '../core/full-pull-time.ts';
-import type { DayReader } from '../core/schedules/read-days.ts';
-import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
-import type { CoreApi } from '../hub/core-api.ts';
+import { collectionOf } from '../core/schedules/which-students.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
-import type { AbsentStudents } from './absent-students.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { parentState, type Offer } from './offer.ts';
 import type { SyncRunner } from './sync-runner.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
-import type { TenantCollection, TenantParts } from './tenant.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { wantedStudents } from './wanted-students.ts';
-
-export interface ScheduleSettings {
-  readonly api: CoreApi;
-  readonly absent: AbsentStudents;
-  readonly students: WhichStudents;
-  readonly daysBack: number;
-  readonly daysAhead: number;
-  readonly reader: DayReader;
-}
 
 /** The runner of `schedules`, of which a tenant has at most one. */
 export function createScheduleRunner(options: {

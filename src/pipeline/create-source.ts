@@ -2,7 +2,7 @@ import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { classStudentsSource, nestedSource, parentsWithoutRows, plainSource, type Source } from './source.ts';
-import type { TenantCollection, TenantParts } from './tenant.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 
 /** Where a collection's rows come from, by what it is. */
 export function createSource(

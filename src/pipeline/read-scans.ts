@@ -5,7 +5,8 @@ import { deltaFrom, isOversizedDelta, syncClock, type SyncClock } from '../core/
 import { RollcallError } from '../errors.ts';
 import type { ActiveSync } from './active-sync.ts';
 import { WRONG_TENANT_REMEDY } from './tenant-identity.ts';
-import type { SyncParts, SourceEnd, SourcePage, SourceScan } from './sync-pass.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SourceEnd, SourcePage, SourceScan } from './source-page.ts';
 
 /** What reading all of a collection, or all that changed, came to; the rows are with the writer. */
 export interface Scanned {

@@ -8,7 +8,7 @@ import type { SyncMode, Progress } from '../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import { Newcomers } from './newcomers.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
-import type { SyncResult } from './sync-pass.ts';
+import type { SyncResult } from './sync-result.ts';
 import { asError } from './session-error.ts';
 import type { SyncOptions, SyncRunner } from './sync-runner.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';

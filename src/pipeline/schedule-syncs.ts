@@ -5,7 +5,7 @@ import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from './active-sync.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { Emit } from './events.ts';
-import type { SyncResult } from './sync-pass.ts';
+import type { SyncResult } from './sync-result.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
 import { ScheduleLosses, type ScheduleLossParts } from './schedule-losses.ts';
 

@@ -7,7 +7,7 @@ import type { Hub, ScanEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import type { SourceEnd, SourcePage, SourceScan } from './sync-pass.ts';
+import type { SourceEnd, SourcePage, SourceScan } from './source-page.ts';
 
 /** Where a collection's rows come from, and how to ask for single ones again. */
 export interface Source {

@@ -1,87 +1,17 @@
 import { countAgrees, judgeCompleteness, type Completeness, type FullScan } from '../core/completeness.ts';
-import type { KeyedRow, PageTally } from '../core/page-decision.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { RollcallError } from '../errors.ts';
-import type { LateRowWatch } from '../core/late-rows.ts';
-import type { ScanEnd } from '../hub/hub.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { SyncOptions } from './sync-runner.ts';
 import type { ActiveSync } from './active-sync.ts';
 import { resolveMissing } from './deletions.ts';
-import type { TenantIdentity } from './tenant-identity.ts';
-import { countWithheld, type DeletionParts } from './withholding.ts';
+import { countWithheld } from './withholding.ts';
 import { readScans, type Scanned } from './read-scans.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
-
-/** A page of a source, already read into rows with keys. */
-export interface SourcePage {
-  readonly readings: readonly KeyedRow[];
-  readonly hubTimeMs: number | null;
-  readonly total: number | null;
-  readonly readVersion: number;
-}
-
-/** `isGone`: the parent itself is not there, which says nothing of its rows. */
-export type SourceEnd = ScanEnd & { readonly isGone?: boolean | undefined };
-
-/** One walk of a collection: most have one, nested ones have one for each parent. */
-export interface SourceScan {
-  /** No row is known below its parent: its rows tell nothing of whose they are. */
-  readonly isOfNewParent?: boolean | undefined;
-  open(options: {
-    modifiedAfterMs: number | undefined;
-    readVersion: () => number;
-    signal: AbortSignal;
-  }): AsyncGenerator<SourcePage, SourceEnd>;
-}
-
-export interface SyncParts {
-  readonly writer: CollectionWriter;
-  readonly scans: (order?: 'known-first') => Promise<readonly SourceScan[]>;
-  /** Throws when the topics no longer hold what a full pass compares with. */
-  readonly requireRecords: () => Promise<void>;
-  readonly deletions: DeletionParts;
-  /** Null where rows are asked for by the keys of others: those cannot be another tenant's. */
-  readonly identity: TenantIdentity | null;
-  readonly overlapMs: number;
-  /** The watermark that the session began with: another process, with another overlap, may have stored it. */
-  readonly inheritedWatermarkMs: number | null;
-  /** Finds rows that deltas have missed; lives as long as the session. */
-  readonly late: LateRowWatch;
-  /** Hub clock minus ours at the last pass; kept by the caller between passes. */
-  readonly clock: { skewMs: number | null };
-  /** Whether the last full pass proved nothing: until one does, changes come out, but the watermark stays. */
-  readonly trust: { isInconclusive: boolean };
-  readonly now: () => number;
-  readonly randomId: () => string;
-  readonly onPage: (stats: SyncStats, tally: PageTally) => void;
-}
-
-export type SyncResult =
-  | {
-      readonly kind: 'complete';
-      readonly stats: SyncStats;
-      readonly withheld: number;
-      readonly wantsSecondSync: boolean;
-      /** It lost so many rows that the other collections are to be looked at before that second pass. */
-      readonly wantsOthersFirst?: boolean | undefined;
-      /** Approved removals that are gone from the topics now; null or undefined: none were approved. */
-      readonly approvedGone?: number | null | undefined;
-    }
-  /** The hub gave no proof that its list is whole, or none at all: nothing was removed, the watermark stays. */
-  | {
-      readonly kind: 'suspect';
-      readonly stats: SyncStats;
-      readonly why: string;
-      readonly withheld: number;
-      /** What it says is listed for a person: only that person can believe it. */
-      readonly isListed?: boolean | undefined;
-      /** As above, where only some of what was approved could be listed. */
-      readonly approvedGone?: number | null | undefined;
-    }
-  /** A delta that would bring most of the collection: a full pass does that better. */
-  | { readonly kind: 'wholesale'; readonly stats: SyncStats };
+import type { SourceEnd } from './source-page.ts';
+import type { SyncResult } from './sync-result.ts';
+import type { SyncParts } from './sync-parts.ts';
 
 /** Reads a collection once, whole or since the watermark, and publishes what changed. Throws what the hub throws. */
 export async function runSync(

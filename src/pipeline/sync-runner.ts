@@ -1,6 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
-import type { SyncResult } from './sync-pass.ts';
+import type { SyncResult } from './sync-result.ts';
 import type { Republication } from './republication.ts';
 
 /** How a pass that was asked for differs from one that is due. */

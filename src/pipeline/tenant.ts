@@ -1,83 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GuardLimits } from '../core/deletion-guard.ts';
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
-import { localDate, type FullPullTime } from '../core/full-pull-time.ts';
+import { localDate } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
-import type { RowReader } from '../core/decoded-row.ts';
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
-import type { Hub } from '../hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../log/log.ts';
-import type { TenantState } from '../state/index-store.ts';
 import { catchUp } from './catch-up.ts';
 import { AbsenceView } from './chains/absence-view.ts';
 import type { ChainParts } from './chains/absence-emitter.ts';
-import type { RenderChainsParts } from './chains/render-chains.ts';
 import { readBack } from './chains/read-back.ts';
 import { rollSegments } from './roll-segments.ts';
 import { requireRecords, watchTopics } from './topic-ends.ts';
 import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter } from './collection-writer.ts';
 import type { WriterStart } from './writer-start.ts';
-import type { RejectValue } from './pending-transaction.ts';
-import type { Emit } from './events.ts';
 import { TenantIdentity } from './tenant-identity.ts';
 import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
 import { Offer, parentState, type ParentState } from './offer.ts';
 import type { OpeningQueue } from './opening-queue.ts';
-import type { SyncParts, SyncResult } from './sync-pass.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SyncResult } from './sync-result.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import type { SyncRunner } from './sync-runner.ts';
-import { createScheduleRunner, type ScheduleSettings } from './create-schedule-runner.ts';
+import { createScheduleRunner } from './create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { createSource } from './create-source.ts';
 import type { Source } from './source.ts';
-
-export interface TenantCollection {
-  readonly name: CollectionName;
-  readonly reader: RowReader;
-  readonly deltaEveryMs: number;
-  readonly fullPull: FullPullTime;
-}
-
-export interface TenantParts {
-  readonly tenantId: string;
-  readonly topicPrefix: string;
-  readonly hub: Hub;
-  readonly log: TenantLog;
-  readonly state: TenantState;
-  readonly collections: readonly TenantCollection[];
-  readonly afterschoolIds: readonly string[];
-  /** Left out where they are not mirrored. */
-  readonly schedules?: ScheduleSettings | undefined;
-  readonly encodeReject: (value: RejectValue) => Buffer;
-  /** Undefined where absences and their changes are not mirrored. */
-  readonly chains: TenantChains | undefined;
-  readonly guard: GuardLimits;
-  readonly deltaOverlapMs: number;
-  /** Creates or checks topics and schemas; called before each taking over. */
-  readonly prepare: () => Promise<void>;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly randomId: () => string;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly emit: Emit;
-}
-
-/** What it takes to turn versions into absences and their changes. */
-export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | 'absentSinceMs'> {
-  /** An unframed body of `absence-versions`. */
-  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
-  /** A framed value of `absence-versions`, `absences` or `absence-changes`, written under any version of its schema. */
-  readonly decode: (framed: Buffer) => Promise<unknown>;
-  /** Of `absence-versions`. */
-  readonly reader: RowReader;
-  readonly forgetAfterMs: number;
-  /** Called with students whose current absences a committed transaction has changed. */
-  readonly onStudents: (students: ReadonlySet<string>) => void;
-}
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {

@@ -5,6 +5,7 @@ import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { countOf, formatCount, formatDuration } from '../words.ts';
 import { scheduleFindings } from './check-schedules.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
+import type { Probed } from './probed.ts';
 
 /** A hub whose clock is off by more than this has other troubles; Rollcall itself goes by the hub's clock. */
 const SKEW_WORTH_TELLING_MS = 60_000;
@@ -64,14 +65,6 @@ async function checkReachable(probe: HubProbe, signal: AbortSignal): Promise<Fin
     signal.throwIfAborted();
     return failureOf('collections', error);
   }
-}
-
-/** What came of asking for a collection: a probe, an error, or why it was not asked. */
-export interface Probed {
-  readonly collection: Collection;
-  readonly probe?: CollectionProbe | undefined;
-  readonly error?: unknown;
-  readonly skipped?: string | undefined;
 }
 
 async function probeAll(

@@ -9,7 +9,7 @@ import { RollcallError } from '../../errors.ts';
 import type { HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
 import { countOf } from '../words.ts';
-import type { Probed } from './check-hub.ts';
+import type { Probed } from './probed.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 const NAME = 'schedules';

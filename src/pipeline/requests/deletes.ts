@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestOfList } from '../../core/withheld-list.ts';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { SyncResult } from '../sync-pass.ts';
+import type { SyncResult } from '../sync-result.ts';
 import { countWithheld } from '../withholding.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { readWithheldList, type WithheldList } from './withheld-list.ts';

@@ -4,7 +4,7 @@ import type { Offsets } from '../../model/progress.ts';
 import { partitionName, topicName } from '../../model/topics.ts';
 import { isFramed } from '../../log/framing.ts';
 import type { LoggedRecord } from '../../log/log.ts';
-import type { TenantChains, TenantParts } from '../tenant.ts';
+import type { TenantChains, TenantParts } from '../tenant-parts.ts';
 
 const TOPIC = 'absence-changes';
 

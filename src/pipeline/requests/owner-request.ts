@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { SyncMode } from '../../model/progress.ts';
-import type { SyncResult } from '../sync-pass.ts';
+import type { SyncResult } from '../sync-result.ts';
+import type { TenantParts } from '../tenant-parts.ts';
 import type { SyncOptions } from '../sync-runner.ts';
-import type { TenantParts, TenantSession } from '../tenant.ts';
+import type { TenantSession } from '../tenant.ts';
 
 /** What a request of a command has to work with: a tenant that this process owns. */
 export interface OwnerWork {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncMode } from '../../model/progress.ts';
-import type { SyncResult } from '../sync-pass.ts';
+import type { SyncResult } from '../sync-result.ts';
 import { commonestReasons, type RejectReason } from '../sync-stats.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 

@@ -1,7 +1,7 @@
 import { localDate } from '../../core/full-pull-time.ts';
 import type { Difference } from '../../core/verify/difference.ts';
 import { foreseeGuard, type Foreseen } from '../../core/verify/foresee-guard.ts';
-import type { TenantCollection } from '../tenant.ts';
+import type { TenantCollection } from '../tenant-parts.ts';
 import { whyOthersWithhold } from '../withholding.ts';
 import type { VerifyTools } from './verify-tools.ts';
 

@@ -6,8 +6,8 @@ import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
-import type { SourceEnd } from '../sync-pass.ts';
-import type { TenantCollection, TenantParts } from '../tenant.ts';
+import type { SourceEnd } from '../source-page.ts';
+import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 
 /** More keys than this are looked for by reading the whole list once more. */
 export const ASK_AT_MOST = 2_000;

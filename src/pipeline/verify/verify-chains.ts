@@ -7,7 +7,7 @@ import { compareChains, type ChainDifference } from '../../core/verify/compare-c
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
-import type { TenantCollection } from '../tenant.ts';
+import type { TenantCollection } from '../tenant-parts.ts';
 import { lookUpIndex, readKnown, type KnownOfCollection } from './circumstances.ts';
 import { ChainTopicsView } from './chain-topics.ts';
 import { ASK_AT_MOST, hubRows } from './hub-rows.ts';

@@ -7,7 +7,7 @@ import type { TopicEntry } from '../../core/verify/topic-entry.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { WRONG_TENANT_REMEDY } from '../tenant-identity.ts';
-import type { TenantCollection } from '../tenant.ts';
+import type { TenantCollection } from '../tenant-parts.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
 import { readUntilComplete, type Doubt } from './read-until-complete.ts';

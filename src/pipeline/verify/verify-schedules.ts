@@ -9,8 +9,8 @@ import { RowComparison, type TopicView } from '../../core/verify/row-comparison.
 import { RollcallError } from '../../errors.ts';
 import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
-import type { ScheduleSettings } from '../create-schedule-runner.ts';
-import type { TenantCollection } from '../tenant.ts';
+import type { ScheduleSettings } from '../schedule-settings.ts';
+import type { TenantCollection } from '../tenant-parts.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import { readIds, type HubRows } from './hub-rows.ts';
 import { readUntilComplete, type Doubt } from './read-until-complete.ts';

@@ -13,7 +13,7 @@ import {
 import { kafkaError } from '../../log/kafka-errors.ts';
 import type { TenantState } from '../../state/index-store.ts';
 import type { AssembledTenant, Assembly } from '../assemble.ts';
-import type { TenantParts } from '../tenant.ts';
+import type { TenantParts } from '../tenant-parts.ts';
 import { RecordCheck } from './record-check.ts';
 import { verifyChains, VersionsOfHub } from './verify-chains.ts';
 import { verifyRows } from './verify-rows.ts';

@@ -2,7 +2,7 @@ import type { CollectionName, TopicSuffix } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import { topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
 import type { Difference } from '../../core/verify/difference.ts';
-import type { TenantParts } from '../tenant.ts';
+import type { TenantParts } from '../tenant-parts.ts';
 import type { CircumstanceParts } from './circumstances.ts';
 import type { RecordCheck } from './record-check.ts';
 import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';

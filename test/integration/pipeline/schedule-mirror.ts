@@ -1,4 +1,4 @@
-import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { dayAfter, osloDate, scheduleDifferences, type Days } from '../support/schedule-oracle.ts';

@@ -6,8 +6,9 @@ import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
-import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
-import { openSession, syncOnce, type TenantParts, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import { openSession, syncOnce, type TenantSession } from '../../../src/pipeline/tenant.ts';
 import {
   startReferenceHub,
   type ReferenceHub,

@@ -2,7 +2,7 @@ import { describeError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { catchUp } from '../../../src/pipeline/catch-up.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';

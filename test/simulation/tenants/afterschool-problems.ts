@@ -1,7 +1,7 @@
 import { compositeKey } from '../../../src/model/keys.ts';
 import { afterschoolOf, AFTERSCHOOL_USERS, isNamed, shownNow } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
-import type { TenantWorld } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import { hashTextOf } from './tenant-row.ts';
 
 /* Checks of afterschools that enter the configuration, leave it and come back (invariant 3). */

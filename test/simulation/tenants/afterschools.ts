@@ -2,7 +2,7 @@ import type { CollectionName, TopicSuffix } from '../../../src/model/collections
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { SeededRandom } from '../parts/seeded-random.ts';
 import { AFTERSCHOOLS, type RowCollection } from './tenant-hub.ts';
-import type { TenantWorld } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import type { TenantRow } from './tenant-row.ts';
 
 export const AFTERSCHOOL_USERS = 'afterschool-users';

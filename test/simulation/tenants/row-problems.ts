@@ -3,7 +3,7 @@ import { whyWithhold } from '../../../src/core/deletion-guard.ts';
 import type { ClassStudents } from '../../../src/core/class-students.ts';
 import { isNamed } from './afterschools.ts';
 import type { CommittedRecord } from './broker.ts';
-import type { TenantWorld } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import { GUARD } from './tenant-parts.ts';
 import { MARKER } from './tenant-row.ts';
 

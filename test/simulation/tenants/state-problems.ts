@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../../src/model/keys.ts';
 import type { OutgoingRecord } from '../../../src/log/log.ts';
 import { isNamedNow, isReadWhole, shownNow } from './afterschools.ts';
-import type { TenantWorld } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import type { RowCollection } from './tenant-hub.ts';
 import { hashTextOf } from './tenant-row.ts';
 

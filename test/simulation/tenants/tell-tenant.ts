@@ -13,7 +13,8 @@ import {
   problemsOfEnd,
   problemsOfWithheld,
 } from './state-problems.ts';
-import { tellTenantHistory, type TenantHistoryOptions, type TenantWorld } from './tenant-history.ts';
+import { tellTenantHistory, type TenantHistoryOptions } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 
 /*

@@ -5,7 +5,7 @@ import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
 import { PURGE } from '../../../src/pipeline/requests/purge.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { seededRandom } from '../parts/seeded-random.ts';
@@ -22,6 +22,7 @@ import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
 import { takeOvers } from '../parts/take-overs.ts';
 import { TenantRedis } from './tenant-redis.ts';
+import type { Approval, Purge, TenantWorld } from './tenant-world.ts';
 
 /** One process at a time, each stopped before the next begins, or each taking over from the last. */
 export type TenantTroubles = 'restarts' | 'take-overs' | 'lost-topics';
@@ -47,46 +48,6 @@ export interface TenantHistoryOptions {
   readonly seed: number;
   readonly troubles: TenantTroubles;
   readonly mistake?: TenantMistake | undefined;
-}
-
-export interface Approval {
-  readonly collection: CollectionName;
-  readonly keys: ReadonlySet<string>;
-  readonly atMs: number;
-}
-
-/** A purge by a person, through a process, of an afterschool that the configuration did not name. */
-export interface Purge {
-  readonly afterschool: string;
-  readonly process: number;
-  readonly atMs: number;
-}
-
-export interface TenantWorld {
-  readonly at: Surroundings;
-  readonly hub: TenantHub;
-  readonly client: HubClient;
-  readonly broker: Broker;
-  readonly redis: TenantRedis;
-  readonly manner: HubManner;
-  readonly collections: readonly CollectionName[];
-  readonly processes: readonly SimulatedProcess[];
-  /** Numbers of processes that were superseded and went on nevertheless. */
-  readonly unnoticed: readonly number[];
-  /** Deletions that people have approved. */
-  readonly approvals: readonly Approval[];
-  readonly purges: readonly Purge[];
-  /** The afterschools that the configuration of a process names, by its number. */
-  afterschoolsOf(process: number): readonly string[];
-  /** Topics that lost records, and the number of transactions by then. */
-  readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
-  /** Forbidden content of events; waits that were too short or too long. */
-  readonly misbehaviour: readonly string[];
-  /** Whether clocks and hub were reliable all the time. */
-  readonly canTrustDeltas: boolean;
-  /** When full syncs began, by the clock of the history. */
-  readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
-  readonly happened: ReadonlyMap<string, number>;
 }
 
 export interface TenantChecks {

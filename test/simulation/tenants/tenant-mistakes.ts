@@ -2,7 +2,7 @@ import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
 import { EMPTY } from '../../../src/pipeline/deletions.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';

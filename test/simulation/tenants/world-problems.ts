@@ -1,7 +1,7 @@
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import { problemsOfOwnership } from '../sessions/history-problems.ts';
-import type { TenantWorld } from './tenant-history.ts';
+import type { TenantWorld } from './tenant-world.ts';
 
 /* Checks a whole history: invariants 1 (the progress records), 7, 8 at rest, and 10. */
 

@@ -3,7 +3,8 @@ import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/page-decision.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import { runSync, type SyncParts } from '../../../src/pipeline/sync-pass.ts';
+import { runSync } from '../../../src/pipeline/sync-pass.ts';
+import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const MINUTE = 60_000;

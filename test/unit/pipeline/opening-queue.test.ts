@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
 import type { Assembly } from '../../../src/pipeline/assemble.ts';
-import type { TenantParts } from '../../../src/pipeline/tenant.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import { runWorker } from '../../../src/pipeline/worker.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SyncResult } from '../../../src/pipeline/sync-pass.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
 import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
 import { ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
 import { VirtualTime } from '../../simulation/parts/virtual-time.ts';

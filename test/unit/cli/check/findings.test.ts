@@ -1,6 +1,7 @@
 import picocolors from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { probedFindings, type Probed } from '../../../../src/cli/check/check-hub.ts';
+import { probedFindings } from '../../../../src/cli/check/check-hub.ts';
+import type { Probed } from '../../../../src/cli/check/probed.ts';
 import { judgeBrokers, topicFindings } from '../../../../src/cli/check/check-kafka.ts';
 import { redisFindings } from '../../../../src/cli/check/check-redis.ts';
 import { subjectFindings } from '../../../../src/cli/check/check-registry.ts';

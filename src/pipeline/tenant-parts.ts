@@ -1,0 +1,56 @@
+import type { GuardLimits } from '../core/deletion-guard.ts';
+import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
+import type { FullPullTime } from '../core/full-pull-time.ts';
+import type { RowReader } from '../core/decoded-row.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { TenantLog } from '../log/log.ts';
+import type { TenantState } from '../state/index-store.ts';
+import type { RenderChainsParts } from './chains/render-chains.ts';
+import type { RejectValue } from './pending-transaction.ts';
+import type { Emit } from './events.ts';
+import type { ScheduleSettings } from './schedule-settings.ts';
+
+export interface TenantCollection {
+  readonly name: CollectionName;
+  readonly reader: RowReader;
+  readonly deltaEveryMs: number;
+  readonly fullPull: FullPullTime;
+}
+
+export interface TenantParts {
+  readonly tenantId: string;
+  readonly topicPrefix: string;
+  readonly hub: Hub;
+  readonly log: TenantLog;
+  readonly state: TenantState;
+  readonly collections: readonly TenantCollection[];
+  readonly afterschoolIds: readonly string[];
+  /** Left out where they are not mirrored. */
+  readonly schedules?: ScheduleSettings | undefined;
+  readonly encodeReject: (value: RejectValue) => Buffer;
+  /** Undefined where absences and their changes are not mirrored. */
+  readonly chains: TenantChains | undefined;
+  readonly guard: GuardLimits;
+  readonly deltaOverlapMs: number;
+  /** Creates or checks topics and schemas; called before each taking over. */
+  readonly prepare: () => Promise<void>;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly randomId: () => string;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly emit: Emit;
+}
+
+/** What it takes to turn versions into absences and their changes. */
+export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | 'absentSinceMs'> {
+  /** An unframed body of `absence-versions`. */
+  readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
+  /** A framed value of `absence-versions`, `absences` or `absence-changes`, written under any version of its schema. */
+  readonly decode: (framed: Buffer) => Promise<unknown>;
+  /** Of `absence-versions`. */
+  readonly reader: RowReader;
+  readonly forgetAfterMs: number;
+  /** Called with students whose current absences a committed transaction has changed. */
+  readonly onStudents: (students: ReadonlySet<string>) => void;
+}

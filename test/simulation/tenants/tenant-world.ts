@@ -1,0 +1,47 @@
+import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
+import type { Surroundings } from '../parts/surroundings.ts';
+import type { Broker } from './broker.ts';
+import type { HubClient, HubManner } from './hub-client.ts';
+import type { TenantHub } from './tenant-hub.ts';
+import type { SimulatedProcess } from '../parts/simulated-process.ts';
+import type { TenantRedis } from './tenant-redis.ts';
+
+export interface Approval {
+  readonly collection: CollectionName;
+  readonly keys: ReadonlySet<string>;
+  readonly atMs: number;
+}
+
+/** A purge by a person, through a process, of an afterschool that the configuration did not name. */
+export interface Purge {
+  readonly afterschool: string;
+  readonly process: number;
+  readonly atMs: number;
+}
+
+export interface TenantWorld {
+  readonly at: Surroundings;
+  readonly hub: TenantHub;
+  readonly client: HubClient;
+  readonly broker: Broker;
+  readonly redis: TenantRedis;
+  readonly manner: HubManner;
+  readonly collections: readonly CollectionName[];
+  readonly processes: readonly SimulatedProcess[];
+  /** Numbers of processes that were superseded and went on nevertheless. */
+  readonly unnoticed: readonly number[];
+  /** Deletions that people have approved. */
+  readonly approvals: readonly Approval[];
+  readonly purges: readonly Purge[];
+  /** The afterschools that the configuration of a process names, by its number. */
+  afterschoolsOf(process: number): readonly string[];
+  /** Topics that lost records, and the number of transactions by then. */
+  readonly losses: readonly { readonly topic: TopicSuffix; readonly transactions: number }[];
+  /** Forbidden content of events; waits that were too short or too long. */
+  readonly misbehaviour: readonly string[];
+  /** Whether clocks and hub were reliable all the time. */
+  readonly canTrustDeltas: boolean;
+  /** When full syncs began, by the clock of the history. */
+  readonly fullStarts: ReadonlyMap<CollectionName, readonly number[]>;
+  readonly happened: ReadonlyMap<string, number>;
+}
