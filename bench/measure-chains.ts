@@ -27,7 +27,7 @@ export interface ChainNumbers {
     /** Shares of the busy time of the main thread with chains. */
     readonly shares: Readonly<Record<Part, number>>;
   };
-  /** Absences replaced at the hub and found by a delta, fewest first. */
+  /** Absences replaced at the hub and found by an incremental sync, fewest first. */
   readonly replaced: readonly ReplacedNumbers[];
   readonly rebuilt: {
     readonly cpuPerRow: Paired;

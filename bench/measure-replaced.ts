@@ -14,10 +14,10 @@ export interface ReplacedNumbers {
 }
 
 const REPLACED_AT_ONCE = [100, 1_000, 5_000];
-/** A delta with most rows of a collection becomes a full sync. */
+/** An incremental sync with most rows of a collection becomes a full sync. */
 const FEWEST_ROWS_EACH = 5;
 
-/** Replaces absences at the hub, then runs a delta at once. Each is replaced only once, so that chains stay short. */
+/** Replaces absences at the hub, then runs an incremental sync at once. Each is replaced only once, so that chains stay short. */
 export async function measureReplaced(
   bench: Bench,
   parts: { publishers: Publishers; floor: Child; rows: number },

@@ -239,7 +239,7 @@ function numbersOf(syncs: readonly PassRound[], floors: readonly FloorRound[]): 
   };
 }
 
-/** Changes rows at the hub, then runs a delta at once: the interval of polls is left out. */
+/** Changes rows at the hub, then runs an incremental sync at once: the interval of polls is left out. */
 async function measureDelta(bench: Bench, publisher: Child, subject: Subject): Promise<Spread> {
   const { hub, rounds, say } = bench;
   const { collection, hubName, change } = subject;

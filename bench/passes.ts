@@ -21,7 +21,7 @@ export function perSecond({ rowsSeen, wallMs }: PassRound): number {
   return rowsSeen / (wallMs / 1_000);
 }
 
-/** HTTP dates are whole seconds: a delta includes rows stamped in the second in which the sync before began. */
+/** HTTP dates are whole seconds: an incremental sync includes rows stamped in the second in which the sync before began. */
 export async function nextHubSecond(): Promise<void> {
   await delay(1_100);
 }

@@ -8,7 +8,7 @@ import { tellHistory, type HistoryKind, type Mistake, type World } from './sessi
  * ROLLCALL_HISTORIES_MS: for how long new seeds are played besides the fixed ones, for both kinds together.
  */
 
-/** The last two once found a row that a full sync skipped and no delta read again. */
+/** The last two once found a row that a full sync skipped and no incremental sync read again. */
 const FIXED_SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 51_273, 51_471];
 const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
 /** A planted mistake does not show in every history. */

@@ -94,7 +94,7 @@ function problemAfter(
   for (const [name, offset] of Object.entries(before.offsets)) {
     if ((told.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
   }
-  // A full sync may have begun before deltas that ended during it: the next delta reads their rows once more.
+  // A full sync may have begun before incremental syncs that ended during it: the next incremental sync reads their rows once more.
   const isTakenBack = before.watermark !== null && (told.watermark ?? 0) < before.watermark;
   return isTakenBack && clocksAgree && told.mode === 'DELTA' ? 'takes its watermark back' : null;
 }

@@ -34,7 +34,7 @@ function become(mirror: Mirror, collections: readonly string[], prefix: string):
   };
 }
 
-/** Answers deltas with another tenant's rows, and everything else correctly. */
+/** Answers incremental syncs with another tenant's rows, and everything else correctly. */
 async function* ofTheOther(
   pages: AsyncGenerator<HubPage, ScanEnd>,
   { modifiedAfterMs }: ReadOptions,
@@ -161,7 +161,7 @@ describe('another tenant’s data by mistake', () => {
     expect(await codes(mirror, 'DELTA', 'courses')).toEqual(['HUB_FOREIGN_DATA']);
     expect(await mirror.ends()).toEqual(before);
     back();
-    // A delta alone would not show it.
+    // An incremental sync alone would not show it.
     expect(await codes(mirror, 'DELTA', 'categories')).toEqual(['complete']);
     expect(await codes(mirror, 'FULL', 'courses')).toEqual(['complete']);
     expect(await mirror.differences()).toEqual({});

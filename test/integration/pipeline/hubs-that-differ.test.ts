@@ -5,7 +5,7 @@ const TEN_MINUTES_MS = 600_000;
 const SMALL = { students: 40, size: { resultsPerStudentYear: 6, assessmentsPerStudentYear: 2 } };
 const COLLECTIONS = ['users', 'results', 'enrollments'] as const;
 
-/** Plays a first load, a delta with a changed and a new row, and a vanished row: after each the topics equal the hub. */
+/** Plays a first load, an incremental sync with a changed and a new row, and a vanished row: after each the topics equal the hub. */
 async function liveThroughADay(mirror: Mirror): Promise<void> {
   const { district, clock } = mirror.hub;
   await mirror.full();

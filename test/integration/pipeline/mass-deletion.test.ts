@@ -191,7 +191,7 @@ describe('an interrupted full sync', () => {
     });
     putBack(mirror, 'categories', rowsOf(200));
     await mirror.full();
-    // Otherwise a delta would return all of them as new, and become a full sync.
+    // Otherwise an incremental sync would return all of them as new, and become a full sync.
     mirror.hub.clock.advance(3 * 3_600_000);
     await mirror.full();
     const before = await mirror.ends();

@@ -2,12 +2,12 @@ import type { World } from './session-history.ts';
 import { hashOf, versionIn } from './simulated-row.ts';
 import type { SimulatedTopics, StoredRecord, StoredTransaction } from '../parts/simulated-topics.ts';
 
-/** Checks the topics once a delta has read everything that changed (invariant 2). */
+/** Checks the topics once an incremental sync has read everything that changed (invariant 2). */
 export function problemsAfterDelta({ hub, topics }: World): string[] {
   const view = topics.viewOf('users');
   return [...hub.rows.values()]
     .filter((row) => row.isReadable && hashIn(view.get(row.sourcedId)) !== hashOf(row).toString('hex'))
-    .map(({ sourcedId }) => `the delta missed a change: ${sourcedId}`);
+    .map(({ sourcedId }) => `the incremental sync missed a change: ${sourcedId}`);
 }
 
 /** Checks a whole history, and its final state. */

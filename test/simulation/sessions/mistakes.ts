@@ -137,7 +137,7 @@ export const MISTAKES: readonly SeededMistake[] = [
   {
     name: 'the watermark runs ahead of the hub',
     kind: 'restarts',
-    finds: 'the delta missed a change',
+    finds: 'the incremental sync missed a change',
     mistake: {
       hub: (hub) =>
         withPages(hub, (page) => ({

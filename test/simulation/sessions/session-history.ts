@@ -51,7 +51,7 @@ const LONGEST_SLEEP_MS = 20;
 
 /**
  * Plays the random history of a seed: processes come and go while the hub changes and every part fails at times.
- * Then nothing fails any more and the hub does not change: a last process makes a delta (`afterDelta` is called then) and
+ * Then nothing fails any more and the hub does not change: a last process makes an incremental sync (`afterDelta` is called then) and
  * two full syncs (`afterFull` is called then).
  */
 export async function tellHistory(

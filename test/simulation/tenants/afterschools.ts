@@ -91,7 +91,7 @@ export function unknownYet(world: TenantWorld, process: number): readonly string
   return world.afterschoolsOf(process).filter((each) => !known.has(each));
 }
 
-/** Whether a delta can know all changes: no process left the afterschool out since the last full sync. */
+/** Whether an incremental sync can know all changes: no process left the afterschool out since the last full sync. */
 export function isReadWhole(world: TenantWorld, collection: CollectionName, key: string): boolean {
   if (collection !== AFTERSCHOOL_USERS) return true;
   const told = world.broker.transactions.filter(({ progress }) => progress.collection === collection);

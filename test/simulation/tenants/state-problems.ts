@@ -9,7 +9,7 @@ import { hashTextOf } from './tenant-row.ts';
 
 /* Checks the final state of a history: invariants 1, 2, 5, and withheld deletions. */
 
-/** Invariant 2: once a delta has read everything that changed, no change is missing. */
+/** Invariant 2: once an incremental sync has read everything that changed, no change is missing. */
 export function problemsAfterDelta(world: TenantWorld): string[] {
   // The rows of a lost topic are no changes: the full sync publishes them again.
   if (!world.canTrustDeltas || world.losses.length > 0) return [];
@@ -18,7 +18,7 @@ export function problemsAfterDelta(world: TenantWorld): string[] {
     return [...shownNow(world, collection)]
       .filter(([key]) => world.hub.isAnnounced(collection, key) && isReadWhole(world, collection, key))
       .filter(([key, row]) => row.isReadable && hashIn(view.get(key)) !== hashTextOf(row))
-      .map(([key]) => `the delta missed a change: ${collection} ${key}`);
+      .map(([key]) => `the incremental sync missed a change: ${collection} ${key}`);
   });
 }
 

@@ -19,7 +19,7 @@ import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 
 /*
  * Which invariant is checked where (docs/invariants.md):
- * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after a delta · 3 row-problems (removals,
+ * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after an incremental sync · 3 row-problems (removals,
  * limits of the guard, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems
  * · 6 the histories of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 told-events
  * · 10 told-events, world-problems, and the limits of virtual time within which a history must end.

@@ -53,7 +53,7 @@ export interface TenantHistoryOptions {
 export interface TenantChecks {
   /** Called after a process had the time to load these afterschools, which had no known row. */
   readonly afterStart: (world: TenantWorld, afterschools: readonly string[]) => Promise<void>;
-  /** Called after a delta has read everything that had changed. */
+  /** Called after an incremental sync has read everything that had changed. */
   readonly afterDelta: (world: TenantWorld) => void;
   /** Called after full syncs have read everything; withheld deletions are not approved yet. */
   readonly withheld: (world: TenantWorld) => Promise<void>;

@@ -33,7 +33,7 @@ export class TenantHub {
   readonly #students = new Map<string, readonly string[]>();
   readonly #departures = new Map<string, number[]>();
   readonly #happened: (what: string) => void;
-  /** Rows that are shown again with an old stamp, so that no delta can find them. */
+  /** Rows that are shown again with an old stamp, so that no incremental sync can find them. */
   readonly #unannounced = new Set<string>();
   #hiddenSchool: number | null = null;
   #version = 0;

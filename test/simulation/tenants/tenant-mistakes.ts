@@ -16,7 +16,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'the watermark moves before the sync is complete',
     troubles: 'restarts',
-    finds: 'the delta missed a change',
+    finds: 'the incremental sync missed a change',
     mistake: {
       trouble: 0.7,
       manner: { liesOften: 0, paging: 'keyset', hasClock: true },
