@@ -6,7 +6,7 @@ import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import { approveLists, decisionExit, discardLists, showDecisions } from './deletes/decide.ts';
-import { makeLists, readLists, type TenantLists } from './deletes/read-lists.ts';
+import { readLists, type TenantLists } from './deletes/read-lists.ts';
 import { showLists } from './deletes/show-lists.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 
@@ -69,15 +69,10 @@ function withScope(command: Command): Command {
 }
 
 async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = context.loadConfig();
+  const config = loadConfigWithLists(context);
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
-  const progress = context.output.progress();
-  const lists =
-    config.redis === undefined
-      ? await makeLists(assembly, { scope, progress, signal: context.signal })
-      : await readLists(assembly, { scope, signal: context.signal });
-  progress.end();
+  const lists = await readLists(assembly, { scope, signal: context.signal });
   showLists(context.output, lists, { allKeys: options.keys ?? false, nowMs: Date.now() });
   return waits(lists) ? EXIT.needsPerson : EXIT.ok;
 }
@@ -87,17 +82,7 @@ function waits(lists: readonly TenantLists[]): boolean {
 }
 
 async function approveDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = context.loadConfig();
-  if (config.redis === undefined && options.list === undefined) {
-    throw new RollcallError(
-      'USAGE_INVALID',
-      'Without redis in the configuration no list outlasts a command',
-      {
-        remedy:
-          'Name the list: rollcall deletes list tells its digest, rollcall deletes approve --list <digest>.',
-      },
-    );
-  }
+  const config = loadConfigWithLists(context);
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const progress = context.output.progress();
@@ -113,17 +98,7 @@ async function approveDeletes(context: VerbContext, { options }: VerbInput<Delet
 }
 
 async function discardDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = context.loadConfig();
-  if (config.redis === undefined) {
-    throw new RollcallError(
-      'USAGE_INVALID',
-      'Without redis in the configuration a discarded list comes back',
-      {
-        remedy:
-          'That it was discarded would be forgotten at once. Name a redis in the configuration, or leave the list: it does no harm.',
-      },
-    );
-  }
+  const config = loadConfigWithLists(context);
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const progress = context.output.progress();
@@ -131,6 +106,21 @@ async function discardDeletes(context: VerbContext, { options }: VerbInput<Delet
   progress.end();
   showDecisions(context.output, 'discard', decisions);
   return decisionExit(decisions);
+}
+
+/** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */
+function loadConfigWithLists(context: VerbContext): Config {
+  const config = context.loadConfig();
+  if (config.redis !== undefined) return config;
+  throw new RollcallError(
+    'USAGE_INVALID',
+    'The lists of withheld deletions are kept in Redis, and the configuration names none',
+    {
+      remedy:
+        'Add redis.url, then run rollcall pull --full, which lists what is withheld. Without Redis only a higher ' +
+        'deletions.withholdAbove releases it.',
+    },
+  );
 }
 
 function quietAssembly(config: Config): Assembly {

@@ -35,12 +35,7 @@ export async function approveLists(
 ): Promise<readonly Decisions[]> {
   const decisions: Decisions[] = [];
   for (const each of options.scope) {
-    const here = { ...options, scope: [each] };
-    decisions.push(
-      assembly.config.redis === undefined
-        ? await approveWithoutRedis(assembly, here)
-        : await approveListed(assembly, here),
-    );
+    decisions.push(await approveListed(assembly, { ...options, scope: [each] }));
   }
   // A list belongs to one tenant: it is missing only where none of them has it.
   const found = decisions.flatMap(({ unknownDigests }) => unknownDigests);
@@ -79,7 +74,6 @@ async function approveListed(
         action: 'approve',
         collections: chosen.map(({ collection }) => collection),
         digests: chosen.flatMap(({ digest }) => digest ?? []),
-        makeLists: false,
       });
       for (const each of decided) outcomes.set(each.collection, each);
     }
@@ -92,32 +86,6 @@ async function approveListed(
     outcomes: [...outcomes.values()],
     unknownDigests,
     ...(await stillWaiting(assembly, options, [...outcomes.values()])),
-  };
-}
-
-/** The list is made by a full pass of this process, and must turn out to be the one that was named. */
-async function approveWithoutRedis(
-  assembly: Assembly,
-  options: DecideOptions & { readonly digests: readonly string[] | null },
-): Promise<Decisions> {
-  const { scope } = options;
-  const digests = [...(options.digests ?? [])];
-  const collections = scope.flatMap((each) => each.collections);
-  const outcomes = await ask(assembly, options, {
-    action: 'approve',
-    collections: [...collections],
-    digests,
-    makeLists: true,
-  });
-  const told = outcomes.filter(({ outcome }) => outcome !== 'nothing' && outcome !== 'other-list');
-  return {
-    tenant: scope[0]?.tenant.id ?? '',
-    outcomes: told,
-    unknownDigests: told.length > 0 ? [] : digests,
-    waiting: new Map(
-      outcomes.filter(({ waiting }) => waiting > 0).map((each) => [each.collection, each.waiting]),
-    ),
-    lost: new Set(),
   };
 }
 
@@ -134,7 +102,7 @@ export async function discardLists(
     const outcomes =
       collections.length === 0
         ? []
-        : await ask(assembly, here, { action: 'discard', collections, digests: [], makeLists: false });
+        : await ask(assembly, here, { action: 'discard', collections, digests: [] });
     decisions.push({
       tenant: each.tenant.id,
       outcomes: outcomes.filter(({ outcome }) => outcome !== 'nothing'),
@@ -214,7 +182,7 @@ export function showDecisions(
     tenants: decisions.map(({ tenant, outcomes, unknownDigests, waiting }) => ({
       tenant,
       unknownLists: unknownDigests,
-      collections: outcomes.map(({ list: _list, ...each }) => each),
+      collections: outcomes,
       waiting: Object.fromEntries(waiting),
     })),
   });

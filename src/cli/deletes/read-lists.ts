@@ -1,12 +1,8 @@
 import type { TenantConfig } from '../../config.ts';
-import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
-import { DELETES } from '../../pipeline/requests/deletes.ts';
 import { readWithheldList, type WithheldList } from '../../pipeline/requests/withheld-list.ts';
 import { readKnownProgress } from '../../log/progress-reader.ts';
-import { asOwner } from '../as-owner.ts';
-import type { ProgressLine } from '../progress-line.ts';
 import { withAdmin } from '../with-assembly.ts';
 
 export type Scope = readonly {
@@ -76,37 +72,6 @@ async function listsBeside(
       found.push(await readWithheldList(deletions, collection, progress));
     }
     lists.push({ tenant: tenant.id, collections: found.filter(({ count }) => count > 0) });
-  }
-  return lists;
-}
-
-/**
- * The same without Redis: this process owns each tenant for a full pass of what waits, by the log. Throws
- * `USAGE_INVALID` where another process runs, and what the passes fail with.
- */
-export async function makeLists(
-  assembly: Assembly,
-  options: { scope: Scope; progress: ProgressLine; signal: AbortSignal },
-): Promise<readonly TenantLists[]> {
-  const lists: TenantLists[] = [];
-  for (const { tenant, collections } of options.scope) {
-    const outcomes = await asOwner(assembly, {
-      tenantId: tenant.id,
-      request: DELETES,
-      parameters: { action: 'list', collections: [...collections], digests: [], makeLists: true },
-      progress: options.progress,
-      signal: options.signal,
-    });
-    const failed = outcomes.find(({ outcome }) => outcome === 'failed');
-    if (failed !== undefined) {
-      throw new RollcallError('HUB_UNAVAILABLE', `${failed.collection} could not be read: ${failed.why}`, {
-        remedy: failed.remedy ?? 'Look at the hub, and give the command again.',
-      });
-    }
-    lists.push({
-      tenant: tenant.id,
-      collections: outcomes.flatMap(({ list }) => (list === null || list.count === 0 ? [] : [list])),
-    });
   }
   return lists;
 }

@@ -8,13 +8,11 @@ import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } fr
 import { readWithheldList, type WithheldList } from './withheld-list.ts';
 
 const parameters = z.strictObject({
-  action: z.enum(['list', 'approve', 'discard']),
+  action: z.enum(['approve', 'discard']),
   /** Empty: all that are mirrored. */
   collections: z.array(z.enum(COLLECTIONS)),
   /** The lists that are approved, by digest. */
   digests: z.array(z.string()).default([]),
-  /** Where the list is lost: a full pass makes it anew. */
-  makeLists: z.boolean().default(false),
 });
 
 export type DeletesParameters = z.output<typeof parameters>;
@@ -23,14 +21,13 @@ export type DeletesParameters = z.output<typeof parameters>;
 export interface DeletesOutcome {
   readonly collection: CollectionName;
   /**
-   * - `listed`: looked at only
    * - `done`: what was approved is released, or what was listed is discarded
    * - `other-list`: the list is not one of those that were approved; nothing was released
    * - `nothing`: no list is there
    * - `suspect`: the hub proved nothing; nothing was released
    * - `failed`: the hub failed; nothing was released
    */
-  readonly outcome: 'listed' | 'done' | 'other-list' | 'nothing' | 'suspect' | 'failed';
+  readonly outcome: 'done' | 'other-list' | 'nothing' | 'suspect' | 'failed';
   /** Keys of the list that was decided on. */
   readonly listed: number;
   readonly released: number;
@@ -38,8 +35,6 @@ export interface DeletesOutcome {
   readonly back: number;
   /** Removals that wait now. */
   readonly waiting: number;
-  /** Only where it was asked for. */
-  readonly list: WithheldList | null;
   readonly why: string | null;
   readonly remedy: string | null;
 }
@@ -68,17 +63,10 @@ async function decideOn(
   asked: DeletesParameters,
 ): Promise<DeletesOutcome> {
   try {
-    const list = await findList(work, collection, asked);
+    const list = await currentList(work, collection);
     const isNothing = asked.action === 'discard' ? list.count === 0 : list.keys.length === 0;
     if (isNothing) return outcome(collection, { outcome: 'nothing', waiting: list.count });
     switch (asked.action) {
-      case 'list':
-        return outcome(collection, {
-          outcome: 'listed',
-          listed: list.keys.length,
-          waiting: list.count,
-          list,
-        });
       case 'discard':
         return await discard(work, collection, list);
       case 'approve':
@@ -95,17 +83,6 @@ async function decideOn(
       remedy: error.remedy,
     });
   }
-}
-
-async function findList(
-  work: OwnerWork,
-  collection: CollectionName,
-  { makeLists }: DeletesParameters,
-): Promise<WithheldList> {
-  const list = await currentList(work, collection);
-  if (!makeLists || list.keys.length > 0 || list.count === 0) return list;
-  await work.sync(collection, 'FULL');
-  return currentList(work, collection);
 }
 
 function currentList({ parts, session }: OwnerWork, collection: CollectionName): Promise<WithheldList> {
@@ -160,5 +137,5 @@ function outcome(
   collection: CollectionName,
   what: Pick<DeletesOutcome, 'outcome' | 'waiting'> & Partial<DeletesOutcome>,
 ): DeletesOutcome {
-  return { collection, listed: 0, released: 0, back: 0, list: null, why: null, remedy: null, ...what };
+  return { collection, listed: 0, released: 0, back: 0, why: null, remedy: null, ...what };
 }

@@ -6,12 +6,12 @@ import type { Mirror } from './mirror.ts';
 /** Handles the decision of a person in the mirror's own session. */
 async function decide(
   mirror: Mirror,
-  given: { action: 'list' | 'approve' | 'discard'; collections: CollectionName[]; digests?: string[] },
+  given: { action: 'approve' | 'discard'; collections: CollectionName[]; digests?: string[] },
 ): Promise<Map<CollectionName, DeletesOutcome>> {
   const { session, parts } = mirror;
   const { signal } = new AbortController();
   const outcomes = await DELETES.meet(
-    { digests: [], makeLists: false, ...given },
+    { digests: [], ...given },
     {
       parts,
       session,
