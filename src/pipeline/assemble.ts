@@ -33,7 +33,7 @@ import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { RejectValue } from './pending-transaction.ts';
-import { NOBODY_ABSENT } from './absent-students.ts';
+import { NOBODY_ABSENT } from './schedules/absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
 import type { PipelineEvent } from './events.ts';
 import { prepareTopics, registerSchemas } from './prepare-tenant.ts';

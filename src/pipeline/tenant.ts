@@ -24,7 +24,7 @@ import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import type { SyncRunner } from './sync-runner.ts';
-import { createScheduleRunner } from './create-schedule-runner.ts';
+import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
 import { countWithheld, restoreTrip, type DeletionParts } from './withholding.ts';
 import { createSource } from './create-source.ts';
 import type { Source } from './source.ts';

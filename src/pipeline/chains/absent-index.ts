@@ -1,6 +1,6 @@
 import { decodeAbsent } from '../../core/chains/absent-entry.ts';
 import type { CollectionIndex } from '../../state/index-store.ts';
-import type { AbsentStudents } from '../absent-students.ts';
+import type { AbsentStudents } from '../schedules/absent-students.ts';
 
 export interface AbsentIndex extends AbsentStudents {
   /** To be called after a commit that changed current absences of these students. */

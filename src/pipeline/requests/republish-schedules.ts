@@ -2,7 +2,7 @@ import { localDate } from '../../core/full-pull-time.ts';
 import { isInWindow, windowAround } from '../../core/schedules/window.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import { askForStudent } from '../schedule-answers.ts';
+import { askForStudent } from '../schedules/answers.ts';
 import { syncOf } from './republication-sync.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 

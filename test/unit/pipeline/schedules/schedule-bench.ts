@@ -8,8 +8,8 @@ import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts'
 import type { WriterStart } from '../../../../src/pipeline/writer-start.ts';
 import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
 import { Offer, type ParentState } from '../../../../src/pipeline/offer.ts';
-import { ScheduleRunner } from '../../../../src/pipeline/schedule-runner.ts';
-import { wantedStudents } from '../../../../src/pipeline/wanted-students.ts';
+import { ScheduleRunner } from '../../../../src/pipeline/schedules/schedule-runner.ts';
+import { wantedStudents } from '../../../../src/pipeline/schedules/wanted-students.ts';
 import type { WhichStudents } from '../../../../src/core/schedules/which-students.ts';
 import type { Committed, Transaction } from '../../../../src/log/log.ts';
 import { createMemoryStore } from '../../../../src/state/memory-store.ts';
@@ -139,7 +139,7 @@ export class ScheduleBench {
         ignore: [],
       }),
       writer,
-      losses: {
+      emptied: {
         collection: 'schedules',
         writer,
         memory: state.deletions,

@@ -1,21 +1,21 @@
-import { lastFullPullDue, localDate, type FullPullTime } from '../core/full-pull-time.ts';
-import { AskQueue } from '../core/schedules/ask-queue.ts';
-import { nextDue, roundDue, type RoundPlan } from '../core/schedules/round-time.ts';
-import { overlap, windowAround, type DayWindow } from '../core/schedules/window.ts';
-import { RollcallError } from '../errors.ts';
-import type { CollectionName } from '../model/collections.ts';
-import type { SyncMode, Progress } from '../model/progress.ts';
+import { lastFullPullDue, localDate, type FullPullTime } from '../../core/full-pull-time.ts';
+import { AskQueue } from '../../core/schedules/ask-queue.ts';
+import { nextDue, roundDue, type RoundPlan } from '../../core/schedules/round-time.ts';
+import { overlap, windowAround, type DayWindow } from '../../core/schedules/window.ts';
+import { RollcallError } from '../../errors.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { SyncMode, Progress } from '../../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
 import { Newcomers } from './newcomers.ts';
-import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
-import type { SyncResult } from './sync-result.ts';
-import { asError } from './session-error.ts';
-import type { SyncOptions, SyncRunner } from './sync-runner.ts';
-import { acceptAnswer, askForStudent, type AnswerParts } from './schedule-answers.ts';
-import { ScheduleApproval } from './schedule-approval.ts';
-import { ScheduleFailures } from './schedule-failures.ts';
+import { parentNotOffered, type Offer, type ParentState } from '../offer.ts';
+import type { SyncResult } from '../sync-result.ts';
+import { asError } from '../session-error.ts';
+import type { SyncOptions, SyncRunner } from '../sync-runner.ts';
+import { acceptAnswer, askForStudent, type AnswerParts } from './answers.ts';
+import { ScheduleApproval } from './approval.ts';
+import { FailureReports } from './failure-reports.ts';
 import { SCHEDULES, ScheduleSyncs, type Round, type ScheduleSyncParts } from './schedule-syncs.ts';
-import { ScheduleTrouble } from './schedule-trouble.ts';
+import { ApiTrouble } from './api-trouble.ts';
 
 /** A student said to have lost lessons is asked for a second time after so long. */
 const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
@@ -56,7 +56,7 @@ export class ScheduleRunner implements SyncRunner {
   readonly #parts: ScheduleRunnerParts;
   readonly #syncs: ScheduleSyncs;
   readonly #queue = new AskQueue();
-  readonly #trouble: ScheduleTrouble;
+  readonly #trouble: ApiTrouble;
   readonly #asking = new Set<Promise<void>>();
   readonly #requests: {
     readonly mode: SyncMode;
@@ -68,7 +68,7 @@ export class ScheduleRunner implements SyncRunner {
   readonly #waiting: Waiting[] = [];
   #wanted: Set<string> | null = null;
   readonly #newcomers: Newcomers;
-  readonly #failures: ScheduleFailures;
+  readonly #failures: FailureReports;
   #lastDueMs: number | null = null;
   /** What concerns the whole tenant. */
   #failure: { readonly error: unknown } | null = null;
@@ -81,9 +81,9 @@ export class ScheduleRunner implements SyncRunner {
   constructor(parts: ScheduleRunnerParts) {
     this.#parts = parts;
     this.#syncs = new ScheduleSyncs(parts);
-    this.#trouble = new ScheduleTrouble(parts.random);
+    this.#trouble = new ApiTrouble(parts.random);
     this.#newcomers = new Newcomers(parts.now);
-    this.#failures = new ScheduleFailures(parts, () => this.#syncs.round);
+    this.#failures = new FailureReports(parts, () => this.#syncs.round);
     const stop = parts.absent.onChange((students) => this.#noteChanges(students));
     parts.signal.addEventListener('abort', stop, { once: true });
   }
@@ -101,7 +101,7 @@ export class ScheduleRunner implements SyncRunner {
   }
 
   async discardWithheld(): Promise<void> {
-    await (await this.#syncs.losses()).discard();
+    await (await this.#syncs.emptied()).discard();
   }
 
   request(mode: SyncMode, { approved }: SyncOptions = {}): Promise<SyncResult> {
@@ -220,7 +220,7 @@ export class ScheduleRunner implements SyncRunner {
   /** Asks at once for the students of the approved days. */
   async #approve(keys: ReadonlySet<string>): Promise<ScheduleApproval> {
     const wanted = this.#wanted ?? (await this.#listWanted(this.#window()));
-    (await this.#syncs.losses()).approve(keys);
+    (await this.#syncs.emptied()).approve(keys);
     const approval = new ScheduleApproval(keys, wanted);
     for (const student of approval.students) this.#queue.change(student);
     this.#queue.pauseUntil(0);
@@ -292,8 +292,8 @@ export class ScheduleRunner implements SyncRunner {
     await this.#syncs.flush({ isForced: false });
     if (!round.isLast) {
       round.isLast = true;
-      const losses = await this.#syncs.losses();
-      const doubtful = [...losses.studentsToAskAgain()].filter(
+      const emptied = await this.#syncs.emptied();
+      const doubtful = [...emptied.studentsToAskAgain()].filter(
         (student) => this.#wanted?.has(student) === true,
       );
       const atMs = this.#parts.now();
@@ -332,7 +332,7 @@ export class ScheduleRunner implements SyncRunner {
         student,
         // The day may have ended while the hub answered.
         window: overlap(window, this.#window()),
-        losses: await this.#syncs.losses(),
+        emptied: await this.#syncs.emptied(),
         isLast: round !== null && round === this.#syncs.round && round.isLast,
         isWanted: () => this.#wanted?.has(student) !== false,
         sync: () => this.#syncs.currentSync(),

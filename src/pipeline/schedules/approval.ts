@@ -1,5 +1,5 @@
-import { splitCompositeKey } from '../model/keys.ts';
-import type { SyncResult } from './sync-result.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { SyncResult } from '../sync-result.ts';
 
 /** Withheld days that a person has approved; over when each student concerned was answered, or given up. */
 export class ScheduleApproval {

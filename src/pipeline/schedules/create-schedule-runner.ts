@@ -1,11 +1,11 @@
-import { localDate } from '../core/full-pull-time.ts';
-import { collectionOf } from '../core/schedules/which-students.ts';
-import { sourceOf, type CollectionName } from '../model/collections.ts';
-import type { CollectionWriter } from './collection-writer.ts';
-import { parentState, type Offer } from './offer.ts';
-import type { SyncRunner } from './sync-runner.ts';
+import { localDate } from '../../core/full-pull-time.ts';
+import { collectionOf } from '../../core/schedules/which-students.ts';
+import { sourceOf, type CollectionName } from '../../model/collections.ts';
+import type { CollectionWriter } from '../collection-writer.ts';
+import { parentState, type Offer } from '../offer.ts';
+import type { SyncRunner } from '../sync-runner.ts';
 import { ScheduleRunner } from './schedule-runner.ts';
-import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 import { wantedStudents } from './wanted-students.ts';
 
 /** The runner of `schedules`, of which a tenant has at most one. */
@@ -29,7 +29,7 @@ export function createScheduleRunner(options: {
     api,
     reader,
     writer,
-    losses: {
+    emptied: {
       collection: name,
       writer,
       memory: parts.state.deletions,

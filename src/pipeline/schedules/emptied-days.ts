@@ -1,14 +1,14 @@
-import { whyWithhold } from '../core/deletion-guard.ts';
-import type { KeyedRow } from '../core/page-decision.ts';
-import { splitCompositeKey } from '../model/keys.ts';
-import type { ActiveSync } from './active-sync.ts';
+import { whyWithhold } from '../../core/deletion-guard.ts';
+import type { KeyedRow } from '../../core/page-decision.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { ActiveSync } from '../active-sync.ts';
 import {
   countWithheld,
   discardList,
   noteDecided,
   whyOthersWithhold,
   type DeletionParts,
-} from './withholding.ts';
+} from '../withholding.ts';
 
 /** Beyond it days are not listed; the guard has long since held them. */
 const MOST_LISTED = 100_000;
@@ -16,7 +16,7 @@ const MOST_LISTED = 100_000;
 const WRITE_AGAIN_AFTER_MS = 30_000;
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 
-export type ScheduleLossParts = Omit<DeletionParts, 'findExisting' | 'others'>;
+export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
 
 /**
  * Days that had lessons and that the hub gives none for any more.
@@ -25,8 +25,8 @@ export type ScheduleLossParts = Omit<DeletionParts, 'findExisting' | 'others'>;
  * a student who had some, is suspect (lost rights look like that): it counts only as the last word of a round. What was
  * said twice goes out unless the guard holds it, which also counts what was said only once.
  */
-export class ScheduleLosses {
-  readonly #parts: ScheduleLossParts;
+export class EmptiedDays {
+  readonly #parts: EmptiedDaysParts;
   /** Said once, with the pass that heard it. */
   readonly #suspected: Map<string, string>;
   readonly #withheld: Map<string, number>;
@@ -44,7 +44,7 @@ export class ScheduleLosses {
   #written: { suspected: boolean; withheld: boolean; atMs: number };
 
   private constructor(
-    parts: ScheduleLossParts,
+    parts: EmptiedDaysParts,
     start: {
       suspected: Map<string, string>;
       withheld: Map<string, number>;
@@ -62,11 +62,11 @@ export class ScheduleLosses {
     this.#written = { suspected: true, withheld: true, atMs: 0 };
   }
 
-  static async open(parts: ScheduleLossParts): Promise<ScheduleLosses> {
+  static async open(parts: EmptiedDaysParts): Promise<EmptiedDays> {
     const { memory, collection, writer } = parts;
     const withheld = new Map(await memory.withheld(collection));
     const count = await countWithheld(memory, collection, writer.progress);
-    return new ScheduleLosses(parts, {
+    return new EmptiedDays(parts, {
       suspected: new Map(await memory.missing(collection)),
       withheld,
       isTripped: (await memory.tripped()).has(collection),

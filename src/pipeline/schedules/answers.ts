@@ -1,11 +1,11 @@
-import type { PageTally } from '../core/page-decision.ts';
-import type { DayReader } from '../core/schedules/read-days.ts';
-import { studentRejectKey } from '../core/schedules/read-days.ts';
-import { askedDays, type DayWindow } from '../core/schedules/window.ts';
-import type { CoreApi, ScheduleAnswer } from '../hub/core-api.ts';
-import type { ActiveSync } from './active-sync.ts';
-import type { CollectionWriter } from './collection-writer.ts';
-import type { ScheduleLosses } from './schedule-losses.ts';
+import type { PageTally } from '../../core/page-decision.ts';
+import type { DayReader } from '../../core/schedules/read-days.ts';
+import { studentRejectKey } from '../../core/schedules/read-days.ts';
+import { askedDays, type DayWindow } from '../../core/schedules/window.ts';
+import type { CoreApi, ScheduleAnswer } from '../../hub/core-api.ts';
+import type { ActiveSync } from '../active-sync.ts';
+import type { CollectionWriter } from '../collection-writer.ts';
+import type { EmptiedDays } from './emptied-days.ts';
 
 export interface AnswerParts {
   readonly api: CoreApi;
@@ -23,9 +23,9 @@ export function askForStudent(
 }
 
 /**
- * Takes an answer in: days with lessons go to the writer, days that came without to the losses. A day without lessons
- * that never had any is nothing. Returns whether the student should be asked again soon; null when the answer is not
- * wanted any more.
+ * Takes an answer in: days with lessons go to the writer, days that had lessons and come without go to the emptied days.
+ * A day without lessons that never had any is nothing. Returns whether the student should be asked again soon; null when
+ * the answer is not wanted any more.
  */
 export async function acceptAnswer(
   { reader, writer }: AnswerParts,
@@ -34,7 +34,7 @@ export async function acceptAnswer(
     readonly student: string;
     /** The days asked for that are still mirrored. */
     readonly window: DayWindow;
-    readonly losses: ScheduleLosses;
+    readonly emptied: EmptiedDays;
     /** Asked at the end of a round, once more. */
     readonly isLast: boolean;
     /** Called just before anything is taken in. */
@@ -43,17 +43,17 @@ export async function acceptAnswer(
     readonly onTally: (sync: ActiveSync, tally: PageTally) => void;
   },
 ): Promise<boolean | null> {
-  const { student, window, losses, isLast } = options;
+  const { student, window, emptied, isLast } = options;
   const { lessons, isUtf8 } = answer;
   const days = reader.read({ student, window, lessons, isUtf8 });
   const readings = days.kind === 'days' ? days.filled : [days.reading];
   const becameEmpty = days.kind === 'days' ? await writer.differing(days.empty) : [];
   if (!options.isWanted()) return null;
   const sync = options.sync();
-  losses.forget(readings.flatMap(({ key }) => key ?? []));
+  emptied.forget(readings.flatMap(({ key }) => key ?? []));
   const wantsSecond =
     days.kind === 'days' &&
-    losses.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
+    emptied.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
   // Nobody asks for a student twice at the same time: no answer is older than what was published.
   options.onTally(sync, await writer.accept(sync, { readings, readVersion: writer.readVersion() }));
   if (days.kind === 'days' && writer.knownRejects > 0) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { AskQueue } from '../../../src/core/schedules/ask-queue.ts';
-import { ScheduleBench } from './support/schedule-bench.ts';
-import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
+import { AskQueue } from '../../../../src/core/schedules/ask-queue.ts';
+import { ScheduleBench } from './schedule-bench.ts';
+import { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 
 /** On a Tuesday at 04:00 in Oslo the daily sync begins. */
 const ROUND_MS = Date.parse('2026-11-17T03:00:00Z');
@@ -154,7 +154,7 @@ function row(which: string, count: number, day: Requests): string {
 }
 
 describe('requests a day', () => {
-  const documented = readFileSync(new URL('../../../docs/schedules.md', import.meta.url), 'utf8');
+  const documented = readFileSync(new URL('../../../../docs/schedules.md', import.meta.url), 'utf8');
 
   it.each([
     ['absent', 2_000],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
-import type { ScheduleRunner } from '../../../src/pipeline/schedule-runner.ts';
-import { ScheduleBench, type BenchOptions } from './support/schedule-bench.ts';
-import { VirtualTime } from '../../simulation/parts/virtual-time.ts';
+import type { SyncResult } from '../../../../src/pipeline/sync-result.ts';
+import type { ScheduleRunner } from '../../../../src/pipeline/schedules/schedule-runner.ts';
+import { ScheduleBench, type BenchOptions } from './schedule-bench.ts';
+import { VirtualTime } from '../../../simulation/parts/virtual-time.ts';
 
 const NOON = Date.parse('2026-11-18T12:30:00Z');
 const MINUTE = 60_000;

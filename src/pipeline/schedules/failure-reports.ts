@@ -1,11 +1,11 @@
-import type { RollcallError } from '../errors.ts';
-import type { SyncMode } from '../model/progress.ts';
-import type { Emit } from './events.ts';
-import type { Offer } from './offer.ts';
+import type { RollcallError } from '../../errors.ts';
+import type { SyncMode } from '../../model/progress.ts';
+import type { Emit } from '../events.ts';
+import type { Offer } from '../offer.ts';
 import { SCHEDULES, type Round } from './schedule-syncs.ts';
 
 /** Reports what keeps schedules from being read. */
-export class ScheduleFailures {
+export class FailureReports {
   readonly #parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer };
   readonly #round: () => Round | null;
 

@@ -1,13 +1,13 @@
-import { isInWindow, type DayWindow } from '../core/schedules/window.ts';
-import type { CollectionName } from '../model/collections.ts';
-import { splitCompositeKey } from '../model/keys.ts';
-import type { SyncMode } from '../model/progress.ts';
-import type { ActiveSync } from './active-sync.ts';
-import type { CollectionWriter } from './collection-writer.ts';
-import type { Emit } from './events.ts';
-import type { SyncResult } from './sync-result.ts';
-import { newSyncStats, type SyncStats } from './sync-stats.ts';
-import { ScheduleLosses, type ScheduleLossParts } from './schedule-losses.ts';
+import { isInWindow, type DayWindow } from '../../core/schedules/window.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { SyncMode } from '../../model/progress.ts';
+import type { ActiveSync } from '../active-sync.ts';
+import type { CollectionWriter } from '../collection-writer.ts';
+import type { Emit } from '../events.ts';
+import type { SyncResult } from '../sync-result.ts';
+import { newSyncStats, type SyncStats } from '../sync-stats.ts';
+import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
 
 export const SCHEDULES = 'schedules' as const satisfies CollectionName;
 /** While answers keep coming, transactions are no more frequent than this. */
@@ -15,7 +15,7 @@ const FLUSH_EVERY_MS = 1_000;
 
 export interface ScheduleSyncParts {
   readonly writer: CollectionWriter;
-  readonly losses: ScheduleLossParts;
+  readonly emptied: EmptiedDaysParts;
   readonly deltaEveryMs: number;
   readonly now: () => number;
   readonly randomId: () => string;
@@ -47,7 +47,7 @@ interface Batch {
  */
 export class ScheduleSyncs {
   readonly #parts: ScheduleSyncParts;
-  #losses: ScheduleLosses | null = null;
+  #emptied: EmptiedDays | null = null;
   #round: Round | null = null;
   #batch: Batch | null = null;
   #answersToTell = 0;
@@ -65,15 +65,15 @@ export class ScheduleSyncs {
     return this.#round;
   }
 
-  async losses(): Promise<ScheduleLosses> {
-    this.#losses ??= await ScheduleLosses.open(this.#parts.losses);
-    return this.#losses;
+  async emptied(): Promise<EmptiedDays> {
+    this.#emptied ??= await EmptiedDays.open(this.#parts.emptied);
+    return this.#emptied;
   }
 
   /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
   async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
     const { writer } = this.#parts;
-    const losses = await this.losses();
+    const emptied = await this.emptied();
     const isOver = (key: string): boolean => {
       const parts = splitCompositeKey(key);
       if (parts === null || !wanted.has(parts[0])) return true;
@@ -83,7 +83,7 @@ export class ScheduleSyncs {
       const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
       for (let left = known; left > 0;) {
         const { keys, count } = await writer.find(area, isOver);
-        losses.forget(keys);
+        emptied.forget(keys);
         await writer.remove(this.currentSync(), area, keys);
         await this.flush({ isForced: false });
         left = count - keys.length;
@@ -94,15 +94,15 @@ export class ScheduleSyncs {
   /** Every student of approved days was answered: commits what they said. */
   async endApproval(): Promise<SyncResult> {
     await this.flush({ isForced: true });
-    const losses = await this.losses();
+    const emptied = await this.emptied();
     const { stats } = this.newSync('FULL');
-    stats.rowsWithheld = losses.withheldCount;
-    return { ...complete(stats), approvedGone: losses.endApproval() };
+    stats.rowsWithheld = emptied.withheldCount;
+    return { ...complete(stats), approvedGone: emptied.endApproval() };
   }
 
   /** What a person has approved and was not confirmed by then waits on. */
   dropApproval(): void {
-    this.#losses?.endApproval();
+    this.#emptied?.endApproval();
   }
 
   /** Hub clock minus ours, as an answer tells it. */
@@ -142,7 +142,7 @@ export class ScheduleSyncs {
   async flush({ isForced }: { isForced: boolean }): Promise<void> {
     const { writer, now } = this.#parts;
     if (!isForced && this.#answersToTell === 0 && !writer.hasPending) return;
-    const losses = await this.losses();
+    const emptied = await this.emptied();
     const sync = this.currentSync();
     // What comes from here on belongs to the next batch.
     const batch = this.#batch;
@@ -150,14 +150,14 @@ export class ScheduleSyncs {
     this.#answersToTell = 0;
     this.#flushedAtMs = now();
     if (batch === null && this.#round !== null) sync.stats.startedAtMs = this.#hubTimeOfStart(this.#round);
-    await losses.settle(sync);
-    sync.stats.rowsWithheld = losses.withheldCount;
+    await emptied.settle(sync);
+    sync.stats.rowsWithheld = emptied.withheldCount;
     const { progress } = writer;
     const isComplete = batch !== null && progress?.lastCompleteFull != null;
     const completion = { watermarkMs: progress?.watermarkMs ?? 0, lastCompleteFull: null };
     await writer.flush(sync, isComplete ? completion : 'incomplete');
     this.#recordedAtMs = now();
-    await losses.remember({ isRoundOver: false });
+    await emptied.remember({ isRoundOver: false });
     if (batch === null) return;
     writer.end(batch.sync);
     this.#emitEnd(batch.sync, { startedAtMs: batch.startedAtMs, alreadyTold: 0 });
@@ -181,10 +181,10 @@ export class ScheduleSyncs {
   /** Everybody was answered: commits the complete full pass. What came must have been flushed. */
   async completeRound(round: Round): Promise<SyncResult> {
     const { writer, now } = this.#parts;
-    const losses = await this.losses();
+    const emptied = await this.emptied();
     const { stats } = round.sync;
     stats.startedAtMs = this.#hubTimeOfStart(round);
-    stats.rowsWithheld = losses.withheldCount;
+    stats.rowsWithheld = emptied.withheldCount;
     await writer.flush(round.sync, {
       watermarkMs: stats.startedAtMs,
       lastCompleteFull: {
@@ -195,7 +195,7 @@ export class ScheduleSyncs {
         rowsWithheld: stats.rowsWithheld,
       },
     });
-    await losses.remember({ isRoundOver: true });
+    await emptied.remember({ isRoundOver: true });
     this.#recordedAtMs = now();
     this.#emitEnd(round.sync, { startedAtMs: round.startedAtMs, alreadyTold: round.removedInBatches });
     this.dropRound();
@@ -216,7 +216,7 @@ export class ScheduleSyncs {
   async endSum(): Promise<SyncResult> {
     const stats = this.#sum ?? this.newSync('DELTA').stats;
     await this.flush({ isForced: true });
-    stats.rowsWithheld = (await this.losses()).withheldCount;
+    stats.rowsWithheld = (await this.emptied()).withheldCount;
     this.#sum = null;
     return complete(stats);
   }

@@ -1,5 +1,5 @@
-import { HubError } from '../hub/hub-error.ts';
-import { RollcallError } from '../errors.ts';
+import { HubError } from '../../hub/hub-error.ts';
+import { RollcallError } from '../../errors.ts';
 
 /** A student is given up for a round after so many failed requests between which others were answered. */
 const MOST_ATTEMPTS = 3;
@@ -27,7 +27,7 @@ export interface Pause {
 }
 
 /** Tells a Core API in trouble from a student whom it cannot answer for. */
-export class ScheduleTrouble {
+export class ApiTrouble {
   readonly #random: () => number;
   readonly #attempts = new Map<string, { count: number; answersBefore: number }>();
   readonly #notFound = new Set<string>();
