@@ -128,9 +128,9 @@ export class MemoryIndex implements CollectionIndex {
 }
 
 /** A Map may change while it is read; what is added meanwhile stands last, and does not make the reading endless. */
-function* inBatches(values: ReadonlyMap<string, string>): Generator<readonly [string, string][]> {
+export function* inBatches<T>(values: ReadonlyMap<string, T>): Generator<readonly [string, T][]> {
   let left = values.size;
-  let batch: [string, string][] = [];
+  let batch: [string, T][] = [];
   for (const entry of values) {
     if (left === 0) break;
     left -= 1;

@@ -1,0 +1,178 @@
+import { indexDiverged } from './index-errors.ts';
+import type {
+  CollectionIndex,
+  IndexArea,
+  IndexChange,
+  IndexEntry,
+  IndexPosition,
+  IndexReplay,
+} from './index-store.ts';
+import { latestChanges, memberOf } from './latest-changes.ts';
+import { LiveBase } from './live-base.ts';
+import { inBatches } from './memory-index.ts';
+
+const LOOK_UP_AT_ONCE = 5_000;
+
+export interface OverlayIndexOptions {
+  /** Tenant and collection, for errors. */
+  readonly name: string;
+  readonly areas: readonly IndexArea[];
+  /** The index below, and where it is; null: everything is held in memory. */
+  readonly base: { readonly index: CollectionIndex; readonly at: IndexPosition } | null;
+}
+
+/**
+ * An index for a reader who must change nothing: it reads an index that another process keeps, and holds its own changes
+ * in memory on top. A rebuild leaves the index below, and holds everything in memory.
+ */
+export class OverlayIndex implements CollectionIndex {
+  readonly #name: string;
+  /** Latin-1 characters as in `MemoryIndex`; null: removed from what lies below. */
+  readonly #staged: ReadonlyMap<IndexArea, Map<string, string | null>>;
+  #base: LiveBase | null;
+  #position: IndexPosition | null;
+  #replay: object | null = null;
+
+  constructor({ name, areas, base }: OverlayIndexOptions) {
+    this.#name = name;
+    this.#staged = new Map(areas.map((area) => [area, new Map()]));
+    this.#base = base === null ? null : new LiveBase(base.index, base.at);
+    this.#position = base === null ? null : copyOf(base.at);
+  }
+
+  /** Whether the index below is read; else everything was made from the topics. */
+  get isOverLive(): boolean {
+    return this.#base !== null;
+  }
+
+  async position(): Promise<IndexPosition | null> {
+    return this.#position;
+  }
+
+  async lookup(
+    area: IndexArea,
+    keys: readonly string[],
+    expected: string | null,
+  ): Promise<readonly (Buffer | null)[]> {
+    this.#requireAt(expected);
+    return this.#valuesOf(area, keys);
+  }
+
+  async apply(
+    previous: string | null,
+    position: IndexPosition,
+    changes: readonly IndexChange[],
+  ): Promise<void> {
+    this.#requireAt(previous);
+    this.#stage(changes);
+    this.#position = copyOf(position);
+    this.#replay = null;
+  }
+
+  async count(area: IndexArea): Promise<number> {
+    const staged = memberOf(this.#staged, area);
+    const base = this.#base;
+    if (base === null) return staged.size;
+    let count = await base.count(area);
+    const keys = [...staged.keys()];
+    for (let from = 0; from < keys.length; from += LOOK_UP_AT_ONCE) {
+      const some = keys.slice(from, from + LOOK_UP_AT_ONCE);
+      const below = await base.lookup(area, some);
+      for (const [at, key] of some.entries())
+        count += Number(staged.get(key) !== null) - Number((below[at] ?? null) !== null);
+    }
+    return count;
+  }
+
+  async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
+    const staged = memberOf(this.#staged, area);
+    // What lies below comes first: a key that is staged meanwhile then comes twice, and never not at all.
+    for await (const batch of this.#base?.keys(area) ?? []) yield batch.filter((key) => !staged.has(key));
+    for (const batch of inBatches(staged))
+      yield batch.flatMap(([key, value]) => (value === null ? [] : [key]));
+  }
+
+  async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
+    const staged = memberOf(this.#staged, area);
+    for await (const batch of this.#base?.entries(area) ?? [])
+      yield batch.filter(([key]) => !staged.has(key));
+    for (const batch of inBatches(staged)) {
+      yield batch.flatMap(([key, value]): IndexEntry[] =>
+        value === null ? [] : [[key, Buffer.from(value, 'latin1')]],
+      );
+    }
+  }
+
+  async rebuild(): Promise<IndexReplay> {
+    this.#base = null;
+    for (const values of this.#staged.values()) values.clear();
+    return this.#beginReplay();
+  }
+
+  async resume(from: IndexPosition): Promise<IndexReplay> {
+    if (this.#position?.transactionId !== from.transactionId) throw indexDiverged(this.#name);
+    return this.#beginReplay();
+  }
+
+  #beginReplay(): IndexReplay {
+    const token = {};
+    this.#replay = token;
+    this.#position = null;
+    const requireCurrent = (): void => {
+      if (this.#replay !== token) throw indexDiverged(this.#name);
+    };
+    return {
+      write: async (changes) => {
+        requireCurrent();
+        this.#stage(changes);
+      },
+      lookup: (area, keys) => this.#valuesOf(area, keys),
+      entries: (area) => this.entries(area),
+      finish: async (position) => {
+        requireCurrent();
+        this.#base?.noteReplay(position.transactionId);
+        this.#position = copyOf(position);
+        this.#replay = null;
+      },
+    };
+  }
+
+  async #valuesOf(area: IndexArea, keys: readonly string[]): Promise<(Buffer | null)[]> {
+    const staged = memberOf(this.#staged, area);
+    const names = keys.map((key) => key.toWellFormed());
+    const unstaged = names.filter((key) => !staged.has(key));
+    // Also for no keys at all: whether the index below is where it was is to be checked.
+    const below = (await this.#base?.lookup(area, unstaged)) ?? [];
+    let next = 0;
+    return names.map((key) => {
+      const value = staged.get(key);
+      if (value === undefined) return below[next++] ?? null;
+      return value === null ? null : Buffer.from(value, 'latin1');
+    });
+  }
+
+  #requireAt(transactionId: string | null): void {
+    const isThere =
+      transactionId === null
+        ? this.#position === null &&
+          this.#base === null &&
+          this.#staged.values().every(({ size }) => size === 0)
+        : this.#position?.transactionId === transactionId;
+    if (!isThere) throw indexDiverged(this.#name);
+  }
+
+  #stage(changes: readonly IndexChange[]): void {
+    for (const [area, latest] of latestChanges(this.#staged.keys(), changes)) {
+      const staged = memberOf(this.#staged, area);
+      for (const [key, value] of latest) {
+        if (value !== null) staged.set(key, value.toString('latin1'));
+        else if (this.#base === null) staged.delete(key);
+        else staged.set(key, null);
+      }
+    }
+  }
+}
+
+function copyOf(position: IndexPosition): IndexPosition {
+  return { ...position, offsets: { ...position.offsets } };
+}

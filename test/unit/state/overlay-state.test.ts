@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { areasOf, type CollectionIndex, type StateStore } from '../../../src/state/index-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { OverlayDeletions } from '../../../src/state/overlay-deletions.ts';
+import { OverlayIndex } from '../../../src/state/overlay-index.ts';
+import { OverlayState } from '../../../src/state/overlay-state.ts';
+import { describeIndexAreas } from './index-areas-contract.ts';
+import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
+import { LayeredIndex } from './layered-index.ts';
+
+const diverged = expect.objectContaining({ code: 'INDEX_DIVERGED' });
+
+/** A store whose indexes are made by `make`, and whose memories of deletions are overlays. */
+function storeOf(make: (name: CollectionName) => CollectionIndex): StateStore {
+  const below = createMemoryStore();
+  const states = new Map<string, ReturnType<StateStore['tenant']>>();
+  return {
+    ...below,
+    tenant(tenantId) {
+      const indexes = new Map<CollectionName, CollectionIndex>();
+      const state = states.get(tenantId) ?? {
+        collection: (name: CollectionName) => {
+          const index = indexes.get(name) ?? make(name);
+          indexes.set(name, index);
+          return index;
+        },
+        deletions: new OverlayDeletions(below.tenant(tenantId).deletions),
+        forget: () => Promise.resolve(),
+      };
+      states.set(tenantId, state);
+      return state;
+    },
+  };
+}
+
+const inMemory = storeOf((name) => new OverlayIndex({ name, areas: areasOf(name), base: null }));
+describeStateStore({ name: 'overlay in memory', open: async () => inMemory, propertyRuns: 100 });
+describeIndexAreas({ name: 'overlay in memory', open: async () => inMemory });
+
+const layered = storeOf((name) => new LayeredIndex(areasOf(name)));
+describeStateStore({ name: 'overlay over an index', open: async () => layered, propertyRuns: 100 });
+describeIndexAreas({ name: 'overlay over an index', open: async () => layered });
+
+/** An index of another process, with an overlay on it. */
+async function overlaid(): Promise<{ live: CollectionIndex; overlay: OverlayIndex }> {
+  const state = createMemoryStore().tenant('north');
+  const live = state.collection('users');
+  await live.apply(null, positionAt(1), [set('a'), set('b')]);
+  const overlays = new OverlayState(state, 'north');
+  await overlays.begin(['users'], { fromTopics: () => false });
+  return { live, overlay: overlays.collection('users') };
+}
+
+describe('an overlay beside a living owner', () => {
+  it('writes nothing to the index below', async () => {
+    const { live, overlay } = await overlaid();
+    const before = await live.lookup('rows', ['a', 'b'], 'tx-1');
+    await overlay.apply('tx-1', positionAt(2, 'planned'), [
+      set('a'),
+      set('c'),
+      { area: 'rows', key: 'b', value: null },
+    ]);
+    const replay = await overlay.resume(positionAt(2, 'planned'));
+    await replay.write([set('d')]);
+    await replay.finish(positionAt(3, 'later'));
+    expect(await allKeys(overlay)).toEqual(new Set(['a', 'c', 'd']));
+    await overlay.rebuild();
+    expect(await live.position()).toEqual(positionAt(1));
+    expect(await live.lookup('rows', ['a', 'b', 'c', 'd'], 'tx-1')).toEqual([...before, null, null]);
+  });
+
+  it('follows the owner through transactions without a record', async () => {
+    const { live, overlay } = await overlaid();
+    const [hash] = await live.lookup('rows', ['a'], 'tx-1');
+    await live.apply('tx-1', { ...positionAt(2), offsets: positionAt(1).offsets }, []);
+    expect(await overlay.lookup('rows', ['a'], 'tx-1')).toEqual([hash]);
+  });
+
+  it('is refused after the owner has published', async () => {
+    const { live, overlay } = await overlaid();
+    await live.apply('tx-1', positionAt(2), [set('a')]);
+    await expect(overlay.lookup('rows', ['a'], 'tx-1')).rejects.toEqual(diverged);
+  });
+
+  it('is refused after the index below was dropped', async () => {
+    const { live, overlay } = await overlaid();
+    await live.rebuild();
+    await expect(overlay.lookup('rows', [], 'tx-1')).rejects.toEqual(diverged);
+  });
+
+  it('follows the owner to the transaction up to which it has read the log itself', async () => {
+    const { live, overlay } = await overlaid();
+    const change = set('a');
+    const replay = await overlay.resume(positionAt(1));
+    await replay.write([change]);
+    await replay.finish(positionAt(2));
+    await live.apply('tx-1', positionAt(2), [change]);
+    expect(await overlay.lookup('rows', ['a', 'c'], 'tx-2')).toEqual([change.value, null]);
+    expect(await overlay.count('rows')).toBe(2);
+  });
+
+  it('is made from nothing where the index is to come from the topics', async () => {
+    const state = createMemoryStore().tenant('north');
+    await state.collection('users').apply(null, positionAt(1), [set('a')]);
+    const overlays = new OverlayState(state, 'north');
+    await overlays.begin(['users'], { fromTopics: () => true });
+    expect(await overlays.collection('users').position()).toBeNull();
+    expect(await allKeys(overlays.collection('users'))).toEqual(new Set());
+  });
+});
+
+describe('an overlay on the memory of deletions', () => {
+  it('shows its own changes over what lies below, and changes nothing there', async () => {
+    const below = createMemoryStore().tenant('north').deletions;
+    await below.setMissing('users', new Map([['u', 'pass-1']]));
+    await below.setWithheld('users', new Map([['u', 1]]));
+    await below.setTripped('users', true);
+    await below.setNotOffered('orgs', true);
+    await below.setWrongTenant('users', 5);
+    await below.addRemoved('2026-03-01', 'users', 2);
+    const overlay = new OverlayDeletions(below);
+    await overlay.setMissing('users', new Map());
+    await overlay.setWithheld('users', new Map([['v', 2]]));
+    await overlay.setTripped('users', false);
+    await overlay.setTripped('orgs', true);
+    await overlay.setNotOffered('orgs', false);
+    await overlay.setWrongTenant('users', null);
+    await overlay.addRemoved('2026-03-01', 'users', 3);
+    expect(await overlay.missing('users')).toEqual(new Map());
+    expect(await overlay.withheld('users')).toEqual(new Map([['v', 2]]));
+    expect(await overlay.tripped()).toEqual(new Set(['orgs']));
+    expect(await overlay.notOffered()).toEqual(new Set());
+    expect(await overlay.wrongTenant()).toEqual(new Map());
+    expect(await overlay.removedOn('2026-03-01')).toEqual(new Map([['users', 5]]));
+    expect(await below.missing('users')).toEqual(new Map([['u', 'pass-1']]));
+    expect(await below.withheld('users')).toEqual(new Map([['u', 1]]));
+    expect(await below.tripped()).toEqual(new Set(['users']));
+    expect(await below.notOffered()).toEqual(new Set(['orgs']));
+    expect(await below.wrongTenant()).toEqual(new Map([['users', 5]]));
+    expect(await below.removedOn('2026-03-01')).toEqual(new Map([['users', 2]]));
+  });
+
+  it('forgets its changes of one collection, and keeps those of others', async () => {
+    const overlay = new OverlayDeletions(createMemoryStore().tenant('north').deletions);
+    for (const name of ['users', 'orgs'] as const) await overlay.setTripped(name, true);
+    overlay.discard('users');
+    expect(await overlay.tripped()).toEqual(new Set(['orgs']));
+  });
+});
