@@ -1,9 +1,9 @@
 export interface RetryPolicy {
-  /** Attempts in all, the first included. */
+  /** Number of attempts, including the first. */
   readonly maxAttempts: number;
   readonly baseMs: number;
   readonly capMs: number;
-  /** No `Retry-After` is obeyed for longer. */
+  /** Upper bound for a `Retry-After`. */
   readonly retryAfterCapMs: number;
 }
 
@@ -15,9 +15,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * How long to wait before the `retry`-th repetition (1 for the first): full jitter, a random time
+ * Returns the wait before retry number `retry` (from 1), ms: full jitter, a random time
  * between 0 and min(cap, base × 2^n) (AWS Architecture Blog, "Exponential Backoff And Jitter"),
- * but not less than the hub's `Retry-After`.
+ * but at least the hub's `Retry-After`.
  */
 export function retryDelayMs(options: {
   policy: RetryPolicy;
@@ -36,7 +36,7 @@ export function parseRetryAfter(value: string | null, nowMs: number): number | u
   if (value === null) return undefined;
   const text = value.trim();
   if (/^\d{1,9}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
-  // Date.parse alone takes far too much for a date.
+  // Date.parse accepts far too much as a date.
   if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);

@@ -3,22 +3,22 @@ import type { HubEvent } from './events.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
 export interface BreakerPolicy {
-  /** Failures in a row, over all requests to the hub, that open the circuit. */
+  /** This many failures in a row, over all requests to the hub, open the circuit. */
   readonly failures: number;
-  /** How long it stays open the first time; doubled with every failed trial, up to {@link maxOpenMs}. */
+  /** How long it stays open the first time; every failed trial doubles it, up to {@link maxOpenMs}. */
   readonly openMs: number;
   readonly maxOpenMs: number;
 }
 
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
 
-/** Spares a hub in trouble: after so many failures in a row nothing is sent but one trial now and then. */
+/** Spares a failing hub: after a number of failures in a row it lets only an occasional trial request through. */
 export interface Breaker {
   /** Throws HUB_CIRCUIT_OPEN instead of running `work` while the circuit is open. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Works by the machine's clock (cockatiel's choice). `hub` names the hub in errors. */
+/** Reads the machine's clock, because cockatiel does. `hub` names the hub in errors. */
 export function createBreaker(options: {
   policy: BreakerPolicy;
   hub: string;
@@ -55,11 +55,11 @@ export function createBreaker(options: {
         const retryInMs = Math.max(0, openUntilMs - Date.now());
         throw new HubError(
           'HUB_CIRCUIT_OPEN',
-          `${hub} failed too often in a row, the last time so: ${lastTrouble?.message ?? 'unknown'}`,
+          `${hub} failed too often in a row, the last time with: ${lastTrouble?.message ?? 'unknown'}`,
           {
-            // who keeps running tries by itself, who runs once does not: this is true of both
+            // `run` retries by itself, a command does not: this text is true for both.
             remedy:
-              `Nothing is sent to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
+              `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
             retryAfterMs: retryInMs,
           },
         );

@@ -24,11 +24,11 @@ export const DEFAULT_TIMEOUTS: HttpTimeouts = {
 const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 export interface HubOptions {
-  /** Host and tenant prefix; paths of collections are below it. */
+  /** Host and tenant prefix, above the paths of collections. */
   readonly baseUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Read whenever a token is asked for. */
+  /** Called for every token request, so that a rotated secret takes effect. */
   readonly clientSecret: () => string;
   readonly clientAuth: 'basic' | 'post';
   /** Empty for none. */
@@ -37,7 +37,7 @@ export interface HubOptions {
   readonly paging: PagingMode | 'auto';
   readonly maxConcurrentRequests: number;
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** On the wire and after decompression. */
+  /** Limit on the wire and after decompression. */
   readonly maxResponseBytes?: number | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly breaker?: Partial<BreakerPolicy> | undefined;
@@ -60,19 +60,16 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/**
- * The Core API is asked for one student at a time: with so few failures in a row, and so few attempts each, one that
- * hangs holds its share of the requests for no longer than it must.
- */
+/** The Core API answers for one student per request: low limits keep a hanging one from blocking its share of requests. */
 const CORE_BREAKER_FAILURES = 4;
-/** Of single rows that chains of absences refer to. */
+const CORE_ATTEMPTS = 2;
+/** For single rows that chains of absences refer to. */
 const SINGLE_ROW_FAILURES = 4;
 const SINGLE_ROW_ATTEMPTS = 2;
-const CORE_ATTEMPTS = 2;
 
 /**
- * The client of one hub: one pool of connections, one token; one circuit breaker for the Core API, one for all the
- * others. Closing it breaks off what runs.
+ * Creates the client of one hub: one connection pool, one token, and separate circuit breakers for the Core API, for
+ * single rows and for everything else. Closing the client aborts running requests.
  */
 export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable {
   const {
@@ -111,11 +108,11 @@ export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable 
     }),
   });
   const core = createCoreRequests({ common, permits, coreShare, baseUrl, options });
-  const told = new Set<string>();
-  const firstTime = (what: string): boolean => !told.has(what) && told.add(what).has(what);
+  const reported = new Set<string>();
+  const firstTime = (what: string): boolean => !reported.has(what) && reported.add(what).has(what);
   const memory = new PagingMemory({ now, pageSize });
   const finding = { baseUrl, concurrency: maxConcurrentRequests };
-  // A hub that serves lists but not this question must not count as away.
+  // A hub that serves lists but fails on single rows must not count as down.
   const single = createRequests({
     ...common,
     tools: {
@@ -124,7 +121,7 @@ export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable 
     },
     breaker: createBreaker({
       policy: { ...DEFAULT_BREAKER_POLICY, failures: SINGLE_ROW_FAILURES, ...options.breaker },
-      hub: `The hub ${baseUrl.origin}, asked for single rows,`,
+      hub: `The hub ${baseUrl.origin}, when asked for single rows,`,
       onEvent: () => undefined,
     }),
   });
@@ -140,7 +137,7 @@ export function createHub(options: HubOptions): Hub & CoreApi & AsyncDisposable 
   };
 }
 
-/** With a single request allowed for the hub, the Core API has one beside it: it must never hold up the others. */
+/** If the hub allows one request only, the Core API gets one more beside it: it must never delay the other APIs. */
 function createCoreRequests(parts: {
   common: Omit<RequestsOptions, 'breaker'>;
   permits: Semaphore;

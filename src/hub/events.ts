@@ -3,12 +3,12 @@ import type { ErrorCode } from '../errors.ts';
 import type { PagingMode } from './hub.ts';
 import type { WayOut } from './link.ts';
 
-/** What a request was for: a collection of the hub's, or the token endpoint. */
+/** What a request asks for: a collection or the token endpoint. */
 export type RequestTarget = CollectionName | 'token';
 
 /**
- * What happens at the hub, for logs and metrics. Holds neither secrets nor content of rows
- * (invariant 9): names of collections, counts, codes, origins.
+ * Events of the hub client, for logs and metrics. They contain names of collections, counts, codes and origins,
+ * and no secret or row content (invariant 9).
  */
 export type HubEvent =
   | {
@@ -29,7 +29,7 @@ export type HubEvent =
       readonly type: 'request-retried';
       readonly target: RequestTarget;
       readonly code: ErrorCode;
-      /** 1 for the first repetition. */
+      /** Counts from 1. */
       readonly retry: number;
       readonly delayMs: number;
     }
@@ -38,7 +38,7 @@ export type HubEvent =
       readonly reason: 'first' | 'expired' | 'refused-by-hub';
       readonly lifetimeMs: number;
     }
-  /** `api`: of the Core API alone, which has a circuit of its own. */
+  /** `api` is set for the Core API, which has its own circuit. */
   | { readonly type: 'circuit-opened'; readonly retryInMs: number; readonly api?: 'core' | undefined }
   | { readonly type: 'circuit-closed'; readonly api?: 'core' | undefined }
   | {
@@ -51,7 +51,7 @@ export type HubEvent =
   | {
       readonly type: 'foreign-link-refused';
       readonly collection: CollectionName;
-      /** What the link leads to, without its text. */
+      /** Where the link leads, without its text. */
       readonly leadsTo: WayOut;
     }
   | {

@@ -13,10 +13,10 @@ interface FindRowsOptions {
   readonly signal: AbortSignal;
 }
 
-/** The rows of these ids; see {@link Hub.findRows}. */
+/** See {@link Hub.findRows}. */
 export async function findRows(context: FindContext, find: FindRowsOptions): Promise<FoundRows> {
   const { collection, ids, readVersion, signal } = find;
-  if (whyNotAskable({ collection }) !== null) return { rows: [], gone: [] };
+  if (whyNotAskable({ collection }) !== null) return { rows: [], notFound: [] };
   const finder = new FilterFinder(context, { collection, readVersion });
   const rows: FoundRow[] = [];
   const missing: string[] = [];
@@ -25,17 +25,17 @@ export async function findRows(context: FindContext, find: FindRowsOptions): Pro
     const answer = await finder.ask(id, eachSignal);
     if (answer.kind === 'found') rows.push(answer.found);
     else if (answer.kind === 'missing' && isPlainId(id)) missing.push(id);
-    if (answer.kind !== 'untold') return 'go-on';
-    // It may be this id alone, or the filter as such: then the others need not be asked.
+    if (answer.kind !== 'inconclusive') return 'go-on';
+    // Either this id is special or the filter does not work, and then the other ids need no request.
     filterWorks ??= control(finder, eachSignal).then((found) => found === 'selects');
     return (await filterWorks) ? 'go-on' : 'enough';
   });
-  if (missing.length === 0) return { rows, gone: [] };
-  // Asked last: a hub that lost its rows, or this client its rights, meanwhile proves nothing.
-  return { rows, gone: (await control(finder, signal)) === 'fails' ? [] : missing };
+  if (missing.length === 0) return { rows, notFound: [] };
+  // The control question comes last: it must see a hub that lost its rows, or a client that lost its rights, meanwhile.
+  return { rows, notFound: (await control(finder, signal)) === 'fails' ? [] : missing };
 }
 
-/** What the filter does to a row that the hub lists: finds it and nothing else, finds it among others, or neither. */
+/** What the filter does for a row that the hub lists: finds it alone, finds it among other rows, or does not find it. */
 async function control(finder: FilterFinder, signal: AbortSignal): Promise<'selects' | 'finds' | 'fails'> {
   try {
     const listed = await finder.listed(signal);
@@ -44,7 +44,7 @@ async function control(finder: FilterFinder, signal: AbortSignal): Promise<'sele
     if (answer.kind !== 'found') return 'fails';
     return answer.alone ? 'selects' : 'finds';
   } catch (error) {
-    // A collection that is refused as a whole tells nothing of its rows.
+    // A hub that refuses the collection proves nothing about its rows.
     if (error instanceof HubError && REFUSALS.has(error.code)) return 'fails';
     throw error;
   }

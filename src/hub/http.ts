@@ -6,13 +6,13 @@ import { networkError } from './network-error.ts';
 
 const gunzipAsync = promisify(gunzip);
 
-/** Error bodies are read for their message only. */
+/** Error bodies serve only for their codes. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export interface HttpTimeouts {
   readonly connectMs: number;
-  /** Until the headers are there. */
+  /** Until the headers arrive. */
   readonly headersMs: number;
   /** Between two pieces of the body. */
   readonly bodyMs: number;
@@ -28,21 +28,21 @@ interface HttpRequest {
   readonly signal: AbortSignal;
   /** Names the resource in errors, without query and ids. */
   readonly where: string;
-  /** The configuration that the address came from, for remedies. */
+  /** The setting that the address comes from, for remedies. */
   readonly setting: string;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** The value of a header, null when absent; several of one name are joined by `, `. */
+  /** Returns a header's value, null when absent; several values are joined by `, `. */
   header(name: string): string | null;
   /** Decompressed. */
   readonly body: Buffer;
 }
 
-/** HTTP to one hub: bounded in time and size, no redirects followed (the token would go with them). */
+/** HTTP to one hub, bounded in time and size. It follows no redirects, since the token would go with them. */
 export interface HttpClient extends AsyncDisposable {
-  /** Throws {@link HubError} on network trouble, time-outs and oversize, and the signal's reason when aborted. */
+  /** Throws {@link HubError} on network failures, time-outs and oversized answers, and the signal's reason when aborted. */
   send(request: HttpRequest): Promise<HttpResponse>;
 }
 
@@ -63,7 +63,7 @@ function tooLarge(request: HttpRequest, maxBytes: number): HubError {
     'HUB_RESPONSE_TOO_LARGE',
     `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
     {
-      remedy: 'If it goes on even with smaller pages, lower hub.pageSize or raise hub.maxResponseBytes.',
+      remedy: 'If this continues with smaller pages, lower hub.pageSize or raise hub.maxResponseBytes.',
     },
   );
 }
@@ -79,9 +79,9 @@ async function decompress(
   if (name !== 'gzip' && name !== 'x-gzip') {
     throw new HubError(
       'HUB_BODY_INVALID',
-      `Cannot read ${request.where}: it is encoded in a way not asked for`,
+      `Cannot read ${request.where}: the answer has an unexpected content encoding`,
       {
-        remedy: 'Only gzip is accepted; look at the hub and what stands between.',
+        remedy: 'Rollcall accepts gzip only; check the hub and the proxies before it.',
       },
     );
   }
@@ -93,7 +93,7 @@ async function decompress(
       'HUB_BODY_INVALID',
       `Cannot read ${request.where}: its gzip data is damaged or cut off`,
       {
-        remedy: 'If it goes on, look at the hub and what stands between.',
+        remedy: 'If this continues, check the hub and the proxies before it.',
         cause: error,
       },
     );
@@ -106,7 +106,7 @@ function headerOf(headers: Dispatcher.ResponseData['headers'], name: string): st
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** undici with one pool per origin; connections stay open between requests. */
+/** Creates a client on undici, with one pool per origin and persistent connections. */
 export function createHttpClient(options: {
   connections: number;
   timeouts: HttpTimeouts;
@@ -115,7 +115,7 @@ export function createHttpClient(options: {
   const { connections, timeouts, maxResponseBytes } = options;
   const agent = new Agent({
     connections,
-    // One request per connection: the number of connections is the promise made to the hub.
+    // One request per connection, so that the pool's size bounds the requests that run at the same time.
     allowH2: false,
     pipelining: 1,
     headersTimeout: timeouts.headersMs,
@@ -142,7 +142,7 @@ export function createHttpClient(options: {
     return {
       status: response.statusCode,
       header: (name) => headerOf(response.headers, name),
-      // Of an error the status counts, whether its page can be read or not.
+      // For an error the status counts, even if its body is unreadable.
       body: await (ok ? decompressed : decompressed.catch(() => NOTHING)),
     };
   }
@@ -159,9 +159,9 @@ export function createHttpClient(options: {
         if (deadline.aborted) {
           throw new HubError(
             'HUB_TIMEOUT',
-            `Cannot read ${request.where}: no whole answer in ${timeouts.requestMs} ms`,
+            `Cannot read ${request.where}: no complete answer in ${timeouts.requestMs} ms`,
             {
-              remedy: 'If it goes on even with smaller pages, lower hub.pageSize.',
+              remedy: 'If this continues with smaller pages, lower hub.pageSize.',
             },
           );
         }

@@ -4,19 +4,19 @@ import type { HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
 import { parseJson } from './parse-json.ts';
 
-/** A successful answer, parsed. */
+/** A parsed 2xx answer. */
 export interface HubAnswer {
   readonly status: number;
-  /** Undefined when there was no body. */
+  /** Undefined without a body. */
   readonly body: unknown;
-  /** False where bytes that are no UTF-8 (RFC 8259, section 8.1) were replaced by U+FFFD. */
+  /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
   readonly isUtf8: boolean;
-  /** Size of the body, decompressed. */
+  /** Size of the decompressed body. */
   readonly bytes: number;
   readonly total: number | null;
   readonly hubTimeMs: number | null;
   readonly link: string | null;
-  /** The address that was asked. */
+  /** The address of the request. */
   readonly requested: URL;
   readonly sentAtMs: number;
   readonly readVersion: number;
@@ -28,12 +28,12 @@ function totalOf(header: string | null): number | null {
 }
 
 function timeOf(header: string | null): number | null {
-  // Date.parse alone takes far too much for a date.
+  // Date.parse accepts far too much as a date.
   const atMs = header !== null && /^[A-Za-z]{3,9},? /.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(atMs) ? null : atMs;
 }
 
-/** An answer as it arrived, with when and what was asked. */
+/** A raw answer, with its request's address, time and read version. */
 export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
@@ -42,8 +42,8 @@ export interface Sent {
 }
 
 /**
- * An answer as what the hub says: 2xx with a JSON body or none; else throws the HubError it amounts to.
- * `utf8` is false where bytes that are no UTF-8 were replaced.
+ * Parses a 2xx answer with a JSON body or none; throws a HubError for every other answer.
+ * `utf8` is false if the body contains bytes that are not UTF-8.
  */
 export function readAnswer(
   sent: Sent,

@@ -5,11 +5,11 @@ interface HubErrorOptions {
   readonly cause?: unknown;
   /** HTTP status of the answer, if there was one. */
   readonly status?: number | undefined;
-  /** What `Retry-After` asked for, ms from the answer on. */
+  /** `Retry-After` in ms, counted from the answer. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the same request may go through if repeated soon. */
+  /** Whether the same request may succeed if it is repeated soon. */
   readonly retryable?: boolean | undefined;
-  /** Whether the answer was JSON: an object that is gone is told in JSON, a route that is not there rarely is. */
+  /** Whether the answer was JSON. A 404 for a missing object usually is; one for a missing route rarely is. */
   readonly jsonBody?: boolean | undefined;
 }
 
@@ -23,7 +23,7 @@ const RETRYABLE_BY_DEFAULT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'HUB_TOKEN_UNAVAILABLE',
 ]);
 
-/** A failed request to the hub, with what the retry logic needs to know about it. */
+/** A failed request to the hub, with the facts that the retry logic needs. */
 export class HubError extends RollcallError {
   readonly status: number | null;
   readonly retryAfterMs: number | null;
@@ -39,16 +39,16 @@ export class HubError extends RollcallError {
   }
 }
 
-/** Whether an error says that the hub itself is in trouble: these open the circuit, a refusal does not. */
+/** Whether the hub itself is failing. Such errors open the circuit; a refusal does not. */
 export function isHubTrouble(error: unknown): boolean {
   if (!(error instanceof HubError)) return false;
   if (error.code === 'HUB_UNREACHABLE' || error.code === 'HUB_TIMEOUT') return true;
-  // 429 is a living hub that asks for patience.
+  // A hub that answers 429 works; it only limits the rate.
   return error.code === 'HUB_UNAVAILABLE' && error.status !== 429;
 }
 
-/** Failures that may come of the one question asked, as for a single row; all others concern the hub as a whole. */
-const OF_THE_QUESTION: ReadonlySet<string> = new Set([
+/** Failures that may concern a single request; all others concern the whole hub. */
+const ABOUT_ONE_REQUEST: ReadonlySet<string> = new Set([
   'HUB_REQUEST_REFUSED',
   'HUB_NOT_OFFERED',
   'HUB_FORBIDDEN',
@@ -57,19 +57,18 @@ const OF_THE_QUESTION: ReadonlySet<string> = new Set([
   'HUB_PAGE_TOO_LONG',
 ]);
 
-/** Whether an error says something about the question only: nothing can be told by asking so. */
-export function isOfTheQuestion(error: unknown): error is HubError {
-  return error instanceof HubError && OF_THE_QUESTION.has(error.code);
+/** Whether an error concerns only the request that failed, so that its answer is inconclusive. */
+export function concernsOneRequest(error: unknown): error is HubError {
+  return error instanceof HubError && ABOUT_ONE_REQUEST.has(error.code);
 }
 
-/** What makes a smaller page worth a try. */
 export type SmallerPagesReason = 'timeout' | 'too-large';
 
-/** Why a smaller page may help (spec 8: "reduce only on time-outs"); null where it would not. */
+/** Returns why a smaller page may help (spec 8: "reduce only on time-outs"); null when it would not. */
 export function asksForSmallerPages(error: HubError): SmallerPagesReason | null {
   if (error.code === 'HUB_RESPONSE_TOO_LARGE' || error.code === 'HUB_PAGE_TOO_LONG') return 'too-large';
   if (error.code === 'HUB_TIMEOUT') return 'timeout';
-  // 408 and 504 are time-outs too, told by the hub or by what stands before it. The token endpoint's are of no page.
-  const saysTimeout = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);
-  return saysTimeout ? 'timeout' : null;
+  // 408 and 504 are time-outs of the hub or a proxy. The token endpoint's have another code: they concern no page.
+  const isTimeoutStatus = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);
+  return isTimeoutStatus ? 'timeout' : null;
 }

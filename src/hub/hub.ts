@@ -1,36 +1,36 @@
 import type { Collection } from '../model/collections.ts';
 
-/** A page of a collection as it arrived. */
+/** One page of a collection. */
 export interface HubPage {
-  /** The list's elements, parsed; numbers that a double cannot hold are raw JSON (see core/lossless-json). */
+  /** The parsed list; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
   readonly rows: readonly unknown[];
-  /** False where bytes that are no UTF-8 were replaced by U+FFFD: rows that hold one are not what the hub said. */
+  /** False if U+FFFD replaced bytes that are not UTF-8: rows that contain it are not what the hub sent. */
   readonly isUtf8: boolean;
-  /** The hub's clock (`Date` header) for this response, ms since the epoch; null when it sent none that can be read. */
+  /** The hub's clock (`Date` header) for this response, ms since the epoch; null without a readable header. */
   readonly hubTimeMs: number | null;
-  /** `X-Total-Count`, null when absent or unreadable. */
+  /** `X-Total-Count`; null when absent or unreadable. */
   readonly total: number | null;
-  /** Local monotonic time at which the request was sent, ms (performance.now). */
+  /** Local monotonic time (performance.now) of the request, ms. */
   readonly sentAtMs: number;
-  /** What {@link ReadOptions.readVersion} returned when the request was sent. */
+  /** What {@link ReadOptions.readVersion} returned for the request. */
   readonly readVersion: number;
   readonly bytes: number;
 }
 
-/** How the hub ended a walk. Only some ends prove that everything was seen. */
+/** How a scan ended. Only some end reasons prove that the scan saw everything. */
 export interface ScanEnd {
   /**
-   * - `no-next-link`: a page with a `Link` header but without `rel="next"` (spec 4.3 rule 8)
-   * - `short-page`: fewer rows than a limit that the hub was seen to honour (rule 2)
-   * - `empty-page`: a page without rows after others
-   * - `total-reached`: as many rows as `X-Total-Count` said, on a page that was not full and not the first;
-   *   or the same rows again however they are asked for, as many as it said, not a full page
-   * - `no-rows`: nothing at all: an empty list or 204 on the first page
-   * - `missing-list`: a body without the list; says nothing about what the hub holds
-   * - `repeated-page`: the hub ignores every way of paging and gives the same page, not a full one,
-   *   each time; all it gives was seen, but nothing proves that it is all
+   * - `no-next-link`: a page has a `Link` header without `rel="next"` (spec 4.3 rule 8)
+   * - `short-page`: a page has fewer rows than a limit that the hub honoured before (rule 2)
+   * - `empty-page`: a page without rows follows pages with rows
+   * - `total-reached`: the scan has as many rows as `X-Total-Count` says, and the last page is neither full nor the
+   *   first; or every way of paging returns the same rows, as many as the total, on a page that is not full
+   * - `no-rows`: the first page is an empty list or a 204
+   * - `missing-list`: a body lacks the list; this proves nothing about the hub's rows
+   * - `repeated-page`: the hub ignores every way of paging and returns the same page, not a full one,
+   *   each time; nothing proves that there are no other rows
    */
-  readonly sign:
+  readonly reason:
     | 'no-next-link'
     | 'short-page'
     | 'empty-page'
@@ -39,7 +39,7 @@ export interface ScanEnd {
     | 'missing-list'
     | 'repeated-page';
   readonly paging: PagingMode;
-  /** Rows delivered, duplicates included. */
+  /** Number of delivered rows, including duplicates. */
   readonly rows: number;
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
@@ -53,46 +53,46 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** Called when a page's request is sent; the answer comes back as {@link HubPage.readVersion}. */
+  /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;
 }
 
-/** A single row, as it came. */
+/** A single undecoded row. */
 export interface FoundRow {
   readonly row: unknown;
-  /** As {@link HubPage.isUtf8}. */
+  /** See {@link HubPage.isUtf8}. */
   readonly isUtf8: boolean;
-  /** What `stamp` returned when the request was sent. */
+  /** What the option `readVersion` returned for the request. */
   readonly readVersion: number;
 }
 
-/** What became of the ids asked for. Ids that are in neither list could not be told: they may be there or not. */
+/** The answers for some ids. For an id in neither list the answer was inconclusive. */
 export interface FoundRows {
-  /** Rows that the hub has, in any order, each of one of the ids. */
+  /** Rows with one of the ids, in any order. */
   readonly rows: readonly FoundRow[];
   /**
-   * Ids that the hub does not have, proven by a control question: a row that it lists is found by the very filter.
-   * Never an id with a quote, as hubs differ in how they want it written, nor one with U+FFFD.
+   * Ids that the hub does not have, proven by a control question: the same filter finds a row that the hub lists.
+   * Contains no id with a quote, since hubs differ in its spelling, and none with U+FFFD.
    */
-  readonly gone: readonly string[];
+  readonly notFound: readonly string[];
 }
 
 /**
- * Where the data comes from. Reads are idempotent; retries, token, rate limits and paging are the
- * implementation's business. Errors are `RollcallError`s with a `HUB_…` code.
+ * The client of one hub. Reads are idempotent; the implementation handles retries, the token, rate limits and paging.
+ * Errors are `RollcallError`s with a `HUB_…` code.
  */
 export interface Hub {
   /**
-   * Walks a collection page by page, in the hub's order, fetching ahead at most one page.
-   * A row may come twice where the hub pages by offset. Throws when a page cannot be had after retries:
-   * what was yielded until then is valid, but the walk proves nothing.
+   * Scans a collection page by page, in the hub's order, and fetches at most one page ahead.
+   * A row may come twice if the hub pages by offset. Throws when a page fails after retries: the pages before
+   * are valid, but the scan proves nothing.
    */
   readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd>;
 
   /**
-   * Asks for single rows again (spec 4.1: class by id; else `filter=sourcedId='…'`).
-   * Returns which of the ids the hub still has. Throws if it cannot be told for any of them.
+   * Asks for single rows again (spec 4.1: a class by its address, other rows by `filter=sourcedId='…'`).
+   * Returns which of the ids the hub still has. Throws if the answer for one of them is inconclusive.
    */
   findExisting(options: {
     collection: Collection;
@@ -102,10 +102,10 @@ export interface Hub {
   }): Promise<ReadonlySet<string>>;
 
   /**
-   * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`). Where the hub ignores
-   * or refuses the filter, the ids are left untold, and those not asked for by then are not asked for any more.
-   * Throws only what concerns the hub as a whole (not reached, 5xx after retries, circuit open, token, no JSON even
-   * where the rows are listed), so that one may wait, and the signal's reason.
+   * Asks for single rows of a collection that is not nested (spec 4.1: `filter=sourcedId='…'`). If the hub ignores or
+   * refuses the filter, the ids are in neither list of the result, and the hub gets no request for the remaining ones.
+   * Throws the signal's reason, and errors that concern the whole hub (unreachable, 5xx after retries, open circuit,
+   * no token, no JSON even for the list): the caller may wait and try again.
    */
   findRows(options: {
     collection: Collection;

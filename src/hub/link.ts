@@ -1,9 +1,9 @@
 import LinkHeader from 'http-link-header';
 
-/** A `rel="next"` that may be followed. */
+/** A `rel="next"` that Rollcall may follow. */
 export interface NextLink {
   readonly url: URL;
-  /** What it goes on by: `afterSourcedId`, `offset`, or something only the hub understands. */
+  /** How it continues: by `afterSourcedId`, by `offset`, or by something only the hub understands. */
   readonly carries: 'cursor' | 'offset' | 'opaque';
   /** Its `afterSourcedId`. */
   readonly cursor: string | null;
@@ -17,12 +17,12 @@ export type WayOut =
   | 'an address with credentials';
 
 export interface PageLinks {
-  /** The page has links of paging (first, prev, next, last) at all: only then does a missing next mean anything. */
+  /** Whether the page has paging links (first, prev, next, last). Only then does a missing `next` prove an end. */
   readonly paging: boolean;
-  /** A next page is offered, by whatever address. */
+  /** Whether the page has a `next`, also one that Rollcall does not follow. */
   readonly nextOffered: boolean;
   readonly next: NextLink | null;
-  /** How a next link leads out of the hub, null when it does not; it is never followed (the token would leak). */
+  /** How the next link leads out of the hub, null when it does not. Rollcall never follows such a link: the token would leak. */
   readonly leadsOut: WayOut | null;
 }
 
@@ -46,8 +46,8 @@ function usableNext(url: URL, requested: URL): NextLink | null {
 }
 
 /**
- * How an address leads out of the hub, where the token must not go; null when it does not. The address itself is not
- * repeated in errors and logs: the hub may put anything into it (invariant 9).
+ * Returns how an address leads out of the hub, where the token must not go; null when it does not. Errors and logs do
+ * not quote the address: the hub may put anything into it (invariant 9).
  */
 export function wayOut(url: URL, baseUrl: URL): WayOut | null {
   if (url.hostname !== baseUrl.hostname) return 'another host';
@@ -59,8 +59,8 @@ export function wayOut(url: URL, baseUrl: URL): WayOut | null {
 }
 
 /**
- * Reads a `Link` header (RFC 8288; spec 4.3 rule 8). Relative links count from the request.
- * A header that cannot be read counts as none: it must not look like the end of the collection.
+ * Reads a `Link` header (RFC 8288; spec 4.3 rule 8). Relative links are relative to the request's address.
+ * An unreadable header counts as absent: it must not look like the end of the collection.
  */
 export function readLinks(header: string | null, options: { requested: URL; baseUrl: URL }): PageLinks {
   if (header === null || header.trim() === '') return NONE;

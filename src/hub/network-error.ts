@@ -13,10 +13,10 @@ const CERTIFICATE_CODES = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** The system's or undici's code of an error, also when it is wrapped or one of several attempts. */
+/** Returns the system's or undici's code of an error, also of a wrapped or an aggregate error; empty without one. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  // undici gives some of these no code, and keeps what was received in them.
+  // Some of undici's parser errors have no code.
   if (error.name === 'HTTPParserError' && !('code' in error && error.code)) return 'HPE_INVALID';
   if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
@@ -30,7 +30,7 @@ interface Explanation {
   readonly retryable: boolean;
 }
 
-function passing(what: string, remedy: string): Explanation {
+function retryable(what: string, remedy: string): Explanation {
   return { code: 'HUB_UNREACHABLE', what, remedy, retryable: true };
 }
 
@@ -45,59 +45,59 @@ function explain(code: string, setting: string): Explanation {
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
     return {
-      ...passing(`TLS failed (${code})`, `Check whether ${setting} should begin with http:// or https://.`),
+      ...retryable(`TLS failed (${code})`, `Check whether ${setting} should begin with http:// or https://.`),
       retryable: false,
     };
   }
   if (code.startsWith('HPE_')) {
-    return passing(`what answers there is not HTTP (${code})`, `Check scheme and port of ${setting}.`);
+    return retryable(`the answer is not HTTP (${code})`, `Check scheme and port of ${setting}.`);
   }
   switch (code) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return passing('its host name cannot be resolved', `Check the host name in ${setting}, and DNS.`);
+      return retryable('its host name cannot be resolved', `Check the host name in ${setting}, and DNS.`);
     case 'ECONNREFUSED':
-      return passing(
+      return retryable(
         'the connection was refused',
         `Check host and port of ${setting}, and that the service runs.`,
       );
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return passing('there is no route to it', `Check the network, firewall and ${setting}.`);
+      return retryable('there is no route to it', `Check the network, firewall and ${setting}.`);
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
-      return {
-        ...passing('no connection within the time allowed', `Check the network, firewall and ${setting}.`),
-        code: 'HUB_UNREACHABLE',
-      };
+      return retryable('no connection within the time limit', `Check the network, firewall and ${setting}.`);
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
       return {
         code: 'HUB_TIMEOUT',
         what:
           code === 'UND_ERR_HEADERS_TIMEOUT' ? 'it did not begin to answer in time' : 'its answer stalled',
-        remedy: 'If it goes on even with smaller pages, lower hub.pageSize.',
+        remedy: 'If this continues with smaller pages, lower hub.pageSize.',
         retryable: true,
       };
     case 'UND_ERR_DESTROYED':
     case 'UND_ERR_CLOSED':
-      return { ...passing('this client is closed', 'Nothing; Rollcall is stopping.'), retryable: false };
+      return {
+        ...retryable('this client is closed', 'There is nothing to do; Rollcall is stopping.'),
+        retryable: false,
+      };
     default:
-      return passing(
+      return retryable(
         `the connection broke (${code})`,
-        'If it goes on, look at the hub and what stands between.',
+        'If this continues, check the hub and the proxies before it.',
       );
   }
 }
 
 /**
- * A network failure as an error that a person can act on; throws an error that is none as it is.
- * `where` names the resource without its query, `setting` the configuration it came from.
+ * Turns a network failure into an error that a person can act on; rethrows any other error.
+ * `where` names the resource without its query, `setting` the setting that its address comes from.
  */
 export function networkError(error: unknown, options: { where: string; setting: string }): HubError {
   const systemCode = codeOf(error);
   if (systemCode === '' || systemCode === 'UND_ERR_INVALID_ARG') throw error;
   const { code, what, remedy, retryable } = explain(systemCode, options.setting);
-  // Without a cause: it may carry what was received (HTTPParserError.data, a certificate's names).
+  // No cause is attached: it may contain received data (HTTPParserError.data, a certificate's names).
   return new HubError(code, `Cannot read ${options.where}: ${what}`, { remedy, retryable });
 }

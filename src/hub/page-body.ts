@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { jsonText } from '../core/json-text.ts';
 import { HubError } from './hub-error.ts';
 
-/** Properties that are lists but never the collection. */
+/** Properties that may be lists but are never the collection. */
 const NOT_A_COLLECTION = new Set(['errors', 'warnings', 'messages', 'links', '_links']);
 
 function invalid(where: string, what: string): HubError {
   return new HubError('HUB_BODY_INVALID', `Cannot read ${where}: ${what}`, {
-    remedy: 'If it goes on, check hub.baseUrl and look at what the hub answers there.',
+    remedy: 'If this continues, check hub.baseUrl, and what the hub answers there.',
   });
 }
 
 /**
- * The list in a collection's body: under `envelope`, else the only array there is, else the body itself.
- * Null when the body has no list, which says nothing about what the hub holds (OneRoster 1.2: the collection
- * property is optional in the standard's schema). Throws HUB_BODY_INVALID when it is no collection at all.
+ * Returns the list in a collection's body: the body itself if it is a list, else the list under `envelope`, else the
+ * only list in it. Null when the body has no list, which proves nothing about the hub's rows (OneRoster 1.2: the
+ * collection property is optional in the standard's schema). Throws HUB_BODY_INVALID when the body is no collection.
  */
 export function listIn(
   body: unknown,
@@ -36,7 +36,7 @@ export function listIn(
   return lists.length === 1 ? (lists[0]?.[1] ?? null) : null;
 }
 
-/** A row's `sourcedId`, null when it has none that can be read. */
+/** Returns a row's `sourcedId`; null when it is missing, empty or not text. */
 export function readableId(row: unknown): string | null {
   if (typeof row !== 'object' || row === null || !Object.hasOwn(row, 'sourcedId')) return null;
   const id: unknown = (row as Record<string, unknown>)['sourcedId'];
@@ -44,7 +44,7 @@ export function readableId(row: unknown): string | null {
 }
 
 /**
- * Text by which a page is known again: its first readable id, or without any a digest of the page.
+ * Returns a text that identifies a page if it comes again: its first readable id, or without one a digest of the page.
  * Null for an empty page.
  */
 export function markOf(rows: readonly unknown[]): string | null {

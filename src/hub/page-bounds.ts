@@ -1,10 +1,10 @@
 import { HubError } from './hub-error.ts';
 
-/** A hub may ignore `limit` and still be read; with more rows than this it is asked for smaller pages. */
+/** Rollcall reads hubs that ignore `limit`; above this number of rows it asks for smaller pages. */
 export const MAX_ROWS_PER_PAGE = 100_000;
-/** Objects and lists in a body, at any depth. One without content takes 2 bytes of text and some 60 of memory. */
+/** Bounds objects and lists in a body, at any depth. An empty one takes 2 bytes of text and about 60 of memory. */
 const MAX_CONTAINERS = 500_000;
-/** Values in a body at any depth, named ones and those in lists; a name that occurs once takes some 100 bytes of memory. */
+/** Bounds values in a body, at any depth. A property name that occurs once takes about 100 bytes of memory. */
 const MAX_VALUES = 2_000_000;
 
 const QUOTE = 0x22;
@@ -14,12 +14,12 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
 function tooLong(where: string, what: string): HubError {
-  return new HubError('HUB_PAGE_TOO_LONG', `Cannot read ${where}: a page holds ${what}`, {
-    remedy: 'If it goes on even with smaller pages, have the hub honour limit; or lower hub.pageSize.',
+  return new HubError('HUB_PAGE_TOO_LONG', `Cannot read ${where}: a page has ${what}`, {
+    remedy: 'If this continues with smaller pages, have the hub honour limit, or lower hub.pageSize.',
   });
 }
 
-/** How often a character occurs, counted up to `most` and one more. Of the ways tried, this one costs the least. */
+/** Counts a character, up to `most` + 1. This was the fastest of the ways that we measured. */
 function countUpTo(most: number, text: string, character: string): number {
   let count = 0;
   for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
@@ -35,7 +35,7 @@ interface Structure {
   readonly commas: number;
 }
 
-/** Counts at least what there is: also what stands in strings. Null where the text is too short to hold too much. */
+/** Returns an upper bound, since it also counts characters in strings. Null if the text is too short for an excess. */
 function estimate(text: string): Structure | null {
   // A container or a value takes 2 characters at least.
   if (text.length <= 2 * MAX_CONTAINERS) return null;
@@ -43,7 +43,7 @@ function estimate(text: string): Structure | null {
   return { containers, commas: text.length <= 2 * MAX_VALUES ? 0 : countUpTo(MAX_VALUES, text, ',') };
 }
 
-/** Counts outside strings, which takes several times as long. */
+/** Counts outside strings only, which takes several times as long. */
 function countStructure(text: string): Structure {
   let containers = 0;
   let commas = 0;
@@ -63,7 +63,7 @@ function countStructure(text: string): Structure {
   return { containers, commas };
 }
 
-/** What of a body is too much; null when nothing is. */
+/** Describes what exceeds a bound; null when nothing does. */
 function excessOf({ containers, commas }: Structure): string | null {
   if (containers > MAX_CONTAINERS) return `more than ${MAX_CONTAINERS} objects and lists`;
   // Each value but the first of a container follows a comma.
@@ -71,8 +71,8 @@ function excessOf({ containers, commas }: Structure): string | null {
 }
 
 /**
- * Throws HUB_PAGE_TOO_LONG for JSON text that would become far more in memory than its length suggests. It counts
- * without parsing, so that nothing of it is in memory yet. Invalid JSON may pass: that is for the parser to refuse.
+ * Throws HUB_PAGE_TOO_LONG for JSON text that would take far more memory than its length suggests. It counts without
+ * parsing. It accepts some invalid JSON, which the parser then refuses.
  */
 export function requireBoundedText(text: string, where: string): void {
   const estimated = estimate(text);
@@ -81,12 +81,12 @@ export function requireBoundedText(text: string, where: string): void {
   if (excess !== null) throw tooLong(where, excess);
 }
 
-/** Throws HUB_PAGE_TOO_LONG for a list that is longer than any hub's that only rounds `limit` up. */
+/** Throws HUB_PAGE_TOO_LONG for a list of more than {@link MAX_ROWS_PER_PAGE} rows. */
 export function requireBoundedRows(rows: number, options: { limit: number; where: string }): void {
   const { limit, where } = options;
   if (rows <= MAX_ROWS_PER_PAGE) return;
   throw tooLong(
     where,
-    `${rows} rows where ${limit} were asked for, and at most ${MAX_ROWS_PER_PAGE} are read`,
+    `${rows} rows for a limit of ${limit}, and Rollcall reads at most ${MAX_ROWS_PER_PAGE}`,
   );
 }

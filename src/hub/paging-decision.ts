@@ -2,16 +2,16 @@ import type { PagingMode, ScanEnd } from './hub.ts';
 import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 
-/** What a page tells about the way on. */
+/** The facts of a page that decide the next request. */
 export interface PageFacts {
   /** False when the body had no list. */
   readonly hasList: boolean;
   readonly rowCount: number;
-  /** The limit that was asked for. */
+  /** The requested limit. */
   readonly limit: number;
   /** Readable `sourcedId`s, in the page's order. */
   readonly ids: readonly string[];
-  /** By what the page is known again (its first row). */
+  /** See `markOf` in page-body.ts. */
   readonly mark: string | null;
   readonly total: number | null;
   /** See link.ts. */
@@ -20,30 +20,30 @@ export interface PageFacts {
   readonly next: NextLink | null;
 }
 
-/** What a walk knows so far. `…InMode` counts from the last step-down, which begins anew. */
+/** The state of a scan. `…InMode` counts from the last step-down, which starts the scan again. */
 export interface ScanState {
   readonly mode: PagingMode;
-  /** The mode was found out, so that another may be tried; false where it is prescribed. */
+  /** Whether the scan may change the mode; false when hub.paging prescribes it. */
   readonly auto: boolean;
-  /** The walk is a delta: totals may be those of the unfiltered set. */
+  /** The scan is incremental: the hub's totals may count the unfiltered rows. */
   readonly filtered: boolean;
   readonly pagesInMode: number;
   readonly rowsInMode: number;
-  /** Rows of the modes given up before. */
+  /** Rows delivered in earlier modes. */
   readonly rowsBefore: number;
-  /** Cursor of the page's request, null for a first page. */
+  /** Cursor of the page's request; null for a first page. */
   readonly cursor: string | null;
   readonly firstTotal: number | null;
   readonly previousIds: ReadonlySet<string>;
   readonly marks: ReadonlySet<string>;
-  /** The limit that came back as a full page. */
+  /** The limit of a page that came back full. */
   readonly honouredLimit: number | null;
-  /** Pages in a row that brought nothing new in offset mode. */
+  /** Consecutive pages in offset mode without a new row. */
   readonly repeats: number;
 }
 
 export type NextStep =
-  | { readonly kind: 'end'; readonly sign: ScanEnd['sign'] }
+  | { readonly kind: 'end'; readonly reason: ScanEnd['reason'] }
   | { readonly kind: 'follow'; readonly link: NextLink }
   | { readonly kind: 'cursor'; readonly cursor: string }
   | { readonly kind: 'offset' }
@@ -51,20 +51,20 @@ export type NextStep =
   | { readonly kind: 'broken'; readonly reason: string };
 
 export interface PageDecision {
-  /** Whether the page's rows are news; a page that repeats an earlier one is not. */
+  /** False for a page that repeats an earlier one. */
   readonly deliver: boolean;
   readonly step: NextStep;
 }
 
 const CURSOR_IGNORED = 'a page repeats itself: the cursor is ignored';
 
-/** The next mode to try, null when there is none (design: Hubs that differ). */
+/** Returns the next mode to try; null when there is none (design: Hubs that differ). */
 function modeBelow(mode: PagingMode): PagingMode | null {
   if (mode === 'keyset') return 'sourced-id-filter';
   return mode === 'sourced-id-filter' ? 'offset' : null;
 }
 
-/** A step to `to` (by default the mode below), or the end of the road. */
+/** Returns a step to `to` (by default the next mode), or `broken` when there is no mode to try. */
 export function stepDown(
   state: ScanState,
   reason: string,
@@ -80,16 +80,16 @@ function repeatsItself(state: ScanState, page: PageFacts): boolean {
   const { ids } = page;
   if (ids.length === 0) return false;
   const known = ids.filter((id) => state.previousIds.has(id)).length;
-  // Offset pages may overlap when rows move; pages by cursor may not, but for a row or two of a moving front.
+  // Offset pages overlap when rows move. Cursor pages overlap by a row or two at most, when rows move at the cursor.
   if (state.mode === 'offset') return known === ids.length;
   return ids.at(-1) === state.cursor || known * 2 >= ids.length;
 }
 
 /**
- * Whether a page without `next` gives reason to ask once more: hubs that do not know the cursor send
- * `first` alone, and there is more. An honest hub answers with an empty page.
+ * Whether a page without `next` calls for one more request: a hub that does not know the cursor may send `first` alone
+ * although it has more rows. A correct hub answers that request with an empty page.
  */
-function saysMore(state: ScanState, page: PageFacts): boolean {
+function expectsMore(state: ScanState, page: PageFacts): boolean {
   if (page.rowCount >= page.limit) return !isTotalReached(state, page);
   const afterCursor = state.mode === 'sourced-id-filter' && state.cursor !== null;
   const soFar = afterCursor ? page.rowCount : state.rowsInMode + page.rowCount;
@@ -97,63 +97,66 @@ function saysMore(state: ScanState, page: PageFacts): boolean {
 }
 
 /**
- * Whether the hub's count says that this page is the last. A total that equals just this page may count the page alone:
- * by itself it proves nothing, and one more request tells.
+ * Whether the hub's total shows that this page is the last. A total that equals the row count of the first page may
+ * count that page alone: it proves nothing, and the scan makes one more request.
  */
 function isTotalReached(state: ScanState, page: PageFacts): boolean {
   const rows = state.rowsInMode + page.rowCount;
   if (page.total === null || page.total === 0 || state.pagesInMode === 0) return false;
-  // A total that moves is one of rows left, or of a collection that moves: neither ends a walk.
+  // A total that changes counts the remaining rows, or the collection changes: neither ends a scan.
   if (page.total === state.firstTotal && rows === page.total) return true;
-  // A hub that counts only what the filter leaves: this page is all there is after the cursor.
+  // The hub counts only rows that match the filter: this page has all rows after the cursor.
   const isRest = state.mode === 'sourced-id-filter' && page.rowCount === page.total;
   return isRest && state.cursor !== null && rows === state.firstTotal;
 }
 
-function endOf(state: ScanState, page: PageFacts): ScanEnd['sign'] | null {
+function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | null {
   if (page.nextOffered) return null;
-  if (page.paging) return saysMore(state, page) ? null : 'no-next-link';
+  if (page.paging) return expectsMore(state, page) ? null : 'no-next-link';
   if (page.rowCount >= page.limit) return null;
   if (isTotalReached(state, page)) return 'total-reached';
   return state.honouredLimit === page.limit ? 'short-page' : null;
 }
 
-/** An end in filter mode stands only if no row can have been jumped over: an ignored `sort` would do that. */
-function ended(state: ScanState, rowCount: number, sign: ScanEnd['sign']): NextStep {
+/** Accepts an end in filter mode only if no row can be missing: a hub that ignores `sort` would skip rows. */
+function endUnlessSkipped(state: ScanState, rowCount: number, sign: ScanEnd['reason']): NextStep {
   const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
   if (state.mode === 'sourced-id-filter' && state.auto && state.rowsInMode + rowCount < expected) {
-    return stepDown(state, 'fewer rows by filter than there are');
+    return stepDown(state, 'the filter returns fewer rows than the collection has');
   }
-  return { kind: 'end', sign };
+  return { kind: 'end', reason: sign };
 }
 
 function decideEmpty(state: ScanState): NextStep {
   if (state.pagesInMode === 0 && state.rowsBefore > 0)
-    return stepDown(state, 'no rows where there were some');
+    return stepDown(state, 'a page is empty where another mode returned rows');
   const nothingAtAll = state.rowsInMode + state.rowsBefore === 0;
-  return ended(state, 0, nothingAtAll ? 'no-rows' : 'empty-page');
+  return endUnlessSkipped(state, 0, nothingAtAll ? 'no-rows' : 'empty-page');
 }
 
 /**
- * Whether a hub that was asked in every way gives the same rows again, and counts no others: it does not page at all.
- * Exactly as many rows as asked for may be cut off at `limit`, whatever the hub counts.
+ * Whether the hub returns the same rows in every mode, and its total counts no others: then it does not page at all.
+ * A page of exactly `limit` rows may be cut off, even if the total equals it.
  */
-function isAllAgain(state: ScanState, page: PageFacts): boolean {
+function isSameCompleteList(state: ScanState, page: PageFacts): boolean {
   if (page.nextOffered || page.rowCount === page.limit) return false;
-  const isAll = page.rowCount === page.total && page.total === state.rowsInMode;
-  return isAll && page.ids.every((id) => state.previousIds.has(id));
+  const hasAll = page.rowCount === page.total && page.total === state.rowsInMode;
+  return hasAll && page.ids.every((id) => state.previousIds.has(id));
 }
 
 function decideRepeated(state: ScanState, page: PageFacts): NextStep {
   if (state.mode !== 'offset') return stepDown(state, CURSOR_IGNORED);
-  if (isAllAgain(state, page)) return { kind: 'end', sign: 'total-reached' };
-  // Once may be a row that moved between two requests.
+  if (isSameCompleteList(state, page)) return { kind: 'end', reason: 'total-reached' };
+  // One repetition may come from a row that moved between two requests.
   if (state.repeats === 0) return { kind: 'offset' };
   const moreExpected = !state.filtered && page.total !== null && page.total > state.previousIds.size;
   if (page.rowCount >= page.limit || page.nextOffered || moreExpected) {
-    return { kind: 'broken', reason: 'limit and offset are ignored too, and there are more rows than came' };
+    return {
+      kind: 'broken',
+      reason: 'the hub also ignores limit and offset, and has more rows than it returned',
+    };
   }
-  return { kind: 'end', sign: 'repeated-page' };
+  return { kind: 'end', reason: 'repeated-page' };
 }
 
 function decideNext(state: ScanState, page: PageFacts): NextStep {
@@ -161,33 +164,33 @@ function decideNext(state: ScanState, page: PageFacts): NextStep {
   if (state.mode === 'offset') {
     return next !== null && next.carries === 'opaque' ? { kind: 'follow', link: next } : { kind: 'offset' };
   }
-  // A link by offset is not followed while the cursor may work: deep offsets cost (spec 4.3 rule 1).
+  // While the cursor may work, an offset link is not followed: deep offsets are expensive (spec 4.3 rule 1).
   if (state.mode === 'keyset' && next !== null && next.cursor !== null && next.cursor !== state.cursor) {
     return { kind: 'follow', link: next };
   }
   const cursor = page.ids.at(-1);
   return cursor === undefined
-    ? stepDown(state, 'a page has no row with an id to go on from', 'offset')
+    ? stepDown(state, 'a page has no row with an id to continue from', 'offset')
     : { kind: 'cursor', cursor };
 }
 
 /**
- * What to do after a page (spec 4.3; design: Passes, Hubs that differ). Pure.
- * Ids are never compared by order to find the way: collation is the hub's.
+ * Decides the next step after a page (spec 4.3; design: Passes, Hubs that differ). Pure.
+ * It never orders ids to choose a page, because the hub's collation is unknown.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
-  if (!page.hasList) return { deliver: true, step: { kind: 'end', sign: 'missing-list' } };
+  if (!page.hasList) return { deliver: true, step: { kind: 'end', reason: 'missing-list' } };
   if (page.rowCount === 0) return { deliver: true, step: decideEmpty(state) };
   if (repeatsItself(state, page)) return { deliver: false, step: decideRepeated(state, page) };
   if (state.mode === 'sourced-id-filter' && state.auto && !looksSorted(page.ids)) {
     return { deliver: false, step: stepDown(state, 'rows are not sorted by sourcedId') };
   }
-  const sign = endOf(state, page);
-  const step = sign === null ? decideNext(state, page) : ended(state, page.rowCount, sign);
+  const sign = endReasonOf(state, page);
+  const step = sign === null ? decideNext(state, page) : endUnlessSkipped(state, page.rowCount, sign);
   return { deliver: true, step };
 }
 
-/** The state with a page taken in, before the step it led to. */
+/** Returns the state after a page, before its step. */
 export function afterPage(state: ScanState, page: PageFacts, decision: PageDecision): ScanState {
   const full = page.rowCount === page.limit;
   return {
@@ -202,13 +205,13 @@ export function afterPage(state: ScanState, page: PageFacts, decision: PageDecis
   };
 }
 
-/** Grows in place: one walk owns its marks, and copying them at every page would cost the square of the pages. */
+/** Mutates the set: one scan owns it, and a copy for each page would cost quadratic time. */
 function withMark(marks: ReadonlySet<string>, mark: string): ReadonlySet<string> {
   (marks as Set<string>).add(mark);
   return marks;
 }
 
-/** The beginning of a walk, or of its continuation in another mode. */
+/** Returns the state at the start of a scan, or of its continuation in another mode. */
 export function beginIn(
   mode: PagingMode,
   options: { auto: boolean; filtered: boolean; rowsBefore: number },

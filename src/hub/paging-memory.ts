@@ -1,23 +1,23 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { PagingMode } from './hub.ts';
 
-/** A better mode is tried again after a day: hubs are upgraded. */
+/** After a day the memory forgets its findings, so that a scan tries better modes again: hubs are upgraded. */
 const RETRY_AFTER_MS = 24 * 3_600_000;
-/** Below this a smaller page does not help a slow hub any more. */
+/** Smaller pages than this do not help a slow hub. */
 const MIN_PAGE_SIZE = 50;
 
-/** What was found out about how the hub pages one collection. */
+/** What scans found out about the paging of one collection. */
 interface Findings {
   mode: PagingMode | null;
-  /** The hub takes `sort` and `orderBy`; found out at the first offset walk. */
+  /** The hub refused `sort` and `orderBy`. */
   sortRefused: boolean;
-  /** Lower than the configured page size after time-outs, or where the hub clamps. */
+  /** Lower than the configured page size after time-outs, or when the hub clamps the limit. */
   limit: number | null;
   foundAtMs: number;
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
 }
 
-/** Remembers, per collection and for a day, which paging works; kept in memory only. */
+/** Remembers in memory, per collection and for a day, which paging works. */
 export class PagingMemory {
   readonly #now: () => number;
   readonly #pageSize: number;
@@ -31,8 +31,8 @@ export class PagingMemory {
   #of(name: CollectionName): Findings {
     const known = this.#findings.get(name);
     if (known !== undefined && this.#now() - known.foundAtMs < RETRY_AFTER_MS) return known;
-    const told = known?.told ?? new Set<string>();
-    const fresh: Findings = { mode: null, sortRefused: false, limit: null, foundAtMs: this.#now(), told };
+    const reported = known?.reported ?? new Set<string>();
+    const fresh: Findings = { mode: null, sortRefused: false, limit: null, foundAtMs: this.#now(), reported };
     this.#findings.set(name, fresh);
     return fresh;
   }
@@ -61,21 +61,21 @@ export class PagingMemory {
     this.#of(name).limit = limit;
   }
 
-  /** Halves the page size after a time-out (spec 8), not below 50; says what it became, null when it stays. */
+  /** Halves the page size after a time-out (spec 8), not below 50. Returns the change; null when there is none. */
   halve(name: CollectionName, triedLimit: number): { from: number; to: number } | null {
     const from = this.limit(name);
-    // Another request of the same collection may have halved it meanwhile.
+    // A concurrent request of the same collection may have halved it already.
     const to = Math.max(Math.min(MIN_PAGE_SIZE, from), Math.floor(triedLimit / 2));
     if (to >= from) return null;
     this.rememberLimit(name, to);
     return { from, to };
   }
 
-  /** True the first time only: some things are said once per collection, not once per page. */
+  /** True for the first call with a text: some events are emitted once per collection, not once per page. */
   firstTime(name: CollectionName, what: string): boolean {
-    const { told } = this.#of(name);
-    if (told.has(what)) return false;
-    told.add(what);
+    const { reported } = this.#of(name);
+    if (reported.has(what)) return false;
+    reported.add(what);
     return true;
   }
 }

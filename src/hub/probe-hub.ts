@@ -17,48 +17,48 @@ import { createTokenSource } from './token.ts';
 import { scanPages, type ScanContext } from './scan.ts';
 import type { Collection } from '../model/collections.ts';
 
-/** What the first pages of a collection show, walked as a pass walks it. */
+/** What the first pages of a collection show, scanned as a sync scans them. */
 export interface CollectionProbe {
-  /** Rows on the first page. Null: the answer had no list. */
+  /** Number of rows on the first page; null when the answer had no list. */
   readonly rows: number | null;
-  /** Rows of the first page that have an id. */
+  /** Number of rows on the first page that have an id. */
   readonly rowsWithId: number;
-  /** Rows asked for. */
+  /** The requested limit. */
   readonly asked: number;
-  /** `X-Total-Count` of the first page, null when absent. */
+  /** `X-Total-Count` of the first page; null when absent. */
   readonly total: number | null;
-  /** How a `next` leads out of the hub; null when there is none such. */
+  /** How a `next` link leads out of the hub; null when none does. */
   readonly leadsOut: WayOut | null;
-  /** The way of paging that brought a second page; null when there was no second page to try. */
+  /** The paging mode that returned a second page; null when there was none. */
   readonly paging: PagingMode | null;
-  /** Why the first way of paging was given up; null when it was not. */
+  /** Why the scan left the first paging mode; null when it did not. */
   readonly whySteppedDown: string | null;
-  /** The hub gives the same page again and again: nothing proves that it is all. */
+  /** The hub returns the same page again and again: nothing proves that there are no other rows. */
   readonly isRepeated: boolean;
-  /** Hub clock minus ours, ms; null without a `Date` header. */
+  /** Hub clock minus local clock, ms; null without a `Date` header. */
   readonly skewMs: number | null;
-  /** Id of the first row: a parent to try nested collections with. */
+  /** Id of the first row with one: a parent for a try at nested collections. */
   readonly firstId: string | null;
 }
 
-/** Looks at a hub with a few small requests. Errors are `RollcallError`s with a `HUB_…` code. */
+/** Examines a hub with a few small requests. Errors are `RollcallError`s with a `HUB_…` code. */
 export interface HubProbe extends AsyncDisposable {
-  /** Obtains a token; its lifetime in ms. */
+  /** Obtains a token and returns its lifetime in ms. */
   token(signal: AbortSignal): Promise<{ lifetimeMs: number }>;
-  /** Status of a request without a token: whether anything answers at the base URL at all. */
+  /** Sends a request without a token and returns the HTTP status: something answers at the base URL. */
   knock(collection: Collection, signal: AbortSignal): Promise<number>;
   collection(options: {
     collection: Collection;
     parentId?: string | undefined;
     signal: AbortSignal;
   }): Promise<CollectionProbe>;
-  /** All lessons of a student, as {@link CoreApi.readSchedule} reads them. */
+  /** See {@link CoreApi.readSchedule}. */
   readonly readSchedule: CoreApi['readSchedule'];
 }
 
 const ROWS_ASKED = 2;
 const REQUEST_MS = 15_000;
-/** Who checks wants an answer now; one repetition spares them a passing trouble. */
+/** A check should answer fast; one retry hides a short failure. */
 const RETRY = { maxAttempts: 2, baseMs: 300, capMs: 1_000, retryAfterCapMs: 2_000 };
 
 export function createHubProbe(options: HubOptions & { now: () => number }): HubProbe {
@@ -90,7 +90,7 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
   const requests = createRequests({
     http,
     tokens,
-    // Every collection is to be asked, however many failed before.
+    // The breaker must never open: the probe asks for every collection, even after many failures.
     breaker: createBreaker({
       policy: { ...DEFAULT_BREAKER_POLICY, failures: Number.MAX_SAFE_INTEGER },
       hub: baseUrl.origin,
@@ -160,8 +160,8 @@ interface ProbeContext extends Omit<ScanContext, 'memory' | 'onEvent'> {
 }
 
 /**
- * Small pages show how the hub pages even a small collection. A hub that goes wrong with them is asked with the page
- * size of a pass: what fits in one page needs no paging.
+ * Small pages show how the hub pages even a small collection. If they fail, the probe uses the page size of a sync:
+ * a collection that fits in one page needs no paging.
  */
 async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise<CollectionProbe> {
   try {
@@ -173,13 +173,13 @@ async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise
   return scanFirstPages(at, { ...options, limit: at.pageSize });
 }
 
-/** Walks until one way of paging has brought a second page, or to the end. */
+/** Scans until a paging mode has returned a second page, or to the end. */
 async function scanFirstPages(
   at: ProbeContext,
   { collection, parentId, signal, limit }: ProbeOptions & { readonly limit: number },
 ): Promise<CollectionProbe> {
-  const begun = at.paging === 'auto' ? 'keyset' : at.paging;
-  let mode: PagingMode = collection.keyset ? begun : 'offset';
+  const firstMode = at.paging === 'auto' ? 'keyset' : at.paging;
+  let mode: PagingMode = collection.keyset ? firstMode : 'offset';
   let pagesInMode = 0;
   let whySteppedDown: string | null = null;
   let leadsOut: WayOut | null = null;
@@ -209,14 +209,14 @@ async function scanFirstPages(
   const rows = first?.rows ?? [];
   const ids = rows.map(readableId).filter((id) => id !== null);
   return {
-    rows: end?.sign === 'missing-list' ? null : rows.length,
+    rows: end?.reason === 'missing-list' ? null : rows.length,
     rowsWithId: ids.length,
     asked: limit,
     total: first?.total ?? null,
     leadsOut,
     paging,
     whySteppedDown,
-    isRepeated: end?.sign === 'repeated-page',
+    isRepeated: end?.reason === 'repeated-page',
     skewMs: first === null || first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
     firstId: ids[0] ?? null,
   };

@@ -6,21 +6,21 @@ import { requireBoundedRows } from './page-bounds.ts';
 import type { PageFacts } from './paging-decision.ts';
 import { limitOf } from './scan-request.ts';
 
-/** A page of a collection: for the caller, and what it tells about the way on. */
+/** A page of a collection, with the facts that decide the next request. */
 export interface FetchedPage {
   readonly page: HubPage;
   readonly facts: PageFacts;
   readonly links: PageLinks;
 }
 
-/** Makes a page of an answer. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
+/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(
   answer: HubAnswer,
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
 ) {
   const { baseUrl, read, limit, where } = context;
   const { body, isUtf8, total, status, hubTimeMs, sentAtMs, readVersion, bytes, requested } = answer;
-  // 204 is how some hubs say that a collection is empty.
+  // Some hubs answer 204 for an empty collection.
   const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
   const rows = list ?? [];
   requireBoundedRows(rows.length, { limit: limitOf(requested, limit), where });

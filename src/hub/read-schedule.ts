@@ -10,7 +10,7 @@ import { readLinks, wayOut } from './link.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
 import type { Requests } from './requests.ts';
 
-/** More than any student's lessons in a year fill; ends a list that goes on for ever. */
+/** Bounds of an endless listing, above the lessons of any student in a year. */
 const MAX_PAGES = 500;
 const MAX_LESSONS = 50_000;
 
@@ -38,7 +38,7 @@ export async function readSchedule(
   const where = `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${collection.path}`;
   const { student, from, to, signal } = asked;
   const lessons: unknown[] = [];
-  const met = new Set<string>();
+  const seen = new Set<string>();
   let url = withQuery(resourceUrl(baseUrl, { collection }), { student, from, to });
   let first: HubAnswer | null = null;
   let isUtf8 = true;
@@ -59,54 +59,49 @@ export async function readSchedule(
     for (const lesson of page.lessons) lessons.push(lesson);
     if (page.next === null) break;
     const marks = [`url ${page.next.href}`, ...markOf(page.lessons)];
-    if (marks.some((mark) => met.has(mark)) || page.next.href === url.href) {
+    if (marks.some((mark) => seen.has(mark)) || page.next.href === url.href) {
       throw endless(where, 'a page came twice');
     }
-    for (const mark of marks) met.add(mark);
+    for (const mark of marks) seen.add(mark);
     if (pages >= MAX_PAGES) throw endless(where, `it has more than ${MAX_PAGES} pages`);
     url = page.next;
   }
   return { lessons, isUtf8, hubTimeMs: first.hubTimeMs };
 }
 
-/** Pages without lessons may follow each other. */
+/** Returns no mark for a page without lessons: such pages may follow each other. */
 function markOf(lessons: readonly unknown[]): string[] {
   return lessons.length === 0 ? [] : [`page ${hash('sha1', jsonText(lessons))}`];
 }
 
 function endless(where: string, why: string): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot read all lessons of a student from ${where}: ${why}`, {
-    remedy:
-      'What is known of the student stays as it is. Look at the links to the next page that the hub gives.',
+    remedy: 'The published lessons of the student stay as they are. Check the next-page links of the hub.',
   });
 }
 
-/** Throws HUB_BODY_INVALID for a body without a list: that is not the same as no lessons. */
+/** Throws HUB_BODY_INVALID for a body without a list, since that does not mean "no lessons". */
 function readPage(context: ScheduleContext, answer: HubAnswer, where: string): Page {
   const page = readLessonPage(answer.status === 204 ? undefined : answer.body);
   if (page === null) {
-    throw new HubError(
-      'HUB_BODY_INVALID',
-      `Cannot read ${where}: there is no list of lessons in the answer`,
-      {
-        remedy: 'Compare what the hub answers there with the shapes that docs/schedules.md lists.',
-        retryable: false,
-      },
-    );
+    throw new HubError('HUB_BODY_INVALID', `Cannot read ${where}: the answer has no list of lessons`, {
+      remedy: 'Compare the answer of the hub with the shapes that docs/schedules.md lists.',
+      retryable: false,
+    });
   }
   const { baseUrl } = context;
   const { requested } = answer;
   const byHeader = readLinks(answer.link, { requested, baseUrl });
   const next = page.next === null ? (byHeader.next?.url ?? null) : followed(context, page.next, requested);
   if (next === null && (page.saysMore || byHeader.nextOffered)) {
-    throw endless(where, 'there are more pages than it gives addresses for');
+    throw endless(where, 'the hub has more pages but gives no usable address for the next one');
   }
   return { lessons: page.lessons, next, answer };
 }
 
 /**
- * A link that leads out of the hub is not followed, as the token would go with it. Behind a gateway such links have the
- * right query and the wrong host: with the query alone the hub's own address is asked.
+ * Never follows a link out of the hub, since the token would go with it. Behind a gateway such a link has the right
+ * query and the wrong host, so its query is sent to the hub's own address.
  */
 function followed(context: ScheduleContext, link: string, requested: URL): URL | null {
   const url = URL.parse(link, requested.href);

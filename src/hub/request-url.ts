@@ -1,6 +1,6 @@
 import type { Collection } from '../model/collections.ts';
 
-/** The `filter` value that holds a text in the 1EdTech filter syntax; a quote inside is doubled. */
+/** Quotes a text for the 1EdTech filter syntax; a quote inside is doubled. */
 export function filterText(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
@@ -12,19 +12,19 @@ export function modifiedAfterFilter(modifiedAfterMs: number): string {
   return `dateLastModified>${filterText(new Date(modifiedAfterMs).toISOString())}`;
 }
 
-/** Whether an id can stand in a path: `.` and `..` mean other places there, however they are written. */
+/** Whether an id can be a path segment; `.` and `..` cannot, even percent-encoded. */
 export function fitsInPath(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..';
 }
 
-/** Address of a collection, or of one of its rows, with the parent's id filled in. Ids must fit in a path. */
+/** Returns the address of a collection or of one of its rows, with the parent's id filled in. Ids must fit in a path. */
 export function resourceUrl(
   baseUrl: URL,
   options: { collection: Collection; parentId?: string | undefined; rowId?: string | undefined },
 ): URL {
   const { collection, parentId, rowId } = options;
   if (collection.path.includes('{id}') && !fitsInPath(parentId ?? '')) {
-    throw new RangeError(`${collection.name} needs the id of its parent, one that can stand in a path`);
+    throw new RangeError(`${collection.name} needs a parent id that fits in a path`);
   }
   const nested = collection.path.replace('{id}', () => encodeURIComponent(parentId ?? ''));
   const row = rowId === undefined ? '' : `/${encodeURIComponent(rowId)}`;
@@ -33,7 +33,7 @@ export function resourceUrl(
   return url;
 }
 
-/** Adds query parameters, percent-encoded throughout (`%20` and `%2B`: a bare `+` means different things to different hubs). */
+/** Sets the query, with every parameter percent-encoded: `%20` and `%2B`, since hubs disagree about a bare `+`. */
 export function withQuery(url: URL, parameters: Readonly<Record<string, string | number | undefined>>): URL {
   const parts = Object.entries(parameters)
     .filter(([, value]) => value !== undefined)
@@ -43,7 +43,7 @@ export function withQuery(url: URL, parameters: Readonly<Record<string, string |
   return result;
 }
 
-/** The same address with a smaller `limit`; one without a limit, or with a lower one, stays as it is. */
+/** Returns the address with `limit` lowered; one without a limit, or with a lower one, stays the same. */
 export function withLimitAtMost(url: URL, limit: number): URL {
   const current = Number(url.searchParams.get('limit'));
   if (!(current > limit)) return url;

@@ -8,24 +8,24 @@ import { withRetries, type RetryTools } from './retry.ts';
 import type { Permits } from './semaphore.ts';
 import type { Token, TokenSource } from './token.ts';
 
-/** A fresh token that was refused with 403 is not replaced again for the same target within this time. */
+/** After a 403 for a renewed token, the token is not renewed for the same target within this time. */
 const FRUITLESS_RENEWAL_MS = 300_000;
 
 interface GetOptions<T> {
   readonly target: RequestTarget;
   /** Names the resource in errors, without query and ids. */
   readonly where: string;
-  /** Asked at each attempt, as a failure may change it. */
+  /** Called for each attempt, since a failure may change the address. */
   readonly url: () => URL;
   readonly signal: AbortSignal;
-  /** Called when the request is really sent. */
+  /** Called immediately before each request is sent. */
   readonly readVersion: () => number;
-  /** Makes something of the answer; what it throws counts as a failure of the request. */
+  /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
 }
 
-/** Authorised GETs to one hub, with retries, circuit breaker and a bound on how many run at a time. */
+/** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
 export interface Requests {
   get<T>(options: GetOptions<T>): Promise<T>;
 }
@@ -62,7 +62,7 @@ export function createRequests(options: RequestsOptions): Requests {
     return { response, requested, sentAtMs, readVersion };
   }
 
-  /** Some hubs answer 403 to an expired token; a right that is really missing must not cost a token each time. */
+  /** Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time. */
   function mayBeExpired(status: number, context: { fresh: boolean; target: RequestTarget }) {
     const { fresh, target } = context;
     if ((status !== 401 && status !== 403) || fresh) return false;
@@ -72,14 +72,14 @@ export function createRequests(options: RequestsOptions): Requests {
   }
 
   async function sendAuthorised<T>(get: GetOptions<T>): Promise<Sent> {
-    const held = tokens.held();
+    const before = tokens.current();
     const token = await tokens.get(get.signal);
     const sent = await send(token, get);
-    if (!mayBeExpired(sent.response.status, { fresh: token !== held, target: get.target })) return sent;
+    if (!mayBeExpired(sent.response.status, { fresh: token !== before, target: get.target })) return sent;
     tokens.discard(token);
-    const republication = await send(await tokens.get(get.signal), get);
-    if (republication.response.status === 403) fruitlessRenewals.set(get.target, now());
-    return republication;
+    const resent = await send(await tokens.get(get.signal), get);
+    if (resent.response.status === 403) fruitlessRenewals.set(get.target, now());
+    return resent;
   }
 
   function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {

@@ -2,7 +2,7 @@ import { retryDelayMs, type RetryPolicy } from './backoff.ts';
 import type { HubEvent, RequestTarget } from './events.ts';
 import { HubError } from './hub-error.ts';
 
-/** What waits and what is by chance: injected, so that tests need no time. */
+/** Waiting and randomness, injected so that tests do not wait. */
 export interface RetryTools {
   readonly policy: RetryPolicy;
   readonly random: () => number;
@@ -12,9 +12,9 @@ export interface RetryTools {
 }
 
 /**
- * Repeats `attempt` while its failures may pass (spec 7 rule 1), at most `policy.maxAttempts` times
- * in all. `onFailure` hears of every such failure, before the wait; with true it says that it has made another request
- * of it, which is sent at once and counted anew.
+ * Repeats `attempt` while its failures are retryable (spec 7 rule 1), with at most `policy.maxAttempts` attempts.
+ * `onFailure` gets every such failure before the wait. It returns true if it changed the request: then the next attempt
+ * follows at once, and the count starts again.
  * Throws the last failure.
  */
 export async function withRetries<T>(

@@ -17,7 +17,7 @@ function filterFor(read: ReadOptions, cursor: string | null): string | undefined
   return clauses.length === 0 ? undefined : clauses.join(' AND ');
 }
 
-/** The address of a page. `sort` asks for the order by `sourcedId` where a mode needs it. */
+/** Returns the address of a page. `sort` requests the order by `sourcedId` if the mode needs it. */
 export function pageUrl(options: {
   baseUrl: URL;
   read: ReadOptions;
@@ -29,7 +29,7 @@ export function pageUrl(options: {
   const { baseUrl, read, mode, position, limit, sort } = options;
   if (position.kind === 'follow') {
     const { link } = position;
-    // A page number counts in pages of the size it was made for: only a row's place survives a smaller one.
+    // An opaque link may count in pages of its own limit, so its limit must stay. An offset or cursor allows another.
     return link.carries === 'opaque' ? link.url : withLimitAtMost(link.url, limit);
   }
   const cursor = position.kind === 'cursor' ? position.cursor : null;
@@ -43,7 +43,7 @@ export function pageUrl(options: {
   });
 }
 
-/** The limit that an address asks for. */
+/** Returns the limit in an address. */
 export function limitOf(url: URL, otherwise: number): number {
   const limit = Number(url.searchParams.get('limit'));
   return Number.isInteger(limit) && limit > 0 ? limit : otherwise;

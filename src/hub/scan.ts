@@ -17,10 +17,10 @@ import { readPage, type FetchedPage } from './read-page.ts';
 import type { Requests } from './requests.ts';
 import { pageUrl, type Position } from './scan-request.ts';
 
-/** More pages than any collection has; ends a walk that a hub would keep going for ever. */
+/** More pages than any collection has; ends a scan of an endless listing. */
 const MAX_PAGES_PER_SCAN = 1_000_000;
 
-/** undici writes a request one turn of the event loop after the answer before it, and one more to see that the connection still lives. */
+/** undici writes a request one turn of the event loop after the previous answer, and needs one more to check the connection. */
 const TURNS_UNTIL_SENT = 2;
 
 export interface ScanContext {
@@ -39,12 +39,12 @@ interface ScanStep {
 function brokenPaging(where: string, reason: string, auto: boolean): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
     remedy: auto
-      ? 'No way of paging works here; a hub.pageSize above the size of the collection may help.'
+      ? 'No paging mode works here; a hub.pageSize above the size of the collection may help.'
       : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
   });
 }
 
-/** One walk through a collection: what was asked, what came, what to ask next. */
+/** One scan of a collection: its state, and the next request. */
 class Scanner {
   readonly #context: ScanContext;
   readonly #read: ReadOptions;
@@ -53,7 +53,7 @@ class Scanner {
   #state: ScanState;
   #position: Position = { kind: 'first' };
   #offset = 0;
-  /** Rows that a page may have here, where even a small page was too large. */
+  /** Upper bound for `limit` at this place, where even a small page was too large. */
   #atMost = Infinity;
   #pages = 0;
   #rows = 0;
@@ -77,22 +77,22 @@ class Scanner {
     if (this.#state.mode === 'offset') this.#position = { kind: 'offset', offset: 0 };
   }
 
-  /** The next page with news, and the end when it was the last. */
+  /** Returns the next page with new rows, and the end with the last one. */
   async next(): Promise<ScanStep> {
     for (;;) {
       const fetched = await this.#fetch();
       if (fetched === null) continue;
-      // The rows behind some that are large need not be.
+      // Rows after large ones may be small again.
       this.#atMost *= 2;
       const { facts, links } = fetched;
       const decision = decidePage(this.#state, facts);
       this.#notice(fetched);
       this.#state = afterPage(this.#state, facts, decision);
-      // A row given twice must not push the offset over one that was not given: overlap is harmless, a gap is not.
+      // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - repeatedIn(facts.ids);
-      if (links.leadsOut !== null) this.#reportForeign(links.leadsOut);
+      if (links.leadsOut !== null) this.#reportLinkOut(links.leadsOut);
       const page = decision.deliver ? this.#delivered(fetched.page) : null;
-      const end = this.#take(decision.step);
+      const end = this.#apply(decision.step);
       if (page !== null || end !== null) return { page, end };
     }
   }
@@ -103,7 +103,7 @@ class Scanner {
     return collection.keyset && !this.#context.memory.sortRefused(collection.name);
   }
 
-  /** Null when the hub refused this way of paging and another one is tried. */
+  /** Returns null when the hub refused the request and the scan continues with another mode. */
   async #fetch(): Promise<FetchedPage | null> {
     const { baseUrl, requests, memory, onEvent } = this.#context;
     const read = this.#read;
@@ -142,18 +142,18 @@ class Scanner {
     return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
   }
 
-  /** Where few rows are too large for a page: the same ones in halves. False when a single row is too large. */
+  /** Halves the limit at this place when few rows are too large for a page. False when a single row is too large. */
   #narrow(limit: number): boolean {
     if (limit === 1) return false;
     this.#atMost = Math.floor(limit / 2);
     return true;
   }
 
-  /** A 400 may mean a parameter this hub does not know: the next best way of paging is tried. */
+  /** A 400 may mean that the hub does not know a parameter: the scan tries the next mode. */
   #triesOtherwise(error: unknown): boolean {
     if (!(error instanceof HubError) || (error.status !== 400 && error.status !== 422)) return false;
     const { mode, auto } = this.#state;
-    // By filter the order matters: without `sort` only where a person has prescribed this mode.
+    // Filter mode depends on the order: it drops `sort` only if hub.paging prescribes this mode.
     if (this.#sorts && (mode === 'offset' || (mode === 'sourced-id-filter' && !auto))) {
       this.#context.memory.rememberSortRefused(this.#read.collection.name);
       this.#begin(mode);
@@ -161,7 +161,7 @@ class Scanner {
     }
     const askedByCursor = mode === 'sourced-id-filter' || this.#position.kind !== 'first';
     if (!auto || mode === 'offset' || !askedByCursor) return false;
-    this.#take(stepDown(this.#state, `the hub answered HTTP ${error.status}`));
+    this.#apply(stepDown(this.#state, `the hub answered HTTP ${error.status}`));
     return true;
   }
 
@@ -173,11 +173,11 @@ class Scanner {
     this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };
   }
 
-  /** Sets out for the next page; an end when there is none. */
-  #take(step: NextStep): ScanEnd | null {
+  /** Moves to the next page; returns the end when there is none. */
+  #apply(step: NextStep): ScanEnd | null {
     switch (step.kind) {
       case 'end':
-        return this.#ended(step.sign);
+        return this.#ended(step.reason);
       case 'broken':
         throw brokenPaging(this.#where, step.reason, this.#state.auto);
       case 'step-down': {
@@ -202,9 +202,9 @@ class Scanner {
     }
   }
 
-  /** The page as the caller gets it, counted. */
+  /** Counts a page and returns it for the caller. */
   #delivered(page: HubPage): HubPage {
-    // With a clause on sourcedId the total counts what is left after it: not comparable with the others.
+    // With a clause on sourcedId the total counts the rows after the cursor, so it does not compare with other totals.
     const { mode, pagesInMode } = this.#state;
     const total = mode === 'sourced-id-filter' && pagesInMode > 1 ? null : page.total;
     if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
@@ -213,7 +213,7 @@ class Scanner {
     return { ...page, total };
   }
 
-  #ended(sign: ScanEnd['sign']): ScanEnd {
+  #ended(sign: ScanEnd['reason']): ScanEnd {
     const { memory, onEvent } = this.#context;
     const { name } = this.#read.collection;
     const { auto, filtered, mode, rowsInMode } = this.#state;
@@ -224,17 +224,17 @@ class Scanner {
       onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
     }
     const { totalAtStart, totalAtEnd } = { totalAtStart: this.#totalAtStart, totalAtEnd: this.#totalAtEnd };
-    return { sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
+    return { reason: sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
   }
 
-  #reportForeign(leadsTo: WayOut): void {
+  #reportLinkOut(leadsTo: WayOut): void {
     const { memory, onEvent } = this.#context;
     const collection = this.#read.collection.name;
     if (memory.firstTime(collection, `link ${leadsTo}`))
       onEvent({ type: 'foreign-link-refused', collection, leadsTo });
   }
 
-  /** A page of fewer rows than asked for that was not the last: the hub clamps the limit. */
+  /** A page below the limit that was not the last shows that the hub clamps the limit. */
   #notice({ facts }: FetchedPage): void {
     const { memory, onEvent } = this.#context;
     const collection = this.#read.collection.name;
@@ -250,7 +250,7 @@ class Scanner {
   }
 }
 
-/** Walks a collection; see {@link Hub.readPages}. One page is fetched ahead while the caller has another. */
+/** Scans a collection; see {@link Hub.readPages}. It fetches the next page while the caller works on one. */
 export async function* scanPages(context: ScanContext, read: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
   const abandoned = new AbortController();
   const scanner = new Scanner(context, read, AbortSignal.any([read.signal, abandoned.signal]));
@@ -261,9 +261,9 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
       const { page, end } = await pending;
       if (end === null) {
         pending = fetchNext();
-        // Its failure is told when the caller asks for that page, or never if the walk is given up.
+        // The caller gets a failure when it asks for that page, and not at all if it abandons the scan.
         pending.catch(() => undefined);
-        // The request must be on its way before the caller works on this page, which may keep the event loop busy.
+        // The request must leave before the caller works on this page, which may block the event loop.
         for (let turn = 0; turn < TURNS_UNTIL_SENT; turn += 1) await nextTurn();
       }
       if (page !== null) yield page;
@@ -274,7 +274,7 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
   }
 }
 
-/** How many ids of a page are there once more than needed. */
+/** Counts the duplicates among a page's ids. */
 function repeatedIn(ids: readonly string[]): number {
   return ids.length - new Set(ids).size;
 }

@@ -1,10 +1,10 @@
-/** Lets in who may be under way. */
+/** Bounds concurrent work. */
 export interface Permits {
-  /** Resolves with what gives the permit back (once; more calls do nothing). Rejects with the signal's reason. */
+  /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
   acquire(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Needs a permit of each; the narrower one comes first, so that nobody waits for it with the wider one in hand. */
+/** Acquires a permit of each, the narrower one first, so that no waiter for the narrower one has a wider permit. */
 export function permitsOfBoth(narrower: Permits, wider: Permits): Permits {
   return {
     async acquire(signal) {
@@ -23,7 +23,7 @@ export function permitsOfBoth(narrower: Permits, wider: Permits): Permits {
   };
 }
 
-/** Lets at most a number of holders in at a time, first come first served. */
+/** Grants a fixed number of permits at a time, first come first served. */
 export class Semaphore implements Permits {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -39,10 +39,10 @@ export class Semaphore implements Permits {
     } else {
       await this.#turn(signal);
     }
-    let held = true;
+    let released = false;
     return () => {
-      if (!held) return;
-      held = false;
+      if (released) return;
+      released = true;
       this.#release();
     };
   }

@@ -12,8 +12,7 @@ const ORDERS: readonly ((a: string, b: string) => number)[] = [
 ];
 
 /**
- * Whether ids stand in an order that some collation would give. Only a reason for mistrust: a page
- * that no collation explains was not sorted by id. It never tells where a page belongs.
+ * Whether some collation gives this order of ids. False proves that the page is not sorted by id; true proves nothing.
  */
 export function looksSorted(ids: readonly string[]): boolean {
   return ORDERS.some((compare) =>

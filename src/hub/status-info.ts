@@ -1,9 +1,9 @@
 import { parseJson } from './parse-json.ts';
 
 /**
- * What a standard defines for an error's body: `imsx_codeMajor` and `imsx_codeMinorFieldValue` (OneRoster 1.2, and
- * `deletefailure` of its gradebook), `error` of RFC 6749 5.2 and RFC 6750 3.1. Anything else may quote a row or a
- * credential, so it is not repeated (invariant 9).
+ * The codes that standards define for an error's body: `imsx_codeMajor` and `imsx_codeMinorFieldValue` (OneRoster 1.2,
+ * and `deletefailure` of its gradebook), `error` of RFC 6749 5.2 and RFC 6750 3.1. Any other text may quote a row or a
+ * credential, so Rollcall does not repeat it (invariant 9).
  */
 const KNOWN_CODES: ReadonlySet<string> = new Set([
   'success',
@@ -42,17 +42,16 @@ function minorCodes(info: Record<string, unknown>): readonly unknown[] {
   return list.map((field) => (isObject(field) ? field['imsx_codeMinorFieldValue'] : field));
 }
 
-/** What an error's body says. */
 export interface StatusInfo {
-  /** The body was JSON, whatever it said. */
+  /** Whether the body was JSON. */
   readonly json: boolean;
-  /** The codes in it that a standard defines, without duplicates. */
+  /** Its codes that a standard defines, without duplicates. */
   readonly codes: readonly string[];
 }
 
 /**
  * Reads an error's body leniently: `imsx_StatusInfo` bare (1EdTech REST binding), wrapped in a
- * property of that name, or with a flat `imsx_codeMinor`; all three are seen on real hubs.
+ * property of that name, or with a flat `imsx_codeMinor`. Real hubs use all three.
  */
 export function readStatusInfo(body: string): StatusInfo {
   let parsed: unknown;

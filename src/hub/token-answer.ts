@@ -3,7 +3,7 @@ import type { HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
 import { parseJson } from './parse-json.ts';
 
-/** Lifetime assumed when the answer names none (RFC 6749 5.1 only recommends `expires_in`). */
+/** Lifetime for an answer without `expires_in` (RFC 6749 5.1 only recommends the field). */
 const ASSUMED_LIFETIME_MS = 300_000;
 
 export interface TokenGrant {
@@ -11,7 +11,7 @@ export interface TokenGrant {
   readonly lifetimeMs: number;
 }
 
-/** Far beyond any token; a longer answer is none, and is not parsed. */
+/** Far above the size of any token answer; a longer one is not parsed. */
 const MAX_BYTES = 1024 * 1024;
 
 function fieldsOf(body: Buffer): Record<string, unknown> | null {
@@ -24,14 +24,14 @@ function fieldsOf(body: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** The codes of RFC 6749 5.2, with what usually stands behind each. Other text may quote what was sent: it is not repeated. */
+/** The codes of RFC 6749 5.2, with the usual remedy. Other text may quote credentials, so Rollcall does not repeat it. */
 const REMEDIES: ReadonlyMap<unknown, string> = new Map([
   [
     'invalid_client',
     'Check hub.clientId and hub.clientSecret, and whether the server wants hub.clientAuth basic or post.',
   ],
   ['invalid_scope', 'Check hub.scope: the server does not know it or does not grant it to this client.'],
-  ['unauthorized_client', 'Have the client_credentials grant allowed for this client.'],
+  ['unauthorized_client', 'Have this client allowed to use the client_credentials grant.'],
   ['unsupported_grant_type', 'Check hub.tokenUrl: this server does not offer the client_credentials grant.'],
   [
     'invalid_request',
@@ -55,10 +55,10 @@ interface AnswerContext {
   readonly nowMs: number;
 }
 
-/** An answer that may be different next time: everything that is not a refusal by RFC 6749 5.2. */
+/** The error for an answer that may differ next time: everything except a refusal as in RFC 6749 5.2. */
 function unavailable(response: HttpResponse, context: AnswerContext, what: string, remedy: string): HubError {
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${context.where} ${what}`, {
-    remedy: `If it goes on, ${remedy}`,
+    remedy: `If this continues, ${remedy}`,
     status: response.status,
     retryAfterMs: parseRetryAfter(response.header('retry-after'), context.nowMs),
   });
@@ -75,8 +75,8 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
     }
   }
   if (status >= 300 && status < 400) {
-    const what = 'redirects elsewhere, and credentials do not follow redirects';
-    return unavailable(response, context, what, 'set hub.tokenUrl to the address it leads to.');
+    const what = 'answered with a redirect, and Rollcall does not send credentials to another address';
+    return unavailable(response, context, what, 'set hub.tokenUrl to the target of the redirect.');
   }
   const shape = looksLikeHtml(response) ? ' with an HTML page' : '';
   const what = `answered HTTP ${status}${shape}`;
@@ -84,7 +84,7 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
 }
 
 function remedyOfStatus(status: number): string {
-  if (status >= 500 || status === 429 || status === 408) return 'look at the token service.';
+  if (status >= 500 || status === 429 || status === 408) return 'check the token service.';
   if (status === 404 || status === 405) return 'check hub.tokenUrl: there is no token endpoint.';
   if (status === 401 || status === 403) return 'check hub.clientId, hub.clientSecret and hub.clientAuth.';
   return 'check hub.tokenUrl, hub.clientAuth and hub.scope.';
@@ -99,28 +99,28 @@ function lifetimeMsOf(expiresIn: unknown): number {
 function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
   const fields = fieldsOf(response.body);
   if (fields === null) {
-    const what = looksLikeHtml(response) ? 'an HTML page' : 'something that is no JSON object';
+    const what = looksLikeHtml(response) ? 'an HTML page' : 'a body that is not a JSON object';
     const remedy =
-      'check hub.tokenUrl: it must be the OAuth 2.0 token endpoint itself, not a page of the service.';
+      'check hub.tokenUrl: it must be the OAuth 2.0 token endpoint, not a web page of the service.';
     throw unavailable(response, context, `answered with ${what}`, remedy);
   }
   const accessToken = fields['access_token'];
-  // A token is sent in a header: anything but visible ASCII (RFC 6750 2.1) would break or inject one.
+  // The token goes into a header: anything but visible ASCII (RFC 6750 2.1) would break it or inject another.
   if (typeof accessToken !== 'string' || !/^[\u0021-\u007e]+$/.test(accessToken)) {
-    throw unavailable(response, context, 'gives no usable access_token', 'check hub.tokenUrl.');
+    throw unavailable(response, context, 'returned no usable access_token', 'check hub.tokenUrl.');
   }
   const type = fields['token_type'];
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer') {
-    const what = 'gives tokens of a type other than Bearer';
-    throw unavailable(response, context, what, 'have Bearer tokens issued to this client.');
+    const what = 'returned a token of a type other than Bearer';
+    throw unavailable(response, context, what, 'have the token service issue Bearer tokens to this client.');
   }
   return { accessToken, lifetimeMs: lifetimeMsOf(fields['expires_in']) };
 }
 
 /**
- * The token in an answer of the token endpoint (RFC 6749 5.1), `expires_in` as number or text.
- * Throws HUB_TOKEN_REFUSED for a refusal as RFC 6749 5.2 defines it: a known `error` code with HTTP 400 or 401.
- * Everything else is HUB_TOKEN_UNAVAILABLE, which is retried: a proxy's page says nothing about the credentials.
+ * Reads the token in an answer of the token endpoint (RFC 6749 5.1); `expires_in` may be a number or text.
+ * Throws HUB_TOKEN_REFUSED for a refusal as in RFC 6749 5.2: a known `error` code with HTTP 400 or 401. Throws
+ * HUB_TOKEN_UNAVAILABLE, which is retryable, for everything else: a proxy's page proves nothing about the credentials.
  */
 export function readTokenAnswer(response: HttpResponse, context: AnswerContext): TokenGrant {
   const { status } = response;

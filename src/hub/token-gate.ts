@@ -6,13 +6,13 @@ interface Waits {
   readonly capMs: number;
 }
 
-/** Wrong credentials are not tried again sooner: many servers lock a client that keeps trying. */
+/** Wrong credentials get a long wait: many servers lock a client that keeps trying. */
 const REFUSED: Waits = { baseMs: 15_000, capMs: 600_000 };
-/** May be a proxy's, or a server's own way to say that the credentials are wrong: only time tells. */
+/** The answer may be a proxy's, or this server's own form of a refusal. */
 const REFUSED_WITHOUT_CODE: Waits = { baseMs: 500, capMs: 600_000 };
 const IN_TROUBLE: Waits = { baseMs: 500, capMs: 60_000 };
 
-/** A request that asks itself again waits no longer than this; a whole pass that fails can wait as long as it takes. */
+/** The longest wait within a request. For a longer one the sync fails, and its own retry waits. */
 const PATIENCE_MS = 30_000;
 
 function waitsAfter({ code, status }: HubError): Waits {
@@ -22,15 +22,15 @@ function waitsAfter({ code, status }: HubError): Waits {
 
 interface Failure {
   readonly error: HubError;
-  /** What the failures in a row ask for. */
+  /** The wait by the number of failures in a row. */
   readonly waitMs: number;
-  /** What the endpoint asks for is in it. */
+  /** `waitMs`, or the endpoint's `Retry-After` if that is longer. */
   readonly gateMs: number;
   readonly untilMs: number;
 }
 
-/** The failure, with how long nothing is asked again: who waits for less only meets it again. */
-function waitingOut(failure: Failure, retryAfterMs: number): HubError {
+/** Returns the failure's error with the remaining wait as `retryAfterMs`. */
+function withWait(failure: Failure, retryAfterMs: number): HubError {
   const { code, message, remedy, retryable, status, cause } = failure.error;
   return new HubError(code, message, {
     remedy,
@@ -42,8 +42,8 @@ function waitingOut(failure: Failure, retryAfterMs: number): HubError {
 }
 
 /**
- * Keeps everybody who needs a token from asking the token endpoint again too soon after a failure: the wait grows with
- * the failures in a row, is never shorter than the endpoint's `Retry-After`, and is the same for all who ask.
+ * Spaces out requests to the token endpoint after failures: the wait grows with the failures in a row, is at least the
+ * endpoint's `Retry-After`, and applies to all callers.
  */
 export class TokenGate {
   readonly #now: () => number;
@@ -53,26 +53,26 @@ export class TokenGate {
     this.#now = now;
   }
 
-  /** Throws the last failure, with what is left to wait, while nothing is to be asked. */
+  /** Throws the last failure, with the remaining wait, while the gate is shut. */
   requireOpen(): void {
     const failure = this.#failure;
     if (failure === null) return;
-    const leftMs = failure.untilMs - this.#now();
-    // More than the whole is left where the clock has been set back meanwhile.
-    if (leftMs > 0 && leftMs <= failure.gateMs) throw waitingOut(failure, leftMs);
+    const remainingMs = failure.untilMs - this.#now();
+    // More than the full wait remains only if the clock was set back.
+    if (remainingMs > 0 && remainingMs <= failure.gateMs) throw withWait(failure, remainingMs);
   }
 
-  /** After a failure of the endpoint; returns it with how long to wait. */
+  /** Shuts the gate after a failure of the endpoint; returns the failure with the wait. */
   shut(error: HubError): HubError {
     const { baseMs, capMs } = waitsAfter(error);
     const waitMs = Math.min(capMs, Math.max(baseMs, 2 * (this.#failure?.waitMs ?? 0)));
     const askedMs = Math.min(DEFAULT_RETRY_POLICY.retryAfterCapMs, error.retryAfterMs ?? 0);
     const gateMs = Math.max(waitMs, askedMs);
     this.#failure = { error, waitMs, gateMs, untilMs: this.#now() + gateMs };
-    return waitingOut(this.#failure, gateMs);
+    return withWait(this.#failure, gateMs);
   }
 
-  /** After a token was given. */
+  /** Opens the gate after the endpoint has issued a token. */
   open(): void {
     this.#failure = null;
   }

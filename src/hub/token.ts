@@ -4,13 +4,13 @@ import { HubError } from './hub-error.ts';
 import { readTokenAnswer } from './token-answer.ts';
 import { TokenGate } from './token-gate.ts';
 
-/** A token is renewed this long before it ends, or a quarter of its lifetime before where that is less. */
+/** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
 
 export interface TokenOptions {
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Read at each request for a token, so that a rotated secret is taken up. */
+  /** Called for every token request, so that a rotated secret takes effect. */
   readonly clientSecret: () => string;
   readonly clientAuth: 'basic' | 'post';
   readonly scope: string;
@@ -24,15 +24,15 @@ export interface Token {
 }
 
 export interface TokenSource {
-  /** The token in use, or a new one; one request at a time whoever asks. */
+  /** Returns the token in use, or a new one. Concurrent callers share one request. */
   get(signal: AbortSignal): Promise<Token>;
-  /** The token in use, null when there is none; for telling by identity whether {@link get} brought a new one. */
-  held(): Token | null;
-  /** The hub refused this token: the next {@link get} brings another one. */
+  /** Returns the token in use, null without one. Compare it by identity to see whether {@link get} renewed it. */
+  current(): Token | null;
+  /** Drops a token that the hub refused: the next {@link get} obtains another one. */
   discard(token: Token): void;
 }
 
-/** `application/x-www-form-urlencoded` of one value, as RFC 6749 2.3.1 asks for id and secret. */
+/** Encodes a value as `application/x-www-form-urlencoded`, as RFC 6749 2.3.1 requires for id and secret. */
 function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
@@ -56,33 +56,33 @@ function requestOf(options: TokenOptions): { headers: Record<string, string>; bo
   return { headers, body: form.toString() };
 }
 
-/** The token endpoint's failures on the way are `HUB_TOKEN_UNAVAILABLE`, whatever the network said. */
+/** Turns a network failure of the token endpoint into `HUB_TOKEN_UNAVAILABLE`. */
 function asTokenError(error: unknown): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
-    remedy: error.remedy.includes('hub.') ? error.remedy : 'If it goes on, look at the token service.',
+    remedy: error.remedy.includes('hub.') ? error.remedy : 'If this continues, check the token service.',
     retryable: error.retryable,
     cause: error,
   });
 }
 
-interface Held {
+interface CachedToken {
   readonly token: Token;
   readonly usableUntilMs: number;
 }
 
-/** OAuth 2.0 client credentials (RFC 6749 4.4), cached until shortly before the token's end. */
+/** OAuth 2.0 client credentials (RFC 6749 4.4); tokens are cached until shortly before they expire. */
 export function createTokenSource(options: TokenOptions): TokenSource {
   const { http, now, onEvent } = options;
   const url = new URL(options.tokenUrl);
   const where = `the token endpoint ${url.origin}${url.pathname}`;
-  let held: Held | null = null;
+  let cached: CachedToken | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
   let pending: Promise<Token> | null = null;
   const gate = new TokenGate(now);
 
   async function obtain(): Promise<Token> {
-    // Not the caller's signal: others may be waiting for the same token. The client's time limit bounds it.
+    // The caller's signal is not used, since others may wait for the same token. The client's time limit applies.
     const signal = new AbortController().signal;
     const startedAtMs = now();
     const response = await http.send({
@@ -96,7 +96,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     const grant = readTokenAnswer(response, { where, nowMs: now() });
     const token: Token = { value: grant.accessToken };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
-    held = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
+    cached = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
     reason = 'expired';
     gate.open();
@@ -123,21 +123,21 @@ export function createTokenSource(options: TokenOptions): TokenSource {
   return {
     async get(signal) {
       signal.throwIfAborted();
-      if (held !== null && now() < held.usableUntilMs) return held.token;
+      if (cached !== null && now() < cached.usableUntilMs) return cached.token;
       gate.requireOpen();
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },
-    held: () => held?.token ?? null,
+    current: () => cached?.token ?? null,
     discard(token) {
-      if (held?.token !== token) return;
-      held = null;
+      if (cached?.token !== token) return;
+      cached = null;
       reason = 'refused-by-hub';
     },
   };
 }
 
-/** Lets a waiter go when its own signal aborts, while the shared work goes on. */
+/** Stops waiting when the caller's signal aborts; the shared work continues. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = (): void => reject(signal.reason as Error);

@@ -43,7 +43,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     scans: () => Promise.resolve([scan]),
     findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
     async fetchRows(ids, options) {
-      const { rows, gone } = await hub.findRows({ collection, ids, ...options });
+      const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
       const pages = rows.map(({ row, isUtf8, readVersion }) => ({
         readings: [keyed(readRow(reader, row, isUtf8), undefined)],
         readVersion: readVersion,
@@ -150,7 +150,7 @@ async function* unlessGone(
     return yield* pages;
   } catch (error) {
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') throw error;
-    return { sign: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isGone: true };
+    return { reason: 'no-rows', paging: 'offset', rows: 0, totalAtStart: 0, totalAtEnd: 0, isGone: true };
   }
 }
 
@@ -208,8 +208,8 @@ async function* composeClass(
     for (let first = true; ; first = false) {
       const step = await pages.next();
       if (step.done === true) {
-        const { sign } = step.value;
-        if (sign !== 'missing-list') {
+        const { reason } = step.value;
+        if (reason !== 'missing-list') {
           const reading = readClassStudents(classId, rows);
           const becameEmpty = rows.length === 0;
           yield {
@@ -222,7 +222,7 @@ async function* composeClass(
         // Of the students, not of the classes: the count that the pass judges is the one of the walks.
         return {
           ...step.value,
-          sign: sign === 'no-rows' ? 'empty-page' : sign,
+          reason: reason === 'no-rows' ? 'empty-page' : reason,
           rows: 1,
           totalAtStart: 1,
           totalAtEnd: 1,

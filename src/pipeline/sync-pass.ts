@@ -142,7 +142,9 @@ function judge(
   return judgeCompleteness({
     ending: endingOf(ends),
     // An empty answer for one parent of several is as doubtful as a row skipped by an offset walk.
-    byOffset: ends.some(({ paging, sign }) => paging === 'offset' || (sign === 'no-rows' && ends.length > 1)),
+    byOffset: ends.some(
+      ({ paging, reason }) => paging === 'offset' || (reason === 'no-rows' && ends.length > 1),
+    ),
     distinctRows: seen.size,
     rowsWithoutId: sync.stats.rowsWithoutId,
     totalAtStart: sync.stats.totalAtStart,
@@ -152,9 +154,9 @@ function judge(
 }
 
 function endingOf(ends: readonly SourceEnd[]): FullScan['ending'] {
-  if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
-  if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
-  if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';
+  if (ends.some(({ reason }) => reason === 'missing-list')) return 'no-list';
+  if (ends.some(({ reason }) => reason === 'repeated-page')) return 'repeated';
+  if (!ends.every(({ reason }) => reason === 'no-rows')) return 'hub-sign';
   return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }
 

@@ -1,6 +1,6 @@
 import { canVerifyIdentity } from '../core/tenant-identity.ts';
 import { RollcallError } from '../errors.ts';
-import { isOfTheQuestion } from '../hub/hub-error.ts';
+import { concernsOneRequest } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
@@ -142,7 +142,7 @@ async function ask(controlRows: ControlRows, keys: readonly string[]): Promise<I
     }
     return keys.length === 0 ? 'unknown' : 'foreign';
   } catch (error) {
-    if (isOfTheQuestion(error)) return 'unknown';
+    if (concernsOneRequest(error)) return 'unknown';
     throw error;
   }
 }

@@ -171,8 +171,8 @@ function scanOf(ends: readonly SourceEnd[], counted: Pick<HubScan, 'distinctRows
 }
 
 function endingOf(ends: readonly SourceEnd[]): HubScan['ending'] {
-  if (ends.some(({ sign }) => sign === 'missing-list')) return 'no-list';
-  if (ends.some(({ sign }) => sign === 'repeated-page')) return 'repeated';
-  if (!ends.every(({ sign }) => sign === 'no-rows')) return 'hub-sign';
+  if (ends.some(({ reason }) => reason === 'missing-list')) return 'no-list';
+  if (ends.some(({ reason }) => reason === 'repeated-page')) return 'repeated';
+  if (!ends.every(({ reason }) => reason === 'no-rows')) return 'hub-sign';
   return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }

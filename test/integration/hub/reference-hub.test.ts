@@ -171,7 +171,7 @@ describe('against the reference hub', () => {
     async (fault) => {
       await using hub = client();
       const { end } = await underFault([fault], () => read(hub, 'orgs'));
-      expect(['no-rows', 'missing-list', 'no-next-link']).toContain(end.sign);
+      expect(['no-rows', 'missing-list', 'no-next-link']).toContain(end.reason);
     },
   );
 

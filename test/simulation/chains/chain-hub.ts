@@ -61,7 +61,7 @@ export class ChainHub extends ChainLife implements Hub {
     const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, readVersion: sent }));
     const gone = told.filter((id) => !this.rows.has(id));
     await dawdle(this.#at, 3);
-    return { rows, gone };
+    return { rows, notFound: gone };
   }
 
   #handOut(row: HubVersion): Record<string, unknown> {

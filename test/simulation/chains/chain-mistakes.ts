@@ -195,7 +195,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     kind: SOUND,
     finds: 'restored or merged',
     mistake: {
-      hub: (hub) => withOther(hub, { findRows: async ({ ids }) => ({ rows: [], gone: [...ids] }) }),
+      hub: (hub) => withOther(hub, { findRows: async ({ ids }) => ({ rows: [], notFound: [...ids] }) }),
     },
   },
   {

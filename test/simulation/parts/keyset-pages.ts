@@ -26,8 +26,8 @@ export async function* keysetPages<Row>(
   const totalAtStart = hub.count();
   let after = '';
   let rowsSoFar = 0;
-  const end = (sign: ScanEnd['sign']): ScanEnd => ({
-    sign,
+  const end = (sign: ScanEnd['reason']): ScanEnd => ({
+    reason: sign,
     paging: 'keyset',
     rows: rowsSoFar,
     totalAtStart,

@@ -86,7 +86,7 @@ export class LivingHub implements Hub {
     const found = told.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
     const gone = told.filter((id) => !this.#rows.has(id));
     await dawdle(this.#at, 3);
-    return { rows: found.map((row) => ({ row, isUtf8: true, readVersion: sent })), gone };
+    return { rows: found.map((row) => ({ row, isUtf8: true, readVersion: sent })), notFound: gone };
   }
 
   #select(after: string, modifiedAfterMs: number | undefined): SimulatedRow[] {

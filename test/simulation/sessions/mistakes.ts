@@ -237,10 +237,10 @@ function hiding(id: string, hub: Hub): Hub {
       return existing;
     },
     findRows: async (options) => {
-      const { rows, gone } = await hub.findRows(options);
+      const { rows, notFound: gone } = await hub.findRows(options);
       return {
         rows: rows.filter(({ row }) => isOther(row)),
-        gone: options.ids.includes(id) ? [...new Set([...gone, id])] : gone,
+        notFound: options.ids.includes(id) ? [...new Set([...gone, id])] : gone,
       };
     },
   });

@@ -92,7 +92,7 @@ function withoutOthers(hub: Hub, named: readonly string[]): Hub {
 
 // eslint-disable-next-line require-yield
 async function* noRows(): Pages {
-  return { sign: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
+  return { reason: 'no-rows', paging: 'keyset', rows: 0, totalAtStart: 0, totalAtEnd: 0 };
 }
 
 /** An index in which each afterschool seems to have a row until the work begins. */

@@ -117,7 +117,7 @@ export class HubClient implements Hub {
 
   /** Used only where rows refer to each other. */
   findRows(): Promise<FoundRows> {
-    return Promise.resolve({ rows: [], gone: [] });
+    return Promise.resolve({ rows: [], notFound: [] });
   }
 
   #nextLie({ collection }: ReadOptions): Lie | null {
@@ -180,11 +180,11 @@ export class HubClient implements Hub {
     return scan.lie === 'wrong total' ? this.#at.random.below(2 * count + 2) : count;
   }
 
-  #end(scan: Walk, sign: ScanEnd['sign'], { collection, parentId, modifiedAfterMs }: ReadOptions): ScanEnd {
+  #end(scan: Walk, sign: ScanEnd['reason'], { collection, parentId, modifiedAfterMs }: ReadOptions): ScanEnd {
     const isByOffset = this.#manner.paging === 'offset' || collection.name === 'class-students';
     const count = this.#list({ collection: collection.name, parentId, modifiedAfterMs }).length;
     return {
-      sign,
+      reason: sign,
       paging: isByOffset ? 'offset' : 'keyset',
       rows: scan.rows,
       totalAtStart: scan.totalAtStart,

@@ -295,7 +295,7 @@ describe('the circuit breaker', () => {
     await expect(readAll(test.hub, 'orgs')).rejects.toMatchObject({
       code: 'HUB_CIRCUIT_OPEN',
       reaction: 'retry',
-      remedy: expect.stringMatching(/^Nothing is sent to it for \d+ s\. /) as string,
+      remedy: expect.stringMatching(/^Rollcall sends nothing to it for \d+ s\. /) as string,
     });
     expect(test.data()).toHaveLength(4);
     healthy = true;

@@ -45,7 +45,7 @@ async function find(
   try {
     for (const fault of faults) reference.faults.set(fault);
     const signal = new AbortController().signal;
-    const { rows, gone } = await hub.findRows({
+    const { rows, notFound: gone } = await hub.findRows({
       collection: collectionNamed(name),
       ids,
       readVersion: () => 0,

@@ -42,14 +42,14 @@ async function find(
   options: { name?: CollectionName; readVersion?: () => number; signal?: AbortSignal } = {},
 ): Promise<FoundRows & { found: string[] }> {
   const { name = 'absence-versions', readVersion = () => 0, signal = new AbortController().signal } = options;
-  const { rows, gone } = await test.hub.findRows({
+  const { rows, notFound: gone } = await test.hub.findRows({
     collection: collectionNamed(name),
     ids,
     readVersion,
     signal,
   });
   const found = rows.map(({ row }) => (row as { sourcedId: string }).sourcedId).sort();
-  return { rows, gone: [...gone].sort(), found };
+  return { rows, notFound: [...gone].sort(), found };
 }
 
 const many = Array.from({ length: 30 }, (_, number) => `x${number}`);
@@ -59,7 +59,7 @@ describe('a lookup of rows by id', () => {
     await using test = await testHub(byFilter);
     expect(await find(test, ['a', 'x', 'z', 'y', 'a'])).toMatchObject({
       found: ['a', 'z'],
-      gone: ['x', 'y'],
+      notFound: ['x', 'y'],
     });
     const filters = test.data().flatMap(({ query }) => query.get('filter') ?? []);
     expect(filters.filter((filter) => filter === "sourcedId='a'")).toHaveLength(1);
@@ -67,13 +67,13 @@ describe('a lookup of rows by id', () => {
 
   it('asks no control question when all rows exist', async () => {
     await using test = await testHub(byFilter);
-    expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a', 'z'], gone: [] });
+    expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a', 'z'], notFound: [] });
     expect(test.data()).toHaveLength(2);
   });
 
   it('asks nothing for no ids', async () => {
     await using test = await testHub(byFilter);
-    expect(await find(test, [])).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, [])).toMatchObject({ rows: [], notFound: [] });
     expect(test.data()).toEqual([]);
   });
 
@@ -93,7 +93,7 @@ describe('a lookup of rows by id', () => {
     await using test = await testHub(
       answering(({ id, limit }) => (id === 'a' ? ['A', 'a', 'ab'] : id === 'x' ? ['X'] : listedFirst(limit))),
     );
-    expect(await find(test, ['a', 'x'])).toMatchObject({ found: ['a'], gone: [] });
+    expect(await find(test, ['a', 'x'])).toMatchObject({ found: ['a'], notFound: [] });
   });
 
   it('takes the last of two rows with one id, as on a page', async () => {
@@ -127,7 +127,7 @@ describe('a lookup of rows by id', () => {
     'does not ask for %s, which need a parent',
     async (name) => {
       await using test = await testHub(byFilter);
-      expect(await find(test, ['a'], { name })).toMatchObject({ rows: [], gone: [] });
+      expect(await find(test, ['a'], { name })).toMatchObject({ rows: [], notFound: [] });
       expect(test.data()).toEqual([]);
     },
   );
@@ -136,19 +136,19 @@ describe('a lookup of rows by id', () => {
 describe('rows that cannot be looked up', () => {
   it('are not gone where the filter is ignored, and the client soon stops asking', async () => {
     await using test = await testHub(answering(({ limit }) => listedFirst(limit)));
-    expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, many)).toMatchObject({ rows: [], notFound: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
   it('are not gone where the filter is ignored and one answer holds all rows', async () => {
     await using test = await testHub(answering(() => ['a', 'b', 'c']));
-    expect(await find(test, [...many, 'a'])).toMatchObject({ found: ['a'], gone: [] });
+    expect(await find(test, [...many, 'a'])).toMatchObject({ found: ['a'], notFound: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
   it('are not gone where the filter is refused, and the client soon stops asking', async () => {
     await using test = await testHub(onFilter((_, response) => sendJson(response, {}, { status: 400 })));
-    expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, many)).toMatchObject({ rows: [], notFound: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
@@ -157,31 +157,31 @@ describe('rows that cannot be looked up', () => {
       onFilter((_, response) => sendJson(response, '<html></html>')),
       { retry: { maxAttempts: 2 } },
     );
-    expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, many)).toMatchObject({ rows: [], notFound: [] });
     expect(test.data().length).toBeLessThan(30);
   });
 
   it('are not gone by an answer without a list', async () => {
     await using test = await testHub((_, response) => sendJson(response, {}));
-    expect(await find(test, many)).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, many)).toMatchObject({ rows: [], notFound: [] });
     expect(test.data().length).toBeLessThan(15);
   });
 
   it('are not gone where the hub finds none by sourcedId', async () => {
     await using test = await testHub(answering(({ id, limit }) => (id === null ? listedFirst(limit) : [])));
-    expect(await find(test, ['x'])).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, ['x'])).toMatchObject({ rows: [], notFound: [] });
   });
 
   it('are not gone where the hub filters only the rows it would have listed', async () => {
     await using test = await testHub(
       answering(({ id, limit }) => listedFirst(limit).filter((shown) => id === null || shown === id)),
     );
-    expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a'], gone: [] });
+    expect(await find(test, ['a', 'z'])).toMatchObject({ found: ['a'], notFound: [] });
   });
 
   it('are not gone where the hub lists no row at all', async () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf([])));
-    expect(await find(test, ['x'])).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, ['x'])).toMatchObject({ rows: [], notFound: [] });
   });
 
   it('are not gone where the hub loses its rows between two questions', async () => {
@@ -190,7 +190,7 @@ describe('rows that cannot be looked up', () => {
       asked += 1;
       return asked === 1 ? byFilter(request, response) : sendJson(response, rowsOf([]));
     });
-    expect(await find(test, ['x', 'y'])).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, ['x', 'y'])).toMatchObject({ rows: [], notFound: [] });
   });
 
   it('do not affect the others: one id is refused', async () => {
@@ -200,7 +200,7 @@ describe('rows that cannot be looked up', () => {
         : byFilter(request, response),
     );
     const found = await find(test, ['a', 'x', 'odd', ...FILLERS]);
-    expect(found).toMatchObject({ found: ['a', ...FILLERS], gone: ['x'] });
+    expect(found).toMatchObject({ found: ['a', ...FILLERS], notFound: ['x'] });
   });
 
   it.each([
@@ -209,19 +209,19 @@ describe('rows that cannot be looked up', () => {
     ['too long for an address', 'ø'.repeat(1100)],
   ])('do not affect the others: one id is %s', async (_, id) => {
     await using test = await testHub(byFilter);
-    expect(await find(test, ['x', id, 'a'])).toMatchObject({ found: ['a'], gone: ['x'] });
+    expect(await find(test, ['x', id, 'a'])).toMatchObject({ found: ['a'], notFound: ['x'] });
   });
 
   it('are not gone if their id was damaged on the way', async () => {
     await using test = await testHub(byFilter);
-    expect(await find(test, ['\uFFFDse', 'x'])).toMatchObject({ found: [], gone: ['x'] });
+    expect(await find(test, ['\uFFFDse', 'x'])).toMatchObject({ found: [], notFound: ['x'] });
   });
 });
 
 describe('ids with a quote', () => {
   it('are found where the hub undoes the doubling', async () => {
     await using test = await testHub(byFilter);
-    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], gone: [] });
+    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], notFound: [] });
   });
 
   it('are found where the hub does not undo it', async () => {
@@ -230,7 +230,7 @@ describe('ids with a quote', () => {
         id === null ? listedFirst(limit) : EXISTING.filter((each) => each === id),
       ),
     );
-    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], gone: [] });
+    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], notFound: [] });
   });
 
   it('are found where the hub refuses the doubling', async () => {
@@ -239,7 +239,7 @@ describe('ids with a quote', () => {
         ? sendJson(response, {}, { status: 400 })
         : byFilter(request, response),
     );
-    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], gone: [] });
+    expect(await find(test, ["o'b"])).toMatchObject({ found: ["o'b"], notFound: [] });
   });
 
   it('are never gone, and never another row whose quote is doubled', async () => {
@@ -248,7 +248,7 @@ describe('ids with a quote', () => {
         id === null ? listedFirst(limit) : ["o''x", 'z'].filter((each) => each === id),
       ),
     );
-    expect(await find(test, ["o'x", "o'y"])).toMatchObject({ rows: [], gone: [] });
+    expect(await find(test, ["o'x", "o'y"])).toMatchObject({ rows: [], notFound: [] });
   });
 });
 
@@ -264,7 +264,7 @@ describe('text that is not UTF-8', () => {
 
   it('marks its row, and an id that it damaged is not gone', async () => {
     await using test = await testHub(latin1);
-    const { rows, gone } = await find(test, ['a', 'ø', 'x']);
+    const { rows, notFound: gone } = await find(test, ['a', 'ø', 'x']);
     expect(rows).toEqual([{ row: { sourcedId: 'a', note: '\uFFFD' }, isUtf8: false, readVersion: 0 }]);
     expect(gone).toEqual(['x']);
   });

@@ -53,10 +53,10 @@ function after(state: ScanState, ...pages: PageFacts[]): ScanState {
 
 const goOn = (cursor: string): PageDecision => ({ deliver: true, step: { kind: 'cursor', cursor } });
 const nextOffset: PageDecision = { deliver: true, step: { kind: 'offset' } };
-const end = (sign: string) => ({ deliver: true, step: { kind: 'end', sign } });
+const end = (reason: string) => ({ deliver: true, step: { kind: 'end', reason } });
 const follow = { deliver: true, step: { kind: 'follow' } };
 const down = (to: string, deliver = false) => ({ deliver, step: { kind: 'step-down', to } });
-const allAgain = { deliver: false, step: { kind: 'end', sign: 'total-reached' } };
+const allAgain = { deliver: false, step: { kind: 'end', reason: 'total-reached' } };
 const broken = { deliver: false, step: { kind: 'broken' } };
 
 const first = page('abc');
@@ -236,7 +236,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     down('offset', true),
   ],
   [
-    'by filter, no rows where there were some steps down',
+    'by filter, an empty page where another mode returned rows steps down',
     { ...byFilter, rowsBefore: 4 },
     page(''),
     down('offset', true),
@@ -263,7 +263,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
     'by offset, a short page that repeats without end is all there is',
     after(offset, short, short),
     short,
-    { deliver: false, step: { kind: 'end', sign: 'repeated-page' } },
+    { deliver: false, step: { kind: 'end', reason: 'repeated-page' } },
   ],
   [
     'by offset, a short page that repeats and is the total ends',

@@ -21,7 +21,13 @@ describe('a scan', () => {
     await using test = await testHub(modelHub(STANDARD));
     const { ids, end, pages } = await readAll(test.hub, 'users');
     expect(ids).toEqual(IDS);
-    expect(end).toEqual({ sign: 'no-next-link', paging: 'keyset', rows: 8, totalAtStart: 8, totalAtEnd: 8 });
+    expect(end).toEqual({
+      reason: 'no-next-link',
+      paging: 'keyset',
+      rows: 8,
+      totalAtStart: 8,
+      totalAtEnd: 8,
+    });
     expect(pages).toHaveLength(3);
     expect(test.events.filter(({ type }) => type !== 'request-done' && type !== 'token-obtained')).toEqual(
       [],
@@ -221,7 +227,7 @@ describe('a scan of a hub that differs', () => {
     const { ids, end } = await readAll(test.hub, 'users');
     await readAll(test.hub, 'users');
     expect(ids).toEqual(IDS);
-    expect(end.sign).toBe('empty-page');
+    expect(end.reason).toBe('empty-page');
     expect(test.events.filter(({ type }) => type === 'limit-clamped')).toEqual([
       { type: 'limit-clamped', collection: 'users', asked: 5000, given: 2 },
     ]);
@@ -249,7 +255,7 @@ describe('a scan of a hub that differs', () => {
     await using test = await testHub(modelHub({ ...STANDARD, links: 'none' }), { pageSize: 50 });
     const { ids, end } = await readAll(test.hub, 'users');
     expect(ids).toEqual(IDS);
-    expect(end).toMatchObject({ sign: 'empty-page', totalAtStart: 8, totalAtEnd: 8 });
+    expect(end).toMatchObject({ reason: 'empty-page', totalAtStart: 8, totalAtEnd: 8 });
     expect(test.data()).toHaveLength(2);
   });
 
@@ -267,7 +273,7 @@ describe('a scan of a hub that differs', () => {
         response.end(status === 204 ? undefined : '{"users":[]}');
       });
       const { end, pages } = await readAll(test.hub, 'users');
-      expect(end.sign).toBe('no-rows');
+      expect(end.reason).toBe('no-rows');
       expect(pages).toHaveLength(1);
       expect(pages[0]?.hubTimeMs).toBeTypeOf('number');
     }
@@ -282,7 +288,7 @@ describe('a scan of a hub that differs', () => {
     '{"a":[],"b":[]}',
   ])('does not take a body without the list for an empty collection: %s', async (body) => {
     await using test = await testHub((_, response) => response.end(body) && undefined);
-    expect((await readAll(test.hub, 'users')).end.sign).toBe('missing-list');
+    expect((await readAll(test.hub, 'users')).end.reason).toBe('missing-list');
   });
 
   it.each(['{"people":[{"sourcedId":"a"}]}', '[{"sourcedId":"a"}]'])(
@@ -307,7 +313,7 @@ describe('a scan of a hub that differs', () => {
     await using test = await testHub((_, response) => sendJson(response, rowsOf('a', 'b')));
     const { end, ids } = await readAll(test.hub, 'users');
     expect(new Set(ids)).toEqual(new Set(['a', 'b']));
-    expect(end.sign).toBe('repeated-page');
+    expect(end.reason).toBe('repeated-page');
   });
 
   it.each([
@@ -322,7 +328,7 @@ describe('a scan of a hub that differs', () => {
     );
     const { end, ids: read } = await readAll(test.hub, 'users');
     expect(new Set(read)).toEqual(new Set(ids));
-    expect(end).toMatchObject({ sign: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
+    expect(end).toMatchObject({ reason: 'total-reached', totalAtStart: ids.length, totalAtEnd: ids.length });
     const before = test.data().length;
     expect((await readAll(test.hub, 'users')).ids).toEqual(ids);
     expect(test.data().length - before).toBe(2);
@@ -360,7 +366,7 @@ describe('a scan of a hub that differs', () => {
       sendJson(response, { users: rows.slice(offset, offset + 3) });
     });
     const { pages, end } = await readAll(test.hub, 'users');
-    expect(end).toMatchObject({ paging: 'offset', sign: 'short-page' });
+    expect(end).toMatchObject({ paging: 'offset', reason: 'short-page' });
     expect(new Set(pages.flatMap((page) => page.rows.map((row) => (row as { n: number }).n))).size).toBe(8);
   });
 

@@ -203,8 +203,8 @@ describe('a token endpoint that refuses', () => {
       /HTML page/,
       /hub\.tokenUrl/,
     ],
-    ['truncated JSON', (_, r) => sendJson(r, '{"access_token":"to'), /no JSON object/, /hub\.tokenUrl/],
-    ['an empty body', (_, r) => sendJson(r, ''), /no JSON object/, /hub\.tokenUrl/],
+    ['truncated JSON', (_, r) => sendJson(r, '{"access_token":"to'), /not a JSON object/, /hub\.tokenUrl/],
+    ['an empty body', (_, r) => sendJson(r, ''), /not a JSON object/, /hub\.tokenUrl/],
     ['no access_token', (_, r) => sendJson(r, { token: 'x' }), /no usable access_token/, /hub\.tokenUrl/],
     [
       'a token that would break the header',
@@ -230,7 +230,7 @@ describe('a token endpoint that refuses', () => {
     [
       'a redirect',
       (_, r) => sendJson(r, '', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }),
-      /redirects/,
+      /redirect/,
       /hub\.tokenUrl/,
     ],
   ];

@@ -99,7 +99,7 @@ class Bench {
       });
     const rows = readings.length;
     yield { readings, hubTimeMs: this.nowMs, total: rows, readVersion: 0 };
-    return { sign: 'no-next-link', paging: 'keyset', rows, totalAtStart: rows, totalAtEnd: rows } as const;
+    return { reason: 'no-next-link', paging: 'keyset', rows, totalAtStart: rows, totalAtEnd: rows } as const;
   }
 }
 
