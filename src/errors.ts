@@ -14,46 +14,49 @@
  */
 type Reaction = 'retry' | 'restart' | 'person';
 
-const REACTIONS = {
-  CONFIG_INVALID: 'person',
-  USAGE_INVALID: 'person',
-  HUB_UNREACHABLE: 'retry',
-  HUB_TIMEOUT: 'retry',
-  HUB_UNAVAILABLE: 'retry',
-  HUB_CIRCUIT_OPEN: 'retry',
-  HUB_RESPONSE_TOO_LARGE: 'retry',
-  HUB_PAGE_TOO_LONG: 'retry',
-  HUB_BODY_INVALID: 'retry',
-  HUB_PAGING_BROKEN: 'retry',
-  HUB_TOKEN_UNAVAILABLE: 'retry',
-  HUB_TOKEN_REFUSED: 'person',
-  HUB_FORBIDDEN: 'person',
-  HUB_NOT_OFFERED: 'person',
-  HUB_REQUEST_REFUSED: 'person',
-  HUB_FOREIGN_DATA: 'person',
-  KAFKA_UNREACHABLE: 'retry',
-  KAFKA_REFUSED: 'person',
-  KAFKA_OUTCOME_UNKNOWN: 'restart',
-  KAFKA_TOPIC_MISMATCH: 'person',
-  KAFKA_TOPIC_MISSING: 'restart',
-  KAFKA_RECORDS_LOST: 'restart',
-  OWNERSHIP_LOST: 'person',
-  OWNER_BUSY: 'person',
-  REGISTRY_UNREACHABLE: 'retry',
-  REGISTRY_REFUSED: 'person',
-  SCHEMA_INCOMPATIBLE: 'person',
-  INDEX_UNREACHABLE: 'retry',
-  INDEX_REFUSED: 'person',
-  INDEX_DIVERGED: 'restart',
-  INTERNAL: 'restart',
-} as const satisfies Record<string, Reaction>;
+/** What failed; `command`: what a person wrote; `log`: Kafka; `index`: Redis; `owner`: this process does not own the tenant. */
+export type ErrorSource = 'command' | 'hub' | 'log' | 'registry' | 'index' | 'owner' | 'program';
+
+const CODES = {
+  CONFIG_INVALID: { source: 'command', reaction: 'person' },
+  USAGE_INVALID: { source: 'command', reaction: 'person' },
+  HUB_UNREACHABLE: { source: 'hub', reaction: 'retry' },
+  HUB_TIMEOUT: { source: 'hub', reaction: 'retry' },
+  HUB_UNAVAILABLE: { source: 'hub', reaction: 'retry' },
+  HUB_CIRCUIT_OPEN: { source: 'hub', reaction: 'retry' },
+  HUB_RESPONSE_TOO_LARGE: { source: 'hub', reaction: 'retry' },
+  HUB_PAGE_TOO_LONG: { source: 'hub', reaction: 'retry' },
+  HUB_BODY_INVALID: { source: 'hub', reaction: 'retry' },
+  HUB_PAGING_BROKEN: { source: 'hub', reaction: 'retry' },
+  HUB_TOKEN_UNAVAILABLE: { source: 'hub', reaction: 'retry' },
+  HUB_TOKEN_REFUSED: { source: 'hub', reaction: 'person' },
+  HUB_FORBIDDEN: { source: 'hub', reaction: 'person' },
+  HUB_NOT_OFFERED: { source: 'hub', reaction: 'person' },
+  HUB_REQUEST_REFUSED: { source: 'hub', reaction: 'person' },
+  HUB_FOREIGN_DATA: { source: 'hub', reaction: 'person' },
+  KAFKA_UNREACHABLE: { source: 'log', reaction: 'retry' },
+  KAFKA_REFUSED: { source: 'log', reaction: 'person' },
+  KAFKA_OUTCOME_UNKNOWN: { source: 'log', reaction: 'restart' },
+  KAFKA_TOPIC_MISMATCH: { source: 'log', reaction: 'person' },
+  KAFKA_TOPIC_MISSING: { source: 'log', reaction: 'restart' },
+  KAFKA_RECORDS_LOST: { source: 'log', reaction: 'restart' },
+  OWNERSHIP_LOST: { source: 'owner', reaction: 'person' },
+  OWNER_BUSY: { source: 'owner', reaction: 'person' },
+  REGISTRY_UNREACHABLE: { source: 'registry', reaction: 'retry' },
+  REGISTRY_REFUSED: { source: 'registry', reaction: 'person' },
+  SCHEMA_INCOMPATIBLE: { source: 'registry', reaction: 'person' },
+  INDEX_UNREACHABLE: { source: 'index', reaction: 'retry' },
+  INDEX_REFUSED: { source: 'index', reaction: 'person' },
+  INDEX_DIVERGED: { source: 'index', reaction: 'restart' },
+  INTERNAL: { source: 'program', reaction: 'restart' },
+} as const satisfies Record<string, { source: ErrorSource; reaction: Reaction }>;
 
 /** Stable name of an error; operators may match on it. */
-export type ErrorCode = keyof typeof REACTIONS;
+export type ErrorCode = keyof typeof CODES;
 
 /** A code that another process sent; of one that this version does not know only that it failed. */
 export function errorCodeFrom(text: string): ErrorCode {
-  return Object.hasOwn(REACTIONS, text) ? (text as ErrorCode) : 'INTERNAL';
+  return Object.hasOwn(CODES, text) ? (text as ErrorCode) : 'INTERNAL';
 }
 
 /** An error with a code, a remedy, and no stack trace worth showing to a user. */
@@ -69,9 +72,18 @@ export class RollcallError extends Error {
     this.remedy = options.remedy;
   }
 
-  get reaction(): Reaction {
-    return REACTIONS[this.code];
+  get source(): ErrorSource {
+    return CODES[this.code].source;
   }
+
+  get reaction(): Reaction {
+    return CODES[this.code].reaction;
+  }
+}
+
+/** Whether the hub failed: log and index are as before, and the tenant's other collections continue. */
+export function isFromHub(error: unknown): error is RollcallError {
+  return error instanceof RollcallError && error.source === 'hub';
 }
 
 /**

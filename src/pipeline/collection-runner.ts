@@ -1,6 +1,6 @@
 import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
 import { nextSync } from '../core/next-sync.ts';
-import { RollcallError } from '../errors.ts';
+import { RollcallError, isFromHub } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
@@ -134,7 +134,7 @@ export class CollectionRunner implements SyncRunner {
       request.done.resolve(await this.once(request.mode, { ...request.options, signal }));
     } catch (error) {
       request.done.reject(asError(error));
-      if (concernsTenant(error)) throw error;
+      if (!isFromHub(error)) throw error;
     }
   }
 
@@ -172,7 +172,7 @@ export class CollectionRunner implements SyncRunner {
       await this.#whole(next.mode, { signal });
     } catch (error) {
       // When to try again has been noted; until then something else may be due.
-      if (signal.aborted || concernsTenant(error)) throw error;
+      if (signal.aborted || !isFromHub(error)) throw error;
     }
   }
 
@@ -246,7 +246,7 @@ export class CollectionRunner implements SyncRunner {
       return await work(both);
     } catch (error) {
       // What concerns the tenant ends the delta at hand as well.
-      if (concernsTenant(error)) broken.abort(error);
+      if (!isFromHub(error)) broken.abort(error);
       throw error;
     } finally {
       done.abort();
@@ -265,7 +265,7 @@ export class CollectionRunner implements SyncRunner {
         // The night's re-stamp: the full pass at hand brings it all.
         if ((await this.#sync('DELTA', { signal })).kind === 'wholesale') return;
       } catch (error) {
-        if (concernsTenant(error)) throw error;
+        if (!isFromHub(error)) throw error;
       }
     }
   }
@@ -331,7 +331,7 @@ export class CollectionRunner implements SyncRunner {
       return;
     }
     const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = concernsTenant(error) ? null : this.#postpone(sync.mode, askedMs);
+    const retryInMs = isFromHub(error) ? this.#postpone(sync.mode, askedMs) : null;
     emit({ type: 'pass-failed', collection, error, ...sync, retryInMs });
   }
 
@@ -363,12 +363,6 @@ export class CollectionRunner implements SyncRunner {
     this.#wake = () => woken.abort();
     await this.#parts.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
   }
-}
-
-/** Whether an error says something about the log or the index, which all collections of the tenant share. */
-function concernsTenant(error: unknown): boolean {
-  if (!(error instanceof RollcallError)) return true;
-  return !error.code.startsWith('HUB_');
 }
 
 /** What one demand came to, where it took two passes: what each published, and what the last one saw. */

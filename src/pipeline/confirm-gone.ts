@@ -1,4 +1,4 @@
-import { RollcallError, describeError } from '../errors.ts';
+import { describeError, isFromHub } from '../errors.ts';
 import type { DeletionParts } from './withholding.ts';
 
 /** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
@@ -26,7 +26,7 @@ export async function confirmGone(
       return unanswered('the hub does not find a row either that it has just given');
     return { gone: keys.filter((key) => !existing.has(key)), unanswered: [] };
   } catch (error) {
-    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+    if (!isFromHub(error)) throw error;
     return unanswered(describeError(error));
   }
 }

@@ -1,6 +1,6 @@
 import { countAgrees, judgeCompleteness, type Completeness, type FullScan } from '../core/completeness.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { RollcallError } from '../errors.ts';
+import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { SyncOptions } from './sync-runner.ts';
@@ -49,7 +49,7 @@ export async function runSync(
     return await complete({ parts, sync, knownRowsBefore, approved, ...scanned });
   } catch (error) {
     // What was read before the hub failed is as good as ever, and should not wait for the next pass.
-    if (error instanceof RollcallError && error.code.startsWith('HUB_')) {
+    if (isFromHub(error)) {
       await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
     }
     throw error;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { localDate } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
 import { SegmentRolls } from '../core/segment-rolls.ts';
-import { RollcallError } from '../errors.ts';
+import { RollcallError, isFromHub } from '../errors.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { TenantLog, Transaction } from '../log/log.ts';
@@ -267,7 +267,7 @@ function chainParts(
         return (await source.fetchRows?.(ids, { readVersion: readVersion, signal })) ?? null;
       } catch (error) {
         // What cannot be had now is asked for again at the pass's end, or with the next change of its chain.
-        if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+        if (!isFromHub(error)) throw error;
         notBeforeMs = parts.now() + NO_SINGLE_ROWS_FOR_MS;
         return null;
       }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { RollcallError, type ErrorCode } from '../errors.ts';
+import { RollcallError, type ErrorCode, isFromHub, type ErrorSource } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import type { Health, HealthPart } from './health.ts';
@@ -177,7 +177,7 @@ function judgeHealth(
       return isNews;
     }
     case 'pass-failed':
-      if (!isHubError(event.error)) return true;
+      if (!isFromHub(event.error)) return true;
       return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
     case 'not-offered':
       // One collection that is not there is no harm; but if nothing else has answered, the address is wrong.
@@ -225,25 +225,21 @@ function sayHubAnswers(health: Health, suspects: Suspects, tenant: string): void
   });
 }
 
-function isHubError(error: unknown): boolean {
-  return error instanceof RollcallError && error.code.startsWith('HUB_');
-}
-
 function reasonOf(error: unknown): { why: string; remedy: string } {
   if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };
   return { why: 'something unforeseen happened', remedy: 'See the log.' };
 }
 
+const PARTS: Readonly<Record<ErrorSource, HealthPart>> = {
+  hub: 'hub',
+  log: 'kafka',
+  registry: 'registry',
+  index: 'redis',
+  owner: 'owner',
+  command: 'pipeline',
+  program: 'pipeline',
+};
+
 function partOf(error: unknown): HealthPart {
-  if (!(error instanceof RollcallError)) return 'pipeline';
-  const [area] = error.code.split('_');
-  const parts: Record<string, HealthPart> = {
-    KAFKA: 'kafka',
-    REGISTRY: 'registry',
-    SCHEMA: 'registry',
-    INDEX: 'redis',
-    OWNERSHIP: 'owner',
-    HUB: 'hub',
-  };
-  return parts[area ?? ''] ?? 'pipeline';
+  return error instanceof RollcallError ? PARTS[error.source] : 'pipeline';
 }

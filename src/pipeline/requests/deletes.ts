@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestOfList } from '../../core/withheld-list.ts';
-import { RollcallError } from '../../errors.ts';
+import { isFromHub } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { countWithheld } from '../withholding.ts';
@@ -75,7 +75,7 @@ async function decideOn(
         return await approve(work, collection, list);
     }
   } catch (error) {
-    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+    if (!isFromHub(error)) throw error;
     return outcome(collection, {
       outcome: 'failed',
       waiting: (await currentList(work, collection)).count,

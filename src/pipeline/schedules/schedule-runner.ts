@@ -2,7 +2,7 @@ import { lastFullPullDue, localDate, type FullPullTime } from '../../core/full-p
 import { AskQueue } from '../../core/schedules/ask-queue.ts';
 import { nextDue, roundDue, type RoundPlan } from '../../core/schedules/round-time.ts';
 import { overlap, windowAround, type DayWindow } from '../../core/schedules/window.ts';
-import { RollcallError } from '../../errors.ts';
+import { RollcallError, isFromHub } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { SyncMode, Progress } from '../../model/progress.ts';
 import type { AbsentStudents } from './absent-students.ts';
@@ -348,7 +348,7 @@ export class ScheduleRunner implements SyncRunner {
         this.#queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
       }
     } catch (error) {
-      if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
+      if (!signal.aborted && isFromHub(error)) {
         await this.#noteTrouble(student, error, round).catch((failure: unknown) => {
           this.#failure ??= { error: failure };
         });

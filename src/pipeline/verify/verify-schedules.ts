@@ -6,7 +6,7 @@ import type { KeyedRow } from '../../core/page-decision.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
-import { RollcallError } from '../../errors.ts';
+import { RollcallError, isFromHub } from '../../errors.ts';
 import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { ScheduleSettings } from '../schedule-settings.ts';
@@ -205,7 +205,7 @@ class Asking {
         try {
           onRows(await this.#read(student));
         } catch (error) {
-          if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+          if (!isFromHub(error)) throw error;
           failure = error;
           failed.push(student);
         }

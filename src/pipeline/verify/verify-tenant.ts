@@ -3,7 +3,7 @@ import { enabledCollections } from '../../config.ts';
 import { changeHash } from '../../core/absence-change.ts';
 import { classStudentsHash, type ClassStudents } from '../../core/class-students.ts';
 import type { DaySchedule } from '../../core/schedules/read-days.ts';
-import { RollcallError } from '../../errors.ts';
+import { RollcallError, isFromHub } from '../../errors.ts';
 import {
   isChainCollection,
   sourceOf,
@@ -108,7 +108,7 @@ async function verifySource(
     const derived = await verifyChains(tools, { collection, hub, forgetAfterMs, withheld, signal });
     return [rows, ...derived].filter((report) => own.includes(report.collection));
   } catch (error) {
-    if (!(error instanceof RollcallError) || !error.code.startsWith('HUB_')) throw error;
+    if (!isFromHub(error)) throw error;
     return own.map((each) => notCompared(each, error));
   }
 }
