@@ -19,12 +19,12 @@ export interface AbsenceChangeValue {
   readonly detectedAt: number;
 }
 
-/** The last part of the event's `ce_type`. */
+/** The last part of an event's `ce_type`. */
 export function operationOf(step: Pick<ChainStep, 'operation'>): AbsenceOperation {
   return step.operation.toLowerCase() as AbsenceOperation;
 }
 
-/** The `content-hash` of an event: nothing in it is left out, as no two events are the same. */
+/** The `content-hash` of an event: 16 bytes of SHA-256 over the whole Avro body, as no two events are equal. */
 export function changeHash(body: Buffer): Buffer {
   return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
 }

@@ -2,7 +2,7 @@ import avro from 'avsc';
 
 import type { AvroSchema } from '../model/avro-schema.ts';
 
-/** What is used of avsc's reader of bytes; its type definitions do not tell of it. */
+/** The part of avsc's byte reader used here, which its type definitions leave out. */
 interface Tap {
   isValid(): boolean;
   readLong(): number;
@@ -15,8 +15,8 @@ interface ReadableType {
 }
 
 /**
- * A map whose keys come from outside. avsc reads it into a plain object, which loses a key `__proto__` and has names
- * that nobody wrote, like `constructor`. Without a prototype, each of these is a name like any other.
+ * A map whose keys come from outside. avsc reads maps into plain objects, which lose a key `__proto__` and inherit
+ * names like `constructor`. An object without a prototype treats these as ordinary keys.
  */
 class BareMapType extends avro.types.MapType {
   _read(tap: Tap): Record<string, unknown> {
@@ -25,8 +25,8 @@ class BareMapType extends avro.types.MapType {
     // Blocks until one of length 0 (Avro 1.12, "Maps"); a negative length is followed by the block's size in bytes.
     for (let length = tap.readLong(); length !== 0; length = tap.readLong()) {
       if (length < 0) tap.skipLong();
-      for (let left = Math.abs(length); left > 0; left -= 1) {
-        // Of broken bytes a length may be anything: whoever called avsc is told that they are no value.
+      for (let remaining = Math.abs(length); remaining > 0; remaining -= 1) {
+        // In corrupt bytes a length can be anything. Stop here; avsc then reports that the bytes are no value.
         if (!tap.isValid()) return map;
         const key = tap.readString();
         map[key] = values._read(tap);
@@ -36,12 +36,12 @@ class BareMapType extends avro.types.MapType {
   }
 }
 
-/** The avsc type of a schema, whose maps have no prototype. Throws for what is no Avro schema. */
+/** The avsc type of a schema; its maps have no prototype. Throws when `schema` is not a valid Avro schema. */
 export function avroType(schema: AvroSchema, options: { wrapUnions?: 'never' } = {}): avro.Type {
   return avro.Type.forSchema(schema as avro.Schema, { ...options, typeHook: bareMaps });
 }
 
-/** For avsc's options: makes maps without a prototype. */
+/** A `typeHook` for avsc that reads maps into objects without a prototype. */
 export function bareMaps(schema: unknown, options: avro.ForSchemaOptions): avro.Type | undefined {
   return isMap(schema) ? new BareMapType(schema, options) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Offsets, Progress } from '../model/progress.ts';
 
-/** Where an index stands (see state/index-store), as far as the plan needs it. */
+/** The position of an index (see state/index-store), as far as the plan needs it. */
 export interface IndexedPoint {
   readonly sequence: number;
   readonly transactionId: string;
@@ -10,25 +10,25 @@ export interface IndexedPoint {
 
 export type CatchUpPlan =
   | { readonly kind: 'current' }
-  /** The index is an earlier point of this very log: read on from its offsets. */
+  /** The index is an earlier point of this log: read on from its offsets. */
   | { readonly kind: 'resume' }
   /** Read from the beginning. */
   | { readonly kind: 'rebuild'; readonly why: string };
 
-/** Removals are kept for `delete.retention.ms` (7 d); an index older than that less a day may have missed some. */
+/** Kafka keeps tombstones for `delete.retention.ms` (7 d); an index older than that minus a day may have missed some. */
 const TOMBSTONES_KEPT_MS = 6 * 24 * 3_600_000;
-/** An index stamped further ahead than this was stamped by a clock that was wrong, and may be of any age. */
+/** An index dated further in the future than this was written under a wrong clock, and can be of any age. */
 const CLOCKS_DIFFER_MS = 3_600_000;
 
 /**
- * What it takes to make an index equal to its log (design, "Kafka is the truth").
- * Anything not provably an earlier point of this log is rebuilt (invariant 1).
+ * How to make an index equal to its log (design, "Kafka is the truth").
+ * An index that is not provably an earlier point of this log is rebuilt (invariant 1).
  */
 export function planCatchUp(options: {
   /** Null when the log holds no progress of the collection. */
   progress: Progress | null;
   index: IndexedPoint | null;
-  /** Ids of transactions still to be found in the log. */
+  /** Ids of the transactions whose `progress` records the log still holds. */
   transactionIds: ReadonlySet<string>;
   nowMs: number;
 }): CatchUpPlan {
@@ -52,25 +52,25 @@ export function planCatchUp(options: {
   return { kind: 'resume' };
 }
 
-/** Whether the log's last offsets are at or beyond an index's: after a loss they begin anew, and prove nothing. */
+/** Whether the log's last offsets are at or beyond the index's. After a loss the log's offsets restart at 0. */
 function reachedBy(last: Offsets, indexed: Offsets): boolean {
   return Object.entries(indexed).every(([partition, offset]) => (last[partition] ?? -1) >= offset);
 }
 
 /**
- * Whether topics hold less than was committed to them: deleted, recreated, emptied or cut off. Then what is missing must
- * be published again. Compaction alone leaves the beginning of a partition where it is.
+ * Whether topics hold less than was committed to them, because they were deleted, recreated, emptied or cut off. The
+ * missing records must then be republished. Compaction alone does not move the first offset of a partition.
  */
 export function hasLostRecords(options: {
-  /** Last offset that was committed, by `<topic>/<partition>`. */
+  /** Last committed offset, by `<topic>/<partition>`. */
   offsets: Offsets;
   /** Next offset to be written, likewise. */
   nextOffsets: Offsets;
-  /** First offset still there, likewise. */
+  /** First offset that still exists, likewise. */
   firstOffsets: Offsets;
   /**
-   * First offsets when the index was last equal to the log; absent: 0. Nothing is known of them without an index, and
-   * then whatever does not begin at 0 has lost something.
+   * First offsets when the index was last equal to the log; absent: 0. Without an index they are unknown, and a partition
+   * that does not begin at 0 counts as one that has lost records.
    */
   knownFirstOffsets?: Offsets | undefined;
 }): boolean {
@@ -82,12 +82,13 @@ export function hasLostRecords(options: {
   );
 }
 
-/** Stamps of one transaction's records differ by less, and so do the clocks of brokers that stamp them. */
+/** The timestamps of one transaction's records, and the clocks of the brokers, differ by less than this. */
 export const STAMPS_DIFFER_MS = 5_000;
 
 /**
- * Whether a topic was made anew and has grown beyond its old length since: then a record at or before the last committed
- * offset is stamped later than `progress` tells of it (`sinceOffsets`: first offset stamped so).
+ * Whether a topic was recreated and has since grown beyond its old length: a record at or before the last committed
+ * offset then has a timestamp later than that commit in `progress`. `sinceOffsets`: the first offset with such a
+ * timestamp, by `<topic>/<partition>`.
  */
 export function wasRecreatedAndGrew(options: { offsets: Offsets; sinceOffsets: Offsets }): boolean {
   const { offsets, sinceOffsets } = options;

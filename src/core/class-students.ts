@@ -10,8 +10,8 @@ export interface ClassStudents {
 }
 
 /**
- * A class's students out of the rows of `classes/{id}/students`.
- * A student without an id that can be read makes the whole list unreadable: a shorter one would be false.
+ * The students of a class, from the rows of `classes/{id}/students`.
+ * One student without a readable id makes the list unreadable: a shorter list would be false.
  */
 export function readClassStudents(classId: string, rows: readonly unknown[]): DecodedRow {
   const students: string[] = [];
@@ -32,7 +32,7 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
   };
 }
 
-/** The hash that a value read back from a record must have. */
+/** The content hash (16 bytes) that a value read back from a record must have. */
 export function classStudentsHash({ classId, students }: ClassStudents): Buffer {
   return digest(JSON.stringify({ classId, students }));
 }

@@ -2,26 +2,26 @@ import type { TopicSuffix } from '../model/collections.ts';
 
 export type ChangeKind = 'created' | 'updated' | 'deleted';
 
-/** What an event of `absence-changes` tells. */
+/** What an event of `absence-changes` reports. */
 export type AbsenceOperation = 'created' | 'replaced' | 'deleted' | 'restored';
 
 /**
- * An attribute of Rollcall's own on events of `absence-changes`: the number of the transaction in which the absence was
- * first published. Only with it can the order of first publications, which decides what is merged into what, be had
- * again from a compacted topic.
+ * Rollcall's own attribute of events of `absence-changes`: the number of the transaction that first published the
+ * absence. The order of first publications decides which absence is merged into which, and a compacted topic
+ * preserves that order only through this header.
  */
 export const FIRST_SEQUENCE_HEADER = 'ce_firstsequence';
 
 /**
- * An attribute of Rollcall's own: the id of what the mapping drops and pseudonymises (core/mapping-id.ts). On records of
- * rows, and of what follows from them, the mapping that they were written under; in `progress` the one that all
- * rows of the collection were published under. Absent where the mapping takes nothing out.
+ * Rollcall's own attribute: the id of what the mapping drops and pseudonymises (core/mapping-id.ts). Records of rows
+ * and of derived values name the mapping they were written under; `progress` names the one that all rows of the
+ * collection were published under. Absent when the mapping takes nothing out.
  */
 export const MAPPING_HEADER = 'ce_mapping';
 
 /**
- * An attribute of Rollcall's own on the record of `absence-changes` in `progress`: `over` once all absences were told.
- * Whoever cannot read the value still knows that what follows is no part of the first load.
+ * Rollcall's own attribute of the record of `absence-changes` in `progress`: `over` once all absences are published.
+ * A process that cannot decode the value still learns from it that later events are not part of the first load.
  */
 export const FIRST_LOAD_HEADER = 'ce_firstload';
 

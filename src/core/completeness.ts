@@ -1,38 +1,38 @@
 /**
- * Whether a full pass has proven that it saw everything the hub holds (design, "Deletions").
- * Only then may what it did not see be taken for gone (invariant 3).
+ * Whether a full sync has proven that it saw every row the hub has (design, "Deletions").
+ * Only then may Rollcall treat the rows it did not see as deleted (invariant 3).
  */
 
 export interface FullScan {
   /**
-   * How the hub ended the walk: `empty` when there was no row at all, `gone` when that is because parents are not
-   * there, `no-list` when a body had no list, `repeated` when it gave the same page for ever.
+   * Why the scan ended: `hub-sign` is a proper end; `empty`: there was no row at all; `gone`: the hub did not find the
+   * parents, so there were no rows; `no-list`: a body had no list; `repeated`: the hub kept returning the same page.
    */
   readonly ending: 'hub-sign' | 'empty' | 'gone' | 'no-list' | 'repeated';
-  /** Rows can be skipped when they move under an offset walk. */
+  /** An offset scan can skip rows that move while it runs. */
   readonly byOffset: boolean;
-  /** Different keys, unreadable rows with an id included. */
+  /** Distinct keys, including those of unreadable rows with an id. */
   readonly distinctRows: number;
   readonly rowsWithoutId: number;
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
-  /** Rows known from before the pass. */
+  /** Rows published before the sync. */
   readonly knownRows: number;
 }
 
 export type Completeness =
-  /** What was not seen is gone, subject to confirmation and the guard. */
+  /** Rows that were not seen are deleted, subject to confirmation and the guard. */
   | { readonly kind: 'proven' }
-  /** The walk ended well, but nothing vouches for its count: a second pass must miss the same rows. */
+  /** The scan ended properly, but no total confirms its count: a second sync must miss the same rows. */
   | {
       readonly kind: 'needs-second-pass';
       readonly why: string;
-      /** The hub counts more rows than came. */
+      /** The hub counts more rows than it returned. */
       readonly isShort: boolean;
     }
   /**
-   * No removal follows from it; `isSuspect`: nor is it a copy of what the hub holds. `isEmpty`: the hub says properly
-   * that it has no rows; when it goes on saying so, a person may believe it.
+   * Nothing may be removed. `isInconclusive`: the rows are not a complete copy of the hub's either. `isEmpty`: the hub
+   * answers properly that it has no rows; when it keeps doing so, a person may decide that this is true.
    */
   | {
       readonly kind: 'unproven';
@@ -45,32 +45,32 @@ export function judgeCompleteness(scan: FullScan): Completeness {
   if (scan.ending === 'no-list')
     return { kind: 'unproven', isInconclusive: true, why: 'a response had no list' };
   if (scan.ending === 'repeated')
-    return { kind: 'unproven', isInconclusive: true, why: 'the hub gives the same page for ever' };
+    return { kind: 'unproven', isInconclusive: true, why: 'the hub keeps returning the same page' };
   if ((scan.ending === 'empty' || scan.ending === 'gone') && scan.knownRows > 0) {
-    const why = `the hub says it has no rows where ${scan.knownRows} are known`;
-    // One that counts rows and gives none contradicts itself.
+    const why = `the hub returns no rows where ${scan.knownRows} are published`;
+    // A hub that counts rows and returns none contradicts itself.
     const isEmpty = scan.ending === 'empty' && (scan.totalAtEnd ?? 0) === 0;
     return { kind: 'unproven', isInconclusive: true, isEmpty, why };
   }
   if (scan.rowsWithoutId > 0) {
-    const why = `${scan.rowsWithoutId} rows had no sourcedId that could be read`;
+    const why = `${scan.rowsWithoutId} rows have no readable sourcedId`;
     return { kind: 'unproven', isInconclusive: false, why };
   }
   if (scan.byOffset && isShort(scan)) {
-    // Rows that an offset walk skips it may skip for ever, if the hub's way of skipping is the same each time.
-    const why = `only ${scan.distinctRows} rows came by offset where the hub counts ${scan.totalAtEnd}`;
+    // A hub that skips rows in the same way each time hides the same rows from every offset scan.
+    const why = `the hub counts ${scan.totalAtEnd} rows, and returned only ${scan.distinctRows} by offset`;
     return { kind: 'unproven', isInconclusive: true, why };
   }
   if (scan.byOffset) {
     return {
       kind: 'needs-second-pass',
       isShort: false,
-      why: 'the hub pages by offset, where moving rows can be skipped',
+      why: 'the hub pages by offset, which can skip rows that move',
     };
   }
   const { totalAtStart, totalAtEnd, distinctRows } = scan;
   if (totalAtStart === null || totalAtEnd === null) {
-    return { kind: 'needs-second-pass', isShort: false, why: 'the hub gives no total' };
+    return { kind: 'needs-second-pass', isShort: false, why: 'the hub returns no total' };
   }
   if (!countAgrees(scan)) {
     return {
@@ -82,7 +82,7 @@ export function judgeCompleteness(scan: FullScan): Completeness {
   return { kind: 'proven' };
 }
 
-/** Whether as many different rows were read as the hub says it has, give or take what changed meanwhile. */
+/** Whether the number of distinct rows lies between the hub's totals at the start and at the end. */
 export function countAgrees(scan: Pick<FullScan, 'distinctRows' | 'totalAtStart' | 'totalAtEnd'>): boolean {
   const { totalAtStart, totalAtEnd, distinctRows } = scan;
   if (totalAtStart === null || totalAtEnd === null) return false;
@@ -91,7 +91,7 @@ export function countAgrees(scan: Pick<FullScan, 'distinctRows' | 'totalAtStart'
   );
 }
 
-/** Whether fewer rows were read than the hub counted all the time. */
+/** Whether fewer rows were read than the lower of the hub's two totals. */
 function isShort({ distinctRows, totalAtStart, totalAtEnd }: FullScan): boolean {
   return totalAtStart !== null && totalAtEnd !== null && distinctRows < Math.min(totalAtStart, totalAtEnd);
 }

@@ -7,38 +7,38 @@ import { SET_FIELDS } from './mapping.ts';
 
 const CONTENT_HASH_BYTES = 16;
 
-/** What the configuration does to a collection's rows. Field names are top-level ones. */
+/** What the configuration does to a collection's rows. All names are of top-level fields. */
 export interface RowMapping {
   readonly mappingVersion: number;
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
-  /** Published, but no change by themselves. */
+  /** Published; a change of these fields alone is no change of the row. */
   readonly ignore: readonly string[];
 }
 
-/** A field that goes to `additionalFields`, before it is text. */
+/** A field that goes to `additionalFields`, before it becomes text. */
 export interface AdditionalField {
   readonly name: string;
   readonly raw: unknown;
-  /** Whether the schema knows a field of that name, and so what in it is a set. */
+  /** Whether the schema has a field of that name, so that its sets are known. */
   readonly known: boolean;
 }
 
-/** 16 bytes over what counts as content (design, "What counts as a change"), in memory of their own. */
+/** 16 bytes over what counts as content (design, "What counts as a change"), in a new buffer. */
 export type ContentHash = (value: object, additional: readonly AdditionalField[]) => Buffer;
 
-/** Never content: the stamp (spec 1, rule 3), and addresses, which follow the request. */
+/** Never content: the modification time (spec 1, rule 3), and addresses, which depend on the request. */
 const NEVER_CONTENT = ['dateLastModified', 'href'];
 
-/** The first 16 bytes of SHA-256, in memory of their own. */
+/** The first 16 bytes of SHA-256, in a new buffer. */
 export function shortDigest(bytes: Buffer | string): Buffer {
   const short = Buffer.allocUnsafe(CONTENT_HASH_BYTES);
-  // Node gives a text several times as fast as a buffer.
+  // Node returns a digest as a string several times as fast as a buffer.
   short.write(digest('sha256', bytes, 'binary'), 0, CONTENT_HASH_BYTES, 'latin1');
   return short;
 }
 
-/** What stands before the content in every hash: another mapping makes every hash another. */
+/** The prefix of the content in every hash: a changed mapping changes every hash. */
 export function mappingDigest(mapping: RowMapping): Buffer {
   const { mappingVersion, drop, pseudonymise, ignore } = mapping;
   const lists = [drop, pseudonymise, ignore].map((names) => [...new Set(names)].sort());
@@ -46,13 +46,13 @@ export function mappingDigest(mapping: RowMapping): Buffer {
 }
 
 const FIRST_BYTES = 16 * 1024;
-/** Beyond this, memory is not kept for the rows to come. */
+/** A larger buffer is released after the row instead of being reused. */
 const KEPT_BYTES_AT_MOST = 4 * 1024 * 1024;
 
 /**
- * SHA-256 over the mapping's digest and the Avro body of the value, in which `dateLastModified`, ignored fields, and
- * `href`s at any depth are null, sets are in the order of their elements' bytes, and the additional fields (without
- * those names) stand in the order of their names, as canonical JSON text.
+ * Compiles the content hash: SHA-256 over the mapping's digest and the Avro body of the value. In that body
+ * `dateLastModified`, ignored fields, and `href`s at any depth are null, sets are in the order of their elements' bytes,
+ * and the additional fields (without those names) are in the order of their names, as canonical JSON text.
  */
 export function createContentHash(schema: AvroRecord, mapping: RowMapping): ContentHash {
   const without = new Set([...NEVER_CONTENT, ...mapping.ignore]);
@@ -72,7 +72,7 @@ export function createContentHash(schema: AvroRecord, mapping: RowMapping): Cont
 
 const HREF_ONLY: ReadonlySet<string> = new Set(['href']);
 
-/** As Avro writes a map: how many, names and texts, and the end. */
+/** Writes an Avro map: the count, the names and texts, the end. */
 function writeAdditional(
   additional: readonly AdditionalField[],
   to: { without: ReadonlySet<string>; output: Output },

@@ -1,11 +1,11 @@
 import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 
 /**
- * Writes what is hashed of a value: its Avro body, but with fields left out as null and sets in the order of their
- * elements' bytes. avsc cannot do the latter two without copying every value, and takes twice as long.
+ * Writes the bytes of a value that are hashed: its Avro body, with excluded fields as null and sets in the order of their
+ * elements' bytes. With avsc this would need a copy of every value, and take twice as long.
  */
 
-/** Bytes being written; they begin with what was there before the value. */
+/** A growing buffer; `end` is the number of bytes written so far. */
 export interface Output {
   bytes: Buffer;
   end: number;
@@ -13,11 +13,11 @@ export interface Output {
 
 export type ContentWriter = (value: unknown, output: Output) => void;
 
-/** A long takes up to ten bytes, the branch of a union one. */
+/** A long takes up to ten bytes, the branch of a union one more. */
 const SCALAR_BYTES_AT_MOST = 11;
 
 export interface ContentShape {
-  /** Top-level fields written as null. `additionalFields` is none of the writer's business. */
+  /** Top-level fields written as null. The writer never writes `additionalFields`. */
   readonly without: ReadonlySet<string>;
   /** Fields of nested records written as null. */
   readonly withoutNested: ReadonlySet<string>;
@@ -25,7 +25,7 @@ export interface ContentShape {
   readonly sets: ReadonlySet<string>;
 }
 
-/** A writer of the schema's fields but `additionalFields`, in their order. */
+/** A writer of the schema's fields in their order, without `additionalFields`. */
 export function compileContentWriter(schema: AvroRecord, shape: ContentShape): ContentWriter {
   const fields = schema.fields.filter(({ name }) => name !== 'additionalFields');
   return recordWriter(fields, { shape, without: shape.without, definitions: new Map() });
@@ -40,7 +40,7 @@ interface Compiling {
 function recordWriter(fields: readonly AvroField[], compiling: Compiling): ContentWriter {
   const nested = { ...compiling, without: compiling.shape.withoutNested };
   const writers = fields.map(({ name, type }) => {
-    // Compiled even where it is not used: what is left out may define a type that others refer to.
+    // Compile excluded fields, too: one may define a type that other fields refer to.
     const write = compile(type, { ...nested, isSet: compiling.shape.sets.has(name) });
     return { name, write: compiling.without.has(name) ? writeNull : write };
   });
@@ -113,7 +113,7 @@ function writeDouble(value: unknown, output: Output): void {
   output.end = output.bytes.writeDoubleLE(value as number, output.end);
 }
 
-/** Zigzag and base 128 (Avro 1.12, "Primitive Types"). For integers of less than 53 bits: dates, times, lengths. */
+/** Writes zigzag base 128 (Avro 1.12, "Primitive Types"), for integers of less than 53 bits: dates, times, lengths. */
 export function writeLong(value: number, output: Output): void {
   reserve(output, SCALAR_BYTES_AT_MOST);
   const { bytes } = output;
@@ -129,7 +129,7 @@ export function writeLong(value: number, output: Output): void {
   bytes[output.end++] = rest;
 }
 
-/** Short ASCII texts, which is nearly all of them, are written here: calling into Node costs more. */
+/** Writes an Avro string. Short ASCII texts, nearly all of them, are written byte by byte: a call into Node costs more. */
 export function writeText(text: string, output: Output): void {
   const { length } = text;
   reserve(output, length * 3 + SCALAR_BYTES_AT_MOST);
@@ -171,7 +171,7 @@ function writeSorted(items: readonly unknown[], to: { writeItem: ContentWriter; 
     writeItem(item, output);
     return output.end;
   });
-  // Copies, since they are written over each other.
+  // A copy, since the elements overwrite each other.
   const copy = Buffer.from(output.bytes.subarray(first, output.end));
   const slices = ends.map((end, index) => copy.subarray((ends[index - 1] ?? first) - first, end - first));
   let at = first;

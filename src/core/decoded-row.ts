@@ -1,31 +1,29 @@
-/** What reading a row of the hub comes to. */
-
 /** A row that can be published. `value` is shaped for the collection's Avro schema. */
 export interface ReadableRow {
   readonly kind: 'row';
   readonly sourcedId: string;
-  /** Shaped for avsc (`type.encode`): plain records, null for what is missing. */
+  /** Shaped for avsc (`type.encode`): plain records, null for a missing field. */
   readonly value: object;
   /** 16 bytes, a view that stays valid: {@link RowReader} never reuses it. */
   readonly hash: Buffer;
-  /** `dateLastModified` as ms since the epoch, null when the row has none that can be read. */
+  /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
-  /** Top-level fields whose JSON text went to `additionalFields`. */
+  /** Number of top-level fields whose JSON text went to `additionalFields`. */
   readonly additionalFieldCount: number;
 }
 
-/** A row that cannot be published and goes to `rejects` whole. */
+/** A row that cannot be published and goes to `rejects`. */
 export interface UnreadableRow {
   readonly kind: 'reject';
-  /** Null when the row has none that can be read: then it is known by its content only. */
+  /** Null when it is missing or unreadable: only its content then identifies the row. */
   readonly sourcedId: string | null;
   /** Second part of the reject's key: the `sourcedId`, else `sha256:<hex of the row without dateLastModified>`. */
   readonly rejectId: string;
   /** Names fields and shapes, never values. */
   readonly reason: string;
-  /** The row as JSON text after drop and pseudonymise; null when it is too large for a record. */
+  /** The row as JSON text after drop and pseudonymise; null when it may not be shown or is too large for a record. */
   readonly text: string | null;
-  /** `dateLastModified` as ms since the epoch, null when the row has none that can be read. */
+  /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
   /** 16 bytes over text (without dateLastModified and hrefs) and reason. */
   readonly hash: Buffer;
@@ -33,17 +31,17 @@ export interface UnreadableRow {
 
 export type DecodedRow = ReadableRow | UnreadableRow;
 
-/** Reads rows of one collection, under one mapping. Pure and synchronous; never throws on bad data. */
+/** Decodes rows of one collection under one mapping. Pure and synchronous; never throws on bad data. */
 export interface RowReader {
   read(row: unknown): DecodedRow;
-  /** Of a row that must not be published although it could be; `reason` names no value. */
+  /** Rejects a row that is readable and still must not be published; `reason` names no value. */
   reject(row: unknown, reason: string): UnreadableRow;
   /** Avro body (unframed) of a value that `read` returned. */
   encode(value: object): Buffer;
-  /** The hash that a value read back from a record must have; throws when it has not the shape of the schema. */
+  /** The hash that a value read back from a record must have; throws when it does not have the schema's shape. */
   readonly hashOf?: ((value: object) => Buffer) | undefined;
-  /** Reads a value that was read back from a record once more, under the mapping in force. */
+  /** Decodes a value read back from a record again, under this reader's mapping. */
   readonly readAgain?: ((value: object) => DecodedRow) | undefined;
-  /** Id of what the mapping drops and pseudonymises (see core/mapping-id.ts); null where it takes nothing out. */
+  /** Id of what the mapping drops and pseudonymises (see core/mapping-id.ts); null when it takes nothing out. */
   readonly mapping?: string | null | undefined;
 }

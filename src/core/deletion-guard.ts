@@ -1,7 +1,7 @@
-/** Limits above which deletions wait for a person (contract, `deletions.withholdAbove`). */
+/** Limits above which deletions need a decision (contract, `deletions.withholdAbove`). */
 export interface GuardLimits {
   readonly rows: number;
-  /** Share of the rows known before the pass, 0 to 1. */
+  /** Share of the rows published before the sync, 0 to 1. */
   readonly ratio: number;
   readonly perDay: boolean;
 }
@@ -9,11 +9,11 @@ export interface GuardLimits {
 const SMALL_COLLECTION_ROWS = 5;
 
 /**
- * Why a pass's deletions must wait for a person; null when they may go out.
+ * Why a sync's deletions need a decision; null when they may be published.
  *
- * Withheld are more than `rows` and more than `ratio` of what was known, or half or more of five or more, or all
- * (design, "Guard"). With `perDay` the deletions already published that day count as well, so that a mass deletion
- * cannot come in slices.
+ * The guard withholds more than `rows` deletions that are also more than `ratio` of the known rows, or half or more of
+ * five or more rows, or all rows (design, "Guard"). With `perDay` the deletions already published that day count as well,
+ * so that a mass deletion cannot come in slices.
  */
 export function whyWithhold(
   sync: { deletions: number; deletedEarlierToday: number; knownRows: number },
@@ -24,36 +24,38 @@ export function whyWithhold(
   const deletions = sync.deletions + earlier;
   const known = sync.knownRows + earlier;
   const counted = earlier > 0 ? `${deletions} of ${known} rows today` : `${deletions} of ${known} rows`;
-  if (sync.deletions >= sync.knownRows) return `all of the collection's rows (${sync.knownRows}) would go`;
-  if (known >= SMALL_COLLECTION_ROWS && deletions * 2 >= known) return `half or more would go: ${counted}`;
+  if (sync.deletions >= sync.knownRows)
+    return `all of the collection's rows (${sync.knownRows}) would be removed`;
+  if (known >= SMALL_COLLECTION_ROWS && deletions * 2 >= known)
+    return `half or more would be removed: ${counted}`;
   if (deletions > limits.rows && deletions > known * limits.ratio) {
-    return `${counted} would go, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
+    return `${counted} would be removed, more than ${limits.rows} and more than ${percent(limits.ratio)} %`;
   }
   return null;
 }
 
-/** Losses of so many collections at once have one cause. */
+/** Notable losses in this many collections at once have one cause. */
 const TOGETHER_COLLECTIONS = 3;
-/** How much smaller than the limit a share is that tells, when others lose as much. */
+/** A loss is notable above `ratio` divided by this. */
 const TOGETHER_DIVISOR = 5;
 
 interface Loss {
   readonly deletions: number;
-  /** Rows known before them. */
+  /** Rows known before the deletions. */
   readonly knownRows: number;
 }
 
 /**
- * Whether a loss, though below the limits, is no everyday one: more than `rows`, and more than a fifth of `ratio`.
- * It must be missed twice, and others are looked at before it goes out.
+ * Whether a loss below the limits is still unusual: more than `rows`, and more than a fifth of `ratio`.
+ * Two syncs must miss such rows, and the other collections' losses count, before it is published.
  */
 export function isNotable({ deletions, knownRows }: Loss, { rows, ratio }: GuardLimits): boolean {
   return deletions > rows && deletions > (knownRows * ratio) / TOGETHER_DIVISOR;
 }
 
 /**
- * Why a notable loss must wait for a person because of the others' of that day; null when it need not. A token that
- * lost its rights for one school of thirty takes a thirtieth of everything: below the limits of each collection.
+ * Why a notable loss needs a decision because other collections lost rows the same day; null when it does not. A token
+ * that loses its rights to one school of thirty hides a thirtieth of everything: below the limits of each collection.
  */
 export function whyTogether(own: Loss, others: readonly Loss[], limits: GuardLimits): string | null {
   if (!isNotable(own, limits)) return null;
@@ -69,9 +71,9 @@ function percent(ratio: number): number {
 }
 
 /**
- * What a pass's misses lead to. `missedBefore`: keys that the complete pass before missed as well.
- * A second pass is needed where nothing vouched for the first one's count, and for more candidates than are
- * worth asking for one by one.
+ * Sorts the rows that a sync missed: ask the hub for them, remove them, or wait for the next full sync.
+ * `missedBefore`: keys that the complete sync before missed as well. A second sync must miss a row when no total confirmed
+ * the first one's count, and when there are more candidates than are worth a request each (`confirmAtMost`).
  */
 export function triageCandidates(options: {
   candidates: readonly string[];

@@ -2,24 +2,24 @@ import type { AvroDefinition, AvroField, AvroRecord, AvroSchema } from '../model
 import { isJsonObject } from './raw-json.ts';
 import { parseDate, parseTimestamp } from './timestamps.ts';
 
-/** What a reader returns for a value that does not fit its type at all. */
+/** A reader returns this for a value that does not fit its type. */
 export const MISFIT: unique symbol = Symbol('misfit');
 
-/** Reads one value that is not null into what avsc encodes, or {@link MISFIT}. */
+/** Converts a JSON value other than null to the value that avsc encodes, or {@link MISFIT}. */
 export type FieldReader = (raw: unknown) => unknown;
 
-/** What readers tell beside the value. Kept aside, not returned, so that nothing is allocated per value. */
+/** What readers report beside the value. It is shared, not returned, so that nothing is allocated per value. */
 export interface ReadNotes {
-  /** Set when the typed value says less than the raw one. */
+  /** Set when the typed value holds less than the raw one. */
   lossy: boolean;
-  /** Never less than the bytes that what was read takes up in Avro. */
+  /** Upper bound of the Avro bytes of the values read so far. */
   bytesAtMost: number;
 }
 
-/** A long takes up to ten bytes, the branch of a union one. */
+/** A long takes up to ten bytes, the branch of a union one more. */
 export const SCALAR_BYTES_AT_MOST = 11;
 
-/** Types defined so far, by name: Avro defines a type where it is first met and refers to it by name afterwards. */
+/** Types defined so far, by name: Avro defines a type at its first use and refers to it by name afterwards. */
 type Definitions = Map<string, FieldReader>;
 
 /** Name and reader of each field of a row's schema, in its order. */
@@ -79,18 +79,18 @@ function compileDefinition(schema: AvroDefinition, compiling: Compiling): FieldR
 }
 
 function readString(raw: unknown, notes: ReadNotes): unknown {
-  // A lone surrogate has no UTF-8: it would arrive as another character.
+  // A lone surrogate has no UTF-8 form: consumers would get another character.
   if (typeof raw !== 'string' || !raw.isWellFormed()) return MISFIT;
   notes.bytesAtMost += raw.length * 3;
   return raw;
 }
 
-/** JSON has no other numbers; those that a double cannot hold come as raw JSON, and do not fit. */
+/** A number that a double cannot hold arrives as raw JSON, and does not fit. */
 function readDouble(raw: unknown): unknown {
   return typeof raw === 'number' && Number.isFinite(raw) ? raw : MISFIT;
 }
 
-/** `true`, `"true"` in any case, and 1 (OneRoster sends text, hubs send all of them). */
+/** Reads `true`, 1 and `"true"` in any case, and likewise false: OneRoster sends text, hubs send all of these. */
 export function readBoolean(raw: unknown): unknown {
   if (typeof raw === 'boolean') return raw;
   if (raw === 1) return true;
@@ -116,7 +116,7 @@ function readDate(raw: unknown): unknown {
   return Number.isNaN(day) ? MISFIT : day;
 }
 
-/** One element that does not fit, null included, makes the whole array unfit: a shorter one would be a lie. */
+/** One element that does not fit, null included, makes the array a misfit: a shorter array would be false. */
 function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
   return (raw) => {
     if (!Array.isArray(raw)) return MISFIT;
@@ -131,7 +131,7 @@ function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
   };
 }
 
-/** Members that are unknown or do not fit are noted as lost; only a missing required one makes the record unfit. */
+/** Members that are unknown or do not fit set `lossy`; only a missing required one makes the record a misfit. */
 function recordReader(fields: readonly AvroField[], compiling: Compiling): FieldReader {
   const { notes } = compiling;
   const members = new Map(fields.map((field) => [field.name, compile(field.type, compiling)]));
@@ -160,7 +160,7 @@ function recordReader(fields: readonly AvroField[], compiling: Compiling): Field
   };
 }
 
-/** All of a record's fields, null: a copy of it costs less than adding them one by one. */
+/** A record with all fields null: copying it costs less than adding the fields one by one. */
 export function emptyRecord(fields: readonly AvroField[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field.name, null]));
 }

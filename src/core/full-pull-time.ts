@@ -13,12 +13,12 @@ export function lastFullPullDue(time: FullPullTime, nowMs: number): number {
   const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
   if (nowMs > daily.lastMs && nowMs < daily.nextMs) return daily.lastMs;
   daily.lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
-  // Not the next from now: asked at the very time that it is due, the last one is still yesterday's.
+  // Not the next from now: exactly at the due time, `previousRuns` still returns yesterday's.
   daily.nextMs = daily.cron.nextRun(new Date(daily.lastMs))?.getTime() ?? 0;
   return daily.lastMs;
 }
 
-/** A daily time, and around when it was last asked for: before the next one it is the same. */
+/** A daily time, with its last result cached: it is valid until `nextMs`. */
 interface Daily {
   /** Paused: it holds no timer. */
   readonly cron: Cron;
@@ -26,7 +26,7 @@ interface Daily {
   nextMs: number;
 }
 
-// All of this takes far longer than it is asked for again.
+// Both are expensive to create and are used often.
 const schedules = new Map<string, Daily>();
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
@@ -40,11 +40,11 @@ function dailyAt(hour: number, minute: number, timeZone: string): Daily {
   return daily;
 }
 
-/** `YYYY-MM-DD` of an instant in a time zone. */
+/** `YYYY-MM-DD` of an instant (ms since the epoch) in a time zone (IANA name). */
 export function localDate(nowMs: number, timeZone: string): string {
   const known = calendars.get(timeZone);
   if (known !== undefined) return known.format(nowMs);
-  // The Swedish way of writing a date is the ISO one.
+  // Swedish dates are written as in ISO 8601.
   const calendar = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
   calendars.set(timeZone, calendar);
   return calendar.format(nowMs);

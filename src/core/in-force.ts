@@ -1,48 +1,47 @@
 import type { RowReader } from './decoded-row.ts';
 
-/** A value read back from the log, with what its record says of the mapping that it was written under. */
+/** A value read back from the log, with what its record's headers say about its mapping. */
 export interface LoggedValue {
   readonly value: object;
   /** Its `ce_mapping` header; null when there is none. */
   readonly mapping: string | null;
-  /** The content hash of this very value; null where the record has none, or has that of something larger. */
+  /** The content hash of this value; null when the record has none, or has one of a larger value. */
   readonly hash: Buffer | null;
 }
 
-/** What of a value may be published. */
+/** The part of a value that may be published. */
 export interface ValueInForce {
   readonly value: object;
-  /** Its content hash; null where the value is as it was in the log. */
+  /** Its content hash; null when the value is unchanged from the log. */
   readonly hash: Buffer | null;
 }
 
 /**
- * What the mapping in force leaves of a value that was read back from the log (invariant 12). A value that was
- * written under another mapping is read again like a row of the hub. Where nobody can tell under which mapping it
- * was written, it is read again, too: a pseudonym of a pseudonym gives nothing away. What cannot be read again is
- * reduced to its id.
+ * Applies the mapping in force to a value read back from the log (invariant 12). A value written under another mapping
+ * is decoded again like a row of the hub. So is a value whose mapping is unknown: a pseudonym of a pseudonym reveals
+ * nothing. A value that cannot be decoded again is reduced to its id.
  */
 export function inForce(
   reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>,
   logged: LoggedValue,
 ): ValueInForce {
   const { mapping = null } = reader;
-  const asItWas = { value: logged.value, hash: null };
-  if (mapping === null || logged.mapping === mapping) return asItWas;
-  if (logged.mapping === null && hasItsHash(reader, logged)) return asItWas;
-  const reading = reader.readAgain?.(logged.value);
-  if (reading?.kind === 'row') return { value: reading.value, hash: reading.hash };
+  const unchanged = { value: logged.value, hash: null };
+  if (mapping === null || logged.mapping === mapping) return unchanged;
+  if (logged.mapping === null && hasItsHash(reader, logged)) return unchanged;
+  const decoded = reader.readAgain?.(logged.value);
+  if (decoded?.kind === 'row') return { value: decoded.value, hash: decoded.hash };
   const { sourcedId } = logged.value as { sourcedId?: unknown };
   return { value: { sourcedId }, hash: null };
 }
 
-/** The hash has the mapping mixed in: before records named their mapping, only this told it. */
+/** The hash covers the mapping, and identifies it for records written before the header existed. */
 function hasItsHash({ hashOf }: Pick<RowReader, 'hashOf'>, { value, hash }: LoggedValue): boolean {
   if (hash === null || hashOf === undefined) return false;
   try {
     return hashOf(value).equals(hash);
   } catch {
-    // Not of the schema's shape.
+    // The value does not have the schema's shape.
     return false;
   }
 }

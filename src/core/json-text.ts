@@ -1,6 +1,6 @@
 import { isRawJson } from './raw-json.ts';
 
-/** Nesting up to which text is made by recursion; deeper values go the slower way that needs no stack. */
+/** Deeper values are written without recursion, which is slower and needs no stack. */
 const RECURSION_DEPTH = 200;
 
 interface Writing {
@@ -13,7 +13,7 @@ interface Writing {
 
 const AS_SENT: Writing = { canonical: false, keepHrefs: true, sets: null };
 
-/** Like `JSON.stringify`, but nesting of any depth is written. For values of `parseLossless`. */
+/** Like `JSON.stringify`, for nesting of any depth. For values of `parseLossless`. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -24,8 +24,8 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * JSON text that is the same for values that mean the same: keys sorted, null members and `href`s left out,
- * elements of the arrays named in `sets` sorted by their text (`name`: what the value itself is called).
+ * JSON text that is equal for values with the same meaning: keys are sorted, null members and `href`s omitted, and
+ * elements of the arrays named in `sets` sorted by their text. `name`: the name of the value itself.
  */
 export function canonicalText(
   value: unknown,
@@ -57,7 +57,7 @@ function canonical(value: unknown, writing: Writing, place: { name: string; dept
 /** Quotes, backslashes, control characters and surrogates. */
 const NEEDS_ESCAPES = /["\\]|[^ -\ud7ff\ue000-\uffff]/;
 
-/** What `JSON.stringify` gives, without the cost of calling it for every short text. */
+/** The result of `JSON.stringify`, without the cost of calling it for every short text. */
 function quoted(text: string): string {
   return NEEDS_ESCAPES.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
@@ -75,7 +75,7 @@ function memberNames(value: object, writing: Writing): string[] {
 /** The same texts without recursion; arrays keep their order. */
 function deepText(root: unknown, writing: Writing): string {
   const pieces: string[] = [];
-  // Text to be written as it is, or a value still to be taken apart: the next thing to write comes last.
+  // A stack of texts to write unchanged and of values to expand; the last element is written next.
   const todo: (string | { readonly value: unknown })[] = [{ value: root }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     if (typeof next === 'string') {

@@ -1,38 +1,38 @@
 import { SeenKeys } from './seen-keys.ts';
 
-/** What a full pass says of rows that the hub showed later behind their stamps than deltas reach back. */
+/** The rows that a full sync found and that incremental syncs missed. */
 export interface LateRows {
   readonly rows: number;
-  /** None of them was shown later than this behind its stamp, ms; each was shown later than the overlap. */
+  /** Upper bound of the time between a row's `dateLastModified` and its appearance, ms; each exceeds the overlap. */
   readonly lagAtMostMs: number;
 }
 
-/** The stamps, hub time in ms, between which a row that is new to us should have come by a delta: after, up to. */
+/** Incremental syncs should have brought every row modified in this range (hub time, ms since the epoch). */
 interface Span {
   readonly afterMs: number;
   readonly upToMs: number;
 }
 
-/** Rows met by deltas that are remembered, 17 MB at most; many times what changes between two daily full passes. */
+/** Rows of incremental syncs to remember, 17 MB at most; many times what changes between two daily full syncs. */
 const MET_AT_MOST = 500_000;
 
 /**
- * Finds the rows that deltas have missed, when a full pass brings them. Such a row has content that is new to us and a
- * stamp that is covered: newer than the beginning of the last full pass of this session, so that only deltas could have
- * brought it, and not newer than the watermark, so that no later delta will. No delta has met the row with this stamp.
- * The last rule tells it from a row that was read in time and whose content changed later under the same stamp.
+ * Counts the rows that a full sync finds and incremental syncs missed. Three things identify such a row: its content is
+ * new; its `dateLastModified` is after the start of this session's last full sync (only an incremental sync could have
+ * brought it) and not after the watermark (no later one will); and no incremental sync saw the row with this
+ * `dateLastModified`. The last rule excludes rows that were read in time and changed later without a new timestamp.
  *
- * Where full passes fail for so long that deltas meet more rows than are remembered, nothing is said of that time.
+ * When full syncs fail for so long that incremental syncs bring more rows than are remembered, that time is not judged.
  *
- * It cannot know: rows that became visible to this client alone (a right that was granted), which look the same; rows
- * stamped before the session began; rows that a hub stamps with a time of its source.
+ * It cannot distinguish rows that became visible to this client alone (a right was granted), and does not find rows
+ * modified before the session began or rows to which the hub gives a time of its own source.
  */
 export class LateRowWatch {
   readonly #newSeed: () => number;
   readonly #metAtMost: number;
-  /** Rows that deltas met, with their stamps, since {@link #sinceMs}; null: they were too many. */
+  /** Rows of incremental syncs with their `dateLastModified`, since {@link #sinceMs}; null: too many to remember. */
   #met: SeenKeys | null;
-  /** The same since the full pass at hand began; null also when none is under way. */
+  /** The same since the current full sync began; null also when none is running. */
   #metSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
   #span: Span | null = null;
@@ -46,9 +46,9 @@ export class LateRowWatch {
     this.#met = new SeenKeys(newSeed());
   }
 
-  /** A delta met a row. */
-  noteMet(key: string, stampMs: number): void {
-    const met = `${stampMs} ${key}`;
+  /** An incremental sync read a row. */
+  noteMet(key: string, modifiedAtMs: number): void {
+    const met = `${modifiedAtMs} ${key}`;
     this.#met = this.#withOne(this.#met, met);
     if (this.#met === null) this.#span = null;
     this.#metSinceFull = this.#withOne(this.#metSinceFull, met);
@@ -59,7 +59,7 @@ export class LateRowWatch {
     return all !== null && all.size > this.#metAtMost ? null : all;
   }
 
-  /** A full pass begins; `watermarkMs` is what the deltas before it have reached, null where there were none. */
+  /** A full sync begins; `watermarkMs` is what earlier incremental syncs have reached, null when there were none. */
   beginFull(watermarkMs: number | null): void {
     this.#metSinceFull = new SeenKeys(this.#newSeed());
     this.#rows = 0;
@@ -68,16 +68,16 @@ export class LateRowWatch {
     this.#span = afterMs === null || watermarkMs === null ? null : { afterMs, upToMs: watermarkMs };
   }
 
-  /** The full pass met a row whose content is new to us. */
-  noteNew(key: string, stampMs: number | null): void {
-    if (stampMs === null || this.#span === null) return;
-    if (stampMs <= this.#span.afterMs || stampMs > this.#span.upToMs) return;
-    if (this.#met?.has(`${stampMs} ${key}`) === true) return;
+  /** The full sync read a row whose content is new. */
+  noteNew(key: string, modifiedAtMs: number | null): void {
+    if (modifiedAtMs === null || this.#span === null) return;
+    if (modifiedAtMs <= this.#span.afterMs || modifiedAtMs > this.#span.upToMs) return;
+    if (this.#met?.has(`${modifiedAtMs} ${key}`) === true) return;
     this.#rows += 1;
-    this.#earliestMs = Math.min(this.#earliestMs, stampMs);
+    this.#earliestMs = Math.min(this.#earliestMs, modifiedAtMs);
   }
 
-  /** The full pass is complete; hub times of its start and end. Null: there was nothing to judge by. */
+  /** The full sync is complete; hub times of its start and end. Null: there was nothing to judge by. */
   endFull({ startedAtMs, endedAtMs }: { startedAtMs: number; endedAtMs: number }): LateRows | null {
     const span = this.#span;
     this.#met = this.#metSinceFull;
@@ -89,7 +89,7 @@ export class LateRowWatch {
     return { rows, lagAtMostMs: rows === 0 ? 0 : Math.max(0, endedAtMs - this.#earliestMs) };
   }
 
-  /** A delta is complete; `startedAtMs` is when it began. */
+  /** An incremental sync is complete; `startedAtMs`: hub time of its start. */
   endDelta(startedAtMs: number): void {
     this.#sinceMs ??= startedAtMs;
   }

@@ -1,9 +1,9 @@
 import { COLLECTIONS, OWN_TOPICS } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 
-/** `<prefix>.<tenant>.<suffix>`; a prefix may have dots, a tenant and a suffix have none. */
+/** `<prefix>.<tenant>.<suffix>`; a prefix may contain dots, a tenant and a suffix may not. */
 const TOPIC_NAME = /^(.+)\.([a-z0-9-]{1,40})\.([a-z-]+)$/;
-/** `absence-state` is an internal topic of the contract. */
+/** The contract names `absence-state` as an internal topic. */
 const SUFFIXES: ReadonlySet<string> = new Set([...COLLECTIONS, ...OWN_TOPICS, 'absence-state']);
 
 /** The parts of a topic's name. */
@@ -13,7 +13,7 @@ export interface TopicParts {
   readonly suffix: string;
 }
 
-/** A topic that has the name of one of Rollcall's, and that the configuration does not want. */
+/** A topic with a name of Rollcall's that the configuration no longer wants. */
 export interface LeftOverTopic extends TopicParts {
   readonly topic: string;
   /** `collection`: the tenant is configured, but does not mirror it; `tenant`: no such tenant is configured. */
@@ -27,7 +27,7 @@ export interface WantedTopics {
   readonly tenants: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Null where no topic of Rollcall's has such a name. */
+/** Null when the name is not one that Rollcall gives. */
 export function partsOfTopic(topic: string): TopicParts | null {
   const [, topicPrefix, tenantId, suffix] = TOPIC_NAME.exec(topic) ?? [];
   if (topicPrefix === undefined || tenantId === undefined || suffix === undefined) return null;
@@ -48,8 +48,8 @@ export function leftOverTopics(topics: Iterable<string>, wanted: WantedTopics): 
 }
 
 /**
- * How many topics there are under other prefixes. Only where a tenant's `progress` is among them: nothing else in the
- * cluster is called so by chance.
+ * The number of topics under each other prefix. Counts a prefix only when a tenant's `progress` is among its topics: no
+ * other topic has that name by chance.
  */
 export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): ReadonlyMap<string, number> {
   const found = [...topics].flatMap((topic) => partsOfTopic(topic) ?? []);
@@ -62,14 +62,14 @@ export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): Re
   return counts;
 }
 
-/** What there is of an afterschool. */
+/** What the topics hold of an afterschool. */
 export interface LeftOfAfterschool {
   readonly rows: number;
-  /** Rows that cannot be read: `rejects` holds them whole. */
+  /** Unreadable rows, which are in `rejects`. */
   readonly rejects: number;
 }
 
-/** What there is of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
+/** What the topics hold of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
 export function countUnconfigured(
   keys: Readonly<Record<keyof LeftOfAfterschool, Iterable<string>>>,
   configured: readonly string[],

@@ -3,13 +3,13 @@ import { hash } from 'node:crypto';
 import { rawJson } from './raw-json.ts';
 
 /**
- * Finds what might be a number that a double cannot hold: 16 digits or more (with fewer every decimal survives, unless
- * an exponent takes it out of range), or an exponent. Also meets such text inside strings, which costs time only; what
- * follows an exponent is looked at because ids of several parts (`…:1e3e13c2-…`) would be met on every page.
- * Written for speed: of the forms tried, this one costs the least on pages of rows.
+ * Finds a possible number that a double cannot hold: 16 digits or more (fewer digits always survive, unless an exponent
+ * takes the number out of range), or an exponent. It also matches inside strings, which costs time only; the text after
+ * an exponent is checked because ids such as `…:1e3e13c2-…` would match on every page.
+ * Of the patterns tried, this one is the fastest on pages of rows.
  */
-const SUSPECT = /[:,[]\s*-?\d(?:[\d.]{15}|[\d.]*[eE][-+]?\d+\s*[,\]}])/;
-/** What is neither object nor array is so rare that it need not be fast. */
+const MAY_LOSE_DIGITS = /[:,[]\s*-?\d(?:[\d.]{15}|[\d.]*[eE][-+]?\d+\s*[,\]}])/;
+/** A body that is neither object nor array is too rare to need the fast path. */
 const CONTAINER = /^\s*[{[]/;
 const NUMBER = /-?\d[\d.eE+-]*/g;
 /** Characters of the shortest number that a double cannot hold: `1e309`. */
@@ -20,12 +20,13 @@ const SHORTEST_LOSS = 5;
  * `JSON.stringify` writes with their digits. Throws `SyntaxError` like `JSON.parse`. Nesting may have any depth.
  */
 export function parseLossless(text: string): unknown {
-  return CONTAINER.test(text) && !SUSPECT.test(text) ? (JSON.parse(text) as unknown) : parseSuspect(text);
+  const isSafe = CONTAINER.test(text) && !MAY_LOSE_DIGITS.test(text);
+  return isSafe ? (JSON.parse(text) as unknown) : parseMarked(text);
 }
 
-/** Numbers that would lose digits are parsed as marked strings, and become raw JSON afterwards: no stack is needed. */
-function parseSuspect(text: string): unknown {
-  // No text can hold its own digest, so no string of the hub's is taken for a number.
+/** Parses numbers that would lose digits as marked strings, and then turns those into raw JSON: this needs no stack. */
+function parseMarked(text: string): unknown {
+  // A text cannot contain its own digest, so no string of the hub's looks like a marked number.
   const mark = hash('sha256', text, 'hex');
   const markNumber = (token: string): string => (survives(token) ? token : `"${mark}${token}"`);
   let marked = '';
@@ -43,7 +44,7 @@ function parseSuspect(text: string): unknown {
     }
     at = quote === -1 ? end : endOfString(text, quote);
   }
-  // A broken text must be refused as what it is, not let through by the marks.
+  // Parse the original first: a malformed text must not become valid through the marks.
   const parsed: unknown = JSON.parse(text);
   return copiedTo === 0 ? parsed : unmark(JSON.parse(marked + text.slice(copiedTo)), mark);
 }
@@ -58,7 +59,7 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** Whether the double nearest to the number is written with the same digits, but for formatting. */
+/** Whether the nearest double has the same digits, apart from formatting. */
 function survives(token: string): boolean {
   if (token.length < 16 && !/[eE]/.test(token)) return true;
   const value = Number(token);
@@ -70,15 +71,15 @@ function survives(token: string): boolean {
 function decimal(token: string): string {
   const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e');
   const negative = mantissa.startsWith('-');
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const [integer = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = `${integer}${fraction}`.replace(/^0+/, '');
   if (digits === '') return '0';
   const significant = withoutTrailingZeros(digits);
   const shift = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length);
   return `${negative ? '-' : ''}${significant}e${shift}`;
 }
 
-/** A regular expression would take time in the square of the length. */
+/** A regular expression would take quadratic time. */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (digits.charCodeAt(end - 1) === 48) end--;

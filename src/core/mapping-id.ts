@@ -2,18 +2,17 @@ import { createHmac } from 'node:crypto';
 
 const HEX_DIGITS = 16;
 
-/** What a mapping takes out of rows. */
+/** The part of a mapping that takes data out of rows. */
 export interface Masking {
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
-  /** Empty where nothing is pseudonymised. */
+  /** Empty when nothing is pseudonymised. */
   readonly pseudonymiseKey: string;
 }
 
 /**
- * Names what a mapping drops and pseudonymises, and under which key, without telling the key: 16 hex digits. Null for
- * a mapping that takes nothing out. What Rollcall publishes under a mapping with an id carries that id
- * (`ce_mapping`).
+ * An id (16 hex digits) of what a mapping drops and pseudonymises and under which key, without revealing the key. Null
+ * for a mapping that takes nothing out. Records published under a mapping carry its id (`ce_mapping`).
  */
 export function mappingIdOf({ drop, pseudonymise, pseudonymiseKey }: Masking): string | null {
   if (drop.length === 0 && pseudonymise.length === 0) return null;

@@ -1,17 +1,17 @@
 import type { CollectionName } from '../model/collections.ts';
 
 /**
- * Version of what rows are turned into. It is mixed into every content hash: raising it publishes every row of every
- * collection again, so it changes only with a mapping that must do that, and the changelog says so.
+ * Version of the conversion of rows to values. Every content hash covers it: raising it republishes every row of every
+ * collection, so it changes only when that is required, and the changelog says so.
  */
 export const MAPPING_VERSION = 1;
 
-/** A field without which a row cannot be understood: where it cannot be read, the row goes to `rejects` whole. */
+/** A field that must be readable: when it is not, the row goes to `rejects`. */
 export interface StrictField {
   readonly name: string;
-  /** What it must be, in words that follow "cannot be read as". */
+  /** The expected shape, in words that follow "cannot be read as". */
   readonly shape: string;
-  /** Whether the row is unreadable without it; else only a value that cannot be read makes it so. */
+  /** Whether a row without the field is unreadable; otherwise only an unreadable value makes it so. */
   readonly required: boolean;
   /** Whether an empty text means "not set". */
   readonly emptyIsNull: boolean;
@@ -20,7 +20,7 @@ export interface StrictField {
 const TIMESTAMP = 'a timestamp with a zone';
 const REFERENCE = 'a reference with a `sourcedId`';
 
-/** Spec 2.2: what the place of a version in its chain and in time depends on. `deletedTime` is "absent or empty". */
+/** Spec 2.2: the fields that place a version in its chain and in time. `deletedTime` is "absent or empty". */
 const ABSENCE_FIELDS: readonly StrictField[] = [
   { name: 'fromTime', shape: TIMESTAMP, required: true, emptyIsNull: false },
   { name: 'toTime', shape: TIMESTAMP, required: true, emptyIsNull: false },
@@ -29,7 +29,7 @@ const ABSENCE_FIELDS: readonly StrictField[] = [
   { name: 'replacedBy', shape: REFERENCE, required: false, emptyIsNull: false },
 ];
 
-/** Fields of a collection that must be readable, beside `sourcedId`. */
+/** Fields of a collection that must be readable, in addition to `sourcedId`. */
 export function strictFieldsOf(collection: CollectionName): readonly StrictField[] {
   return collection === 'absence-versions' ? ABSENCE_FIELDS : [];
 }
@@ -39,7 +39,7 @@ export function protectedFieldsOf(collection: CollectionName): readonly string[]
   return ['sourcedId', ...strictFieldsOf(collection).map((field) => field.name)];
 }
 
-/** Arrays whose order carries no meaning, by the name of their field: another order is no change. */
+/** Arrays whose order carries no meaning, by the name of their field: a new order is no change. */
 export const SET_FIELDS: ReadonlySet<string> = new Set([
   'agents',
   'children',

@@ -1,22 +1,22 @@
 import type { SyncMode } from '../model/progress.ts';
 import { deltaReaches } from './watermark.ts';
 
-/** What a collection does next: a pass now, or nothing until `atMs` (local clock, ms since the epoch). */
+/** What a collection does next: a sync now, or nothing until `atMs` (local clock, ms since the epoch). */
 export type NextSync =
   | { readonly kind: 'pass'; readonly mode: SyncMode }
   | { readonly kind: 'wait'; readonly atMs: number };
 
-/** Nothing that has happened lies further ahead than this, unless the clock was set back since. */
+/** A past event further in the future than this means that the clock was set back since. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 /**
- * A full pass on first start and whenever a daily one is due or was missed; else a delta every so often. A full pass
- * that failed or proved nothing waits until `fullNotBeforeMs`, and does not keep deltas from going on. What lies in the
- * future by a clock that was set back since is not waited for.
- * All times are ms since the epoch by the local clock but the watermark, which is the hub's.
+ * Chooses a full sync on first start and whenever a daily one is due or was missed, otherwise an incremental sync every
+ * `deltaEveryMs`. After a full sync that failed or was inconclusive, the next one waits until `fullNotBeforeMs`, while
+ * incremental syncs continue. Times that lie in the future because the clock was set back do not delay a sync.
+ * All times are ms since the epoch by the local clock, except `watermarkMs` and `hubNowMs`, which are the hub's.
  */
 export function nextSync(options: {
-  /** Null before the first complete full pass. */
+  /** Null before the first complete full sync. */
   watermarkMs: number | null;
   lastFullAtMs: number | null;
   lastSyncAtMs: number | null;
@@ -24,9 +24,9 @@ export function nextSync(options: {
   fullNotBeforeMs: number;
   deltaNotBeforeMs: number;
   deltaEveryMs: number;
-  /** How often a full pass comes in place of deltas; null where there are deltas, or the daily one is enough. */
+  /** Interval of full syncs in place of incremental ones; null: there are incremental ones, or the daily one is enough. */
   fullEveryMs: number | null;
-  /** False where the hub takes no filter for the collection. */
+  /** False when the hub has no filter for the collection. */
   hasDelta: boolean;
   hubNowMs: number;
   nowMs: number;
@@ -44,7 +44,7 @@ export function nextSync(options: {
     watermarkMs === null ||
     lastFullAtMs === null ||
     lastFullAtMs < options.fullDueAtMs ||
-    // By the hub's clock, at first.
+    // `lastFullAtMs` can come from the hub's clock.
     lastFullAtMs > nowMs + CLOCKS_DIFFER_MS ||
     (canDelta && !deltaReaches(watermarkMs, options.hubNowMs));
   if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'pass', mode: 'FULL' };
@@ -53,8 +53,8 @@ export function nextSync(options: {
     options.deltaNotBeforeMs,
   );
   if (canDelta && nowMs >= deltaDueAtMs) return { kind: 'pass', mode: 'DELTA' };
-  // In between, what is due is looked at again: the clock may be set, the daily time may come.
-  // Never in the past: one that is due and may not be made yet would be looked at without end.
+  // Check again at least every `deltaEveryMs`: the clock can be set, the daily time can come.
+  // Never wake in the past: a due sync that may not start yet would make this a busy loop.
   const wakeAtMs = [nowMs + deltaEveryMs, Math.max(fullAgainAtMs, options.fullNotBeforeMs)];
   if (canDelta) wakeAtMs.push(deltaDueAtMs);
   if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);

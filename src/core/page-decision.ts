@@ -8,7 +8,7 @@ export interface KeyedRow {
   /** Second part of the key in `rejects`. */
   readonly rejectKey: string;
   readonly decoded: DecodedRow;
-  /** A composed value that holds nothing: where it held something before, that counts as a deletion (design). */
+  /** The value is composed and holds nothing: when it held something before, that counts as a deletion (design). */
   readonly becameEmpty?: boolean | undefined;
 }
 
@@ -29,41 +29,42 @@ export type Change =
   | { readonly area: 'rejects'; readonly key: string; readonly kind: 'deleted' };
 
 export interface PageTally {
-  /** Rows that the hub lists; one that it lists once more, as it was, counts once. */
+  /** Rows that the hub lists; an identical repetition does not count. */
   seen: number;
   unchanged: number;
   created: number;
   updated: number;
   rejected: number;
-  /** Of the rejected: those that cannot be told apart from a row that is gone. */
+  /** Rejected rows without an id: each could be any row that seems to be missing. */
   withoutId: number;
-  /** Rows older than what was published since their request was sent. */
+  /** Rows older than an event published since their request was sent. */
   stale: number;
-  /** Rows, readable or not, that the hub lists once more, with other content: their first place counts. */
+  /** Rows, readable or not, that the hub lists again with different content: the first occurrence counts. */
   repeated: number;
 }
 
 /**
- * The changes that a page's rows amount to, in the page's order.
+ * Compares a page with what is published, and passes the changes to `note` in the page's order.
  *
- * `known…` give the hash as of the index and everything about to be committed, null for none; they must also reflect
- * the changes this very page leads to, which `note` is told of.
+ * `known.row` and `known.reject` return the hash according to the index and the staged changes, null for none; they must
+ * also reflect the changes that this call has passed to `note`.
  *
- * Of an id that a pass meets more than once the first place counts: else a hub that lists two contents under one id
- * would be published anew at every full pass (invariant 8). A walk by offset may also meet a row again because it moved
- * under the walk, then with newer content. Nothing of that is lost: the watermark is the hub's clock at the pass's start,
- * less the overlap, so that the next delta brings the change; a change without a stamp comes with the next full pass.
+ * When an id occurs more than once in a sync, the first occurrence counts. Otherwise a hub that lists two contents under
+ * one id would cause an event at every full sync (invariant 8). An offset scan can also see a row again, with newer
+ * content, because the row moved. That change is not lost: the watermark is the hub's clock at the start of the sync
+ * minus the overlap, so the next incremental sync brings it; a change without a new `dateLastModified` comes with the
+ * next full sync.
  */
 export function decidePage(
   page: readonly KeyedRow[],
   known: {
     row: (key: string) => Buffer | null;
     reject: (key: string) => Buffer | null;
-    /** Published after the page's request was sent: the page's row is the older one (invariant 4). */
+    /** Whether the key was published after the page's request was sent: the page's row is then older (invariant 4). */
     stale: (key: string) => boolean;
-    /** Met on an earlier page of this pass. */
+    /** Whether an earlier page of this sync had the key. */
     metBefore: (key: string) => boolean;
-    /** To be told even if it is as it was; asked of each row that can be. */
+    /** Whether to publish the row even if it is unchanged; called for each readable row that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
     note: (change: Change) => void;
   },
@@ -84,7 +85,7 @@ export function decidePage(
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
     const changed = kindOfChange(before, decoded.hash);
     if (key !== null && (metHere.has(key) || known.metBefore(key))) {
-      // Pages that overlap bring the same row twice, which is one row.
+      // Overlapping pages contain a row twice.
       if (changed === null) continue;
       tally.seen += 1;
       tally.repeated += 1;

@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto';
 import { canonicalText } from './json-text.ts';
 
 /**
- * Puts a keyed pseudonym in the place of a value: text and whatever else becomes HMAC-SHA256 in hex (of the text, or of
- * the canonical JSON text); of a reference the `sourcedId` does, its `type` stays, and the rest, `href` included, goes;
- * of an array each element. The same value always has the same pseudonym under the same key.
+ * Replaces a value with a keyed pseudonym. A text becomes its HMAC-SHA256 in hex; a reference keeps its `type`, gets a
+ * pseudonym as `sourcedId` and loses the rest, `href` included; an array is treated element by element; any other value
+ * becomes the HMAC of its canonical JSON text. Equal values have equal pseudonyms under the same key.
  */
 export function pseudonymise(value: unknown, key: string): unknown {
   if (value === null) return null;

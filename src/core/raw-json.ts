@@ -1,9 +1,9 @@
-/** A number that a double cannot hold, kept with its digits (ECMAScript "JSON.parse source text access"). */
+/** A number that a double cannot hold, with all its digits (ECMAScript "JSON.parse source text access"). */
 export interface RawJson {
   readonly rawJSON: string;
 }
 
-/** TypeScript's library does not know these two yet. */
+/** TypeScript's library does not declare these two yet. */
 const json = JSON as typeof JSON & {
   rawJSON(text: string): RawJson;
   isRawJSON(value: unknown): value is RawJson;
@@ -18,7 +18,7 @@ export function isRawJson(value: unknown): value is RawJson {
   return json.isRawJSON(value);
 }
 
-/** Whether a parsed value was an object in the JSON text: no array, no null, no raw number. */
+/** Whether a parsed value was an object in the JSON text, not an array, null or raw number. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value);
 }

@@ -2,8 +2,8 @@ import type { AvroDefinition, AvroRecord, AvroSchema } from '../model/avro-schem
 import { parseLossless } from './lossless-json.ts';
 
 /**
- * The row that a published value was read from, as far as the value keeps it: times as UTC with milliseconds, what was
- * kept as text in `additionalFields` as it was. Reading it again under the same mapping gives the same value.
+ * Restores the row of the hub from a published value, as far as the value holds it: times in UTC with milliseconds, the
+ * contents of `additionalFields` unchanged. Decoding the result under the same mapping gives the same value.
  */
 export type RawRow = (value: object) => Record<string, unknown>;
 
@@ -28,7 +28,7 @@ function rawObject(
   fields: readonly (readonly [string, ToRaw])[],
   source: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // Without a prototype, `__proto__` is a name like any other.
+  // Without a prototype, `__proto__` is an ordinary key.
   const row = Object.create(null) as Record<string, unknown>;
   for (const [name, toRaw] of fields) {
     const typed = source[name] ?? null;
@@ -38,7 +38,7 @@ function rawObject(
 }
 
 function compile(schema: AvroSchema, definitions: Map<string, ToRaw>): ToRaw {
-  if (typeof schema === 'string') return definitions.get(schema) ?? asItIs;
+  if (typeof schema === 'string') return definitions.get(schema) ?? unchanged;
   if (!isDefinition(schema)) return compile(schema[1] ?? 'null', definitions);
   if (schema.logicalType === 'timestamp-millis') return (ms) => new Date(Number(ms)).toISOString();
   if (schema.logicalType === 'date')
@@ -58,7 +58,7 @@ function compile(schema: AvroSchema, definitions: Map<string, ToRaw>): ToRaw {
 
 const DAY_MS = 86_400_000;
 
-function asItIs(typed: unknown): unknown {
+function unchanged(typed: unknown): unknown {
   return typed;
 }
 

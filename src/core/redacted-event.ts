@@ -5,8 +5,8 @@ import { canonicalText } from './json-text.ts';
 import type { RowReader } from './decoded-row.ts';
 
 /**
- * An event of `absence-changes` as the mapping in force gives it, to be published in place of the one that is there:
- * the same step, as a snapshot, so that nobody is notified. Null where the event is already so.
+ * An event of `absence-changes` under the mapping in force, to publish over the existing one: the same step, marked as
+ * a snapshot, so that consumers notify no one. Null when the mapping changes nothing in it.
  */
 export function redactedEvent(
   reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>,
@@ -15,7 +15,7 @@ export function redactedEvent(
   mapping: string | null,
 ): AbsenceChangeValue | null {
   const masked = <Value extends AbsenceVersionValue | null>(value: Value): Value =>
-    // The hash of an event is not that of its versions.
+    // The record's hash covers the event, not the version.
     value === null ? value : (inForce(reader, { value, mapping, hash: null }).value as Value);
   const version = masked(event.version);
   const previousVersion = masked(event.previousVersion);

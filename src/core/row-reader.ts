@@ -23,7 +23,7 @@ import { createSlabEncoder } from './value-codec.ts';
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
 const DEFAULT_MAX_RECORD_BYTES = 900_000;
 
-/** A key of a record must leave room for its value; no id that was ever seen is near it. UTF-8. */
+/** In UTF-8. A record's key must leave room for its value; ids of hubs are far shorter. */
 const MAX_ID_BYTES = 1_000;
 
 export interface RowReaderOptions {
@@ -31,47 +31,47 @@ export interface RowReaderOptions {
   readonly schema: AvroRecord;
   /** `strictFieldsOf(collection)`. */
   readonly strictFields?: readonly StrictField[] | undefined;
-  /** Top-level fields that are removed before anything else. */
+  /** Top-level fields to remove before anything else. */
   readonly drop?: readonly string[] | undefined;
   /** Top-level fields whose values are replaced by pseudonyms. */
   readonly pseudonymise?: readonly string[] | undefined;
-  /** Needed as soon as anything is pseudonymised. */
+  /** Required when anything is pseudonymised. */
   readonly pseudonymiseKey?: string | undefined;
-  /** Top-level fields that are published but are no change by themselves. */
+  /** Top-level fields that are published; a change of these alone is no change of the row. */
   readonly ignore?: readonly string[] | undefined;
   readonly mappingVersion?: number | undefined;
   /** Rows whose Avro body is larger go to `rejects`. */
   readonly maxRecordBytes?: number | undefined;
 }
 
-/** What is done with a field of the row. Fields that are in no list and not in the schema have none. */
+/** What happens to a field of the row. A field that is in no list and not in the schema has no rule. */
 interface FieldRule {
-  /** Null for a field that the schema does not know. */
+  /** Null for a field that the schema does not have. */
   readonly read: FieldReader | null;
   readonly drop: boolean;
   readonly mask: boolean;
   readonly strict: StrictField | null;
 }
 
-/** A row while it is read. */
+/** A row during decoding. */
 interface Draft {
   readonly value: Record<string, unknown>;
   additional: AdditionalField[] | null;
   problems: string[] | null;
 }
 
-/** What a row without any additional field has, shared by all of them. */
+/** Shared by all rows without additional fields. */
 const NO_ADDITIONAL_FIELDS: Readonly<Record<string, string>> = Object.freeze(
   Object.create(null) as Record<string, string>,
 );
 const NONE: readonly AdditionalField[] = [];
 
 /**
- * Compiles the reading of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a change").
- * Rows are what `parseLossless` made of JSON; they are not changed, but values may share parts with them.
+ * Compiles the decoder of a collection's rows (contract, "Values" and "Re-stamps"; design, "What counts as a change").
+ * It takes rows from `parseLossless` and does not change them, but values may share parts with them.
  *
- * Throws when a field that must stay readable is dropped or pseudonymised, or the key for pseudonyms is missing:
- * configuration is expected to have refused both.
+ * Throws when a field that must stay readable is dropped or pseudonymised, or the key for pseudonyms is missing; the
+ * configuration has already refused both.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { schema, strictFields = [], pseudonymiseKey = '' } = options;
@@ -174,7 +174,7 @@ function problemsOf(
 }
 
 function additionalTexts(additional: readonly AdditionalField[], notes: ReadNotes): Record<string, string> {
-  // Without a prototype, `__proto__` is a name like any other.
+  // Without a prototype, `__proto__` is an ordinary key.
   const texts = Object.create(null) as Record<string, string>;
   for (const { name, raw } of additional) {
     const text = jsonText(raw);
@@ -184,7 +184,7 @@ function additionalTexts(additional: readonly AdditionalField[], notes: ReadNote
   return texts;
 }
 
-/** What {@link additionalTexts} made of them, before it was text. */
+/** The inverse of {@link additionalTexts}. */
 function additionalFieldsOf(value: object, known: ReadonlySet<string>): AdditionalField[] {
   const { additionalFields = {} } = value as { additionalFields?: Readonly<Record<string, string>> };
   return Object.entries(additionalFields).map(([name, text]) => ({

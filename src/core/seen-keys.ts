@@ -2,18 +2,18 @@ const INITIAL_SLOTS = 1024;
 const MAX_LOAD = 0.7;
 
 /**
- * The keys met in a pass, as 64-bit fingerprints: 11 to 23 bytes a key, whatever a key's length.
+ * The keys seen in a sync, as 64-bit fingerprints: 11 to 23 bytes per key, regardless of its length.
  *
- * Two keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). Then a vanished row looks
- * present, and a changed row looks as if the hub had listed it twice, but no present row looks vanished. The seed is new
- * in each pass, so the next full pass finds what this one missed.
+ * Two of n keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). A missing row then looks
+ * present, or a changed row looks listed twice; a present row never looks missing. Each sync has a new seed, so the next
+ * full sync finds what this one overlooked.
  */
 export class SeenKeys {
   readonly #seed: number;
   #slots: Uint32Array = new Uint32Array(INITIAL_SLOTS * 2);
   #size = 0;
 
-  /** `seed`: any 32-bit integer, new for each pass. */
+  /** `seed`: any 32-bit integer, new for each sync. */
   constructor(seed: number) {
     this.#seed = seed | 0;
   }
@@ -22,7 +22,7 @@ export class SeenKeys {
     return this.#size;
   }
 
-  /** True when the key was not there before. */
+  /** True when the key is new. */
   add(key: string): boolean {
     const high = fingerprint(key, this.#seed);
     const low = fingerprint(key, ~this.#seed) || 1; // 0 in the low half marks a free slot

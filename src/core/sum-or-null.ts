@@ -1,4 +1,4 @@
-/** The hub's counts of several lists together; null when one of them is not told. */
+/** The sum of the hub's totals of several lists; null when one of them is unknown. */
 export function sumOrNull(totals: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const total of totals) {

@@ -1,11 +1,11 @@
-/** Reading of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. */
+/** Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. */
 
 const DAY_MS = 86_400_000;
 
-/** Of a timestamp that can be read: the instant, floored to ms, and whether the text says no more than that. */
+/** A parsed timestamp, floored to ms. */
 export interface Instant {
   readonly ms: number;
-  /** False for microseconds, and for an offset other than `Z`: then the text is worth keeping. */
+  /** False when the text holds more than `ms`: microseconds, or an offset other than `Z`. */
   readonly exact: boolean;
 }
 
@@ -51,7 +51,7 @@ export function parseDate(text: string): number {
   return text.length === 10 ? leadingEpochDay(text) : NaN;
 }
 
-/** `YYYY-MM-DDTHH:MM:SSZ` and `YYYY-MM-DDTHH:MM:SS.sssZ`, which hubs send by far the most; NaN for all else. */
+/** ms since the epoch for `YYYY-MM-DDTHH:MM:SSZ` and `YYYY-MM-DDTHH:MM:SS.sssZ`, the usual forms; NaN for all others. */
 function parseCommonForm(text: string): number {
   const { length } = text;
   if (length !== 24 && length !== 20) return NaN;
@@ -71,7 +71,7 @@ function parseCommonForm(text: string): number {
   return leadingEpochDay(text) * DAY_MS + hour * 3_600_000 + minute * 60_000 + second * 1000 + millis;
 }
 
-/** Any other date-time with a zone. No leap seconds and no 24:00: those have no instant of their own. */
+/** Parses any other date-time with a zone. Refuses leap seconds and 24:00, which have no instant of their own. */
 function parseOtherForm(text: string): Instant | null {
   const match = TIMESTAMP.exec(text);
   if (match === null) return null;
@@ -88,8 +88,9 @@ function parseOtherForm(text: string): Instant | null {
 }
 
 /**
- * Reads a timestamp with a zone (RFC 3339; ISO 8601 without seconds, with `+hhmm`, with a comma).
- * A number is returned for an exact instant, so that the common case allocates nothing; null when it cannot be read.
+ * Parses a timestamp with a zone (RFC 3339; ISO 8601 without seconds, with `+hhmm`, with a comma).
+ * Returns a number (ms since the epoch) for an exact instant, so that the common case allocates nothing; null when the
+ * text is no such timestamp.
  */
 export function parseTimestamp(text: string): number | Instant | null {
   const common = parseCommonForm(text);

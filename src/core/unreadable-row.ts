@@ -8,7 +8,7 @@ import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';
 import { parseTimestamp } from './timestamps.ts';
 
-/** Reads rows that cannot be published. */
+/** Turns a row that cannot be published into a reject. */
 export type RejectReader = (
   row: unknown,
   problem: { sourcedId: string | null; reason: string },
@@ -25,7 +25,7 @@ export function createRejectReader(options: {
   const prefix = mappingDigest(mapping).toString('hex');
 
   function mask(row: object): Record<string, unknown> {
-    // Without a prototype, `__proto__` is a name like any other.
+    // Without a prototype, `__proto__` is an ordinary key.
     const copy = Object.create(null) as Record<string, unknown>;
     for (const [name, value] of Object.entries(row)) {
       if (!dropped.has(name))
@@ -38,31 +38,30 @@ export function createRejectReader(options: {
     const masked = isJsonObject(row) ? mask(row) : null;
     const shown = masked ?? row;
     const text = jsonText(shown);
-    // What is not an object has no fields to drop or to pseudonymise, so nobody can tell what may be shown of it.
+    // A row that is not an object has no fields to mask, so its text may contain data that the mapping takes out.
     const mayShow = masked !== null || (dropped.size === 0 && pseudonymised.size === 0);
     const fits = mayShow && Buffer.byteLength(text) <= maxRecordBytes;
-    const unstamped = masked === null ? row : withoutStamp(masked);
+    const content = masked === null ? row : withoutModifiedTime(masked);
     return {
       kind: 'reject',
       sourcedId,
-      rejectId:
-        sourcedId ?? `sha256:${digest('sha256', canonicalText(unstamped, { keepHrefs: true }), 'hex')}`,
+      rejectId: sourcedId ?? `sha256:${digest('sha256', canonicalText(content, { keepHrefs: true }), 'hex')}`,
       reason,
       text: fits ? text : null,
-      modifiedAtMs: stampOf(shown),
-      hash: shortDigest(`${prefix}\n${reason}\n${canonicalText(unstamped, { sets: SET_FIELDS })}`),
+      modifiedAtMs: modifiedTimeOf(shown),
+      hash: shortDigest(`${prefix}\n${reason}\n${canonicalText(content, { sets: SET_FIELDS })}`),
     };
   };
 }
 
-/** Null members are no part of canonical text. */
-function withoutStamp(row: Record<string, unknown>): object {
+/** Canonical text omits null members. */
+function withoutModifiedTime(row: Record<string, unknown>): object {
   return Object.assign(Object.create(null) as object, row, { dateLastModified: null });
 }
 
-function stampOf(shown: unknown): number | null {
+function modifiedTimeOf(shown: unknown): number | null {
   if (!isJsonObject(shown)) return null;
-  const stamp: unknown = (shown as { dateLastModified?: unknown }).dateLastModified;
-  const instant = typeof stamp === 'string' ? parseTimestamp(stamp) : null;
+  const text: unknown = (shown as { dateLastModified?: unknown }).dateLastModified;
+  const instant = typeof text === 'string' ? parseTimestamp(text) : null;
   return typeof instant === 'object' ? (instant?.ms ?? null) : instant;
 }

@@ -1,7 +1,7 @@
 import type { AvroSchema } from '../model/avro-schema.ts';
 import { avroType } from './avro-type.ts';
 
-/** Avro bodies (unframed) of one schema. Longs and `timestamp-millis` are numbers, `date` days since the epoch. */
+/** Avro bodies (unframed) of one schema. Longs and `timestamp-millis` are numbers, `date` is days since the epoch. */
 export interface ValueCodec<Value> {
   /** Throws when the value does not have the schema's shape. */
   toBuffer(value: Value): Buffer;
@@ -9,7 +9,7 @@ export interface ValueCodec<Value> {
   fromBuffer(body: Buffer): Value;
 }
 
-/** A codec for values of Rollcall's own (`progress`, `rejects`, `class-students`), and for reading any value back. */
+/** A codec for Rollcall's own values (`progress`, `rejects`, `class-students`), and for decoding any published value. */
 export function createValueCodec<Value extends object>(schema: AvroSchema): ValueCodec<Value> {
   const type = avroType(schema, { wrapUnions: 'never' });
   return {
@@ -19,10 +19,10 @@ export function createValueCodec<Value extends object>(schema: AvroSchema): Valu
 }
 
 const FIRST_SLAB_BYTES = 64 * 1024;
-/** Beyond this, a row's bytes are not kept as a slab for the rows to come. */
+/** A larger buffer is not reused for later rows. */
 const LARGEST_SLAB_BYTES = 4 * 1024 * 1024;
 
-/** Encodes values one after another into the same memory, which holds each of them until the next. */
+/** Encodes values into one shared buffer: a result is valid until the next call. */
 export function createSlabEncoder(schema: AvroSchema): (value: object) => Buffer {
   const type = avroType(schema, { wrapUnions: 'never' });
   let slab = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);

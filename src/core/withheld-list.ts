@@ -3,7 +3,7 @@ import type { CollectionName } from '../model/collections.ts';
 
 const DIGEST_CHARACTERS = 12;
 
-/** A short name of a list of withheld removals: another one for other keys, or for another collection. */
+/** A digest (12 hex digits) of a list of withheld removals; it depends on the collection and the keys, not their order. */
 export function digestOfList(collection: CollectionName, keys: Iterable<string>): string {
   const text = JSON.stringify([collection, ...[...keys].sort()]);
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARACTERS);

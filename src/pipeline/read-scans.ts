@@ -155,7 +155,7 @@ class Intake {
     };
     const verdict = isFew ? 'own' : judgeOverlap(first);
     if (verdict === 'unsure') return null;
-    if (verdict === 'foreign') {
+    if (verdict === 'wrong-tenant') {
       if (sync.seen !== null)
         throw await this.#wrongTenant(`${this.#deferredKnown} of the first ${rows} rows are known`);
       return 'wholesale';
@@ -187,9 +187,9 @@ class Intake {
     const { parts, sync, knownRowsBefore } = this.#options;
     const { collection } = parts.deletions;
     const verdict = (await parts.identity?.verify(collection, this.#metKnown)) ?? 'unknown';
-    if (verdict === 'foreign' && sync.seen !== null)
+    if (verdict === 'wrong-tenant' && sync.seen !== null)
       throw await this.#wrongTenant('the hub has none of these');
-    if (verdict === 'foreign') return 'wholesale';
+    if (verdict === 'wrong-tenant') return 'wholesale';
     const isTold = verdict === 'own' || sync.seen !== null || !canVerifyIdentity(knownRowsBefore);
     if (!isTold && !(await this.#listsKnownRows())) return 'wholesale';
     // The right hub may be back since the page was sent: then it does not know the page's rows.

@@ -164,7 +164,7 @@ function endingOf(ends: readonly SourceEnd[]): FullScan['ending'] {
 function whyDoubtful(ends: readonly SourceEnd[]): string | null {
   const ending = endingOf(ends);
   if (ending === 'no-list') return 'a response had no list';
-  return ending === 'repeated' ? 'the hub gives the same page for ever' : null;
+  return ending === 'repeated' ? 'the hub keeps returning the same page' : null;
 }
 
 /** Rows that could not be read and have left the hub, or read again under another content. */

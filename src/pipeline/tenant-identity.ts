@@ -18,7 +18,7 @@ export interface ControlRows {
 }
 
 /** `own`: the hub shows rows that are known; `foreign`: it has none of those asked for. */
-export type IdentityVerdict = 'own' | 'foreign' | 'unknown';
+export type IdentityVerdict = 'own' | 'wrong-tenant' | 'unknown';
 
 /**
  * Whose data a tenant's hub gives, over all collections: a wrong base URL or mixed-up credentials concern them all.
@@ -115,7 +115,7 @@ export class TenantIdentity {
     for (const other of others.slice(0, OTHERS_ASKED)) {
       const answer = await ask(other, await other.someKeys(ROWS_ASKED));
       if (answer === 'own') return answer;
-      if (answer === 'foreign') verdict = answer;
+      if (answer === 'wrong-tenant') verdict = answer;
     }
     return verdict;
   }
@@ -127,7 +127,9 @@ export class TenantIdentity {
   async stillHas(collection: CollectionName, keys: readonly string[]): Promise<boolean> {
     const controlRows = this.#controlRows.get(collection);
     if (controlRows === undefined) return true;
-    return (await ask(controlRows, [...new Set([...keys.slice(0, 1), ...keys.slice(-1)])])) !== 'foreign';
+    return (
+      (await ask(controlRows, [...new Set([...keys.slice(0, 1), ...keys.slice(-1)])])) !== 'wrong-tenant'
+    );
   }
 }
 
@@ -140,7 +142,7 @@ async function ask(controlRows: ControlRows, keys: readonly string[]): Promise<I
       const existing = await controlRows.findExisting([key]);
       if (existing.size > 0) return 'own';
     }
-    return keys.length === 0 ? 'unknown' : 'foreign';
+    return keys.length === 0 ? 'unknown' : 'wrong-tenant';
   } catch (error) {
     if (concernsOneRequest(error)) return 'unknown';
     throw error;

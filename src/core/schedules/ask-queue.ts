@@ -1,31 +1,34 @@
 /**
- * Whom to ask for next, and when. Pure but for its state, which is ids only: at most those of the students wanted.
+ * The queue of students to ask the hub for. Its state holds only ids of wanted students.
  *
- * - `change`: an absence of the student changed; asked at once.
- * - `again`: said to have lost lessons, or its last request failed; asked when its time has come.
- * - `round`: the student's turn in a round, in which each is asked once, evenly over the time it has.
+ * - `change`: an absence of the student changed; the request is due at once.
+ * - `again`: a day seems to have lost its lessons, or the last request failed; the request has its own time.
+ * - `round`: the student's turn in a full sync, which asks for each student once, evenly spread over its time.
  */
 export type Ask =
   | { readonly kind: 'ask'; readonly student: string; readonly reason: 'change' | 'again' | 'round' }
-  /** Infinite: only a change or a new round brings something to do. */
+  /** ms since the epoch; infinite when only a change or a new full sync brings a request. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 export class AskQueue {
   readonly #changed = new Set<string>();
   readonly #again = new Map<string, number>();
-  /** The same by time, with entries that count no more. */
+  /** The same in order of time, with outdated entries. */
   #agenda: { readonly student: string; readonly atMs: number }[] = [];
   #wasAgain = false;
   readonly #inFlight = new Set<string>();
-  /** Students of the round who have not been asked yet, in order. */
+  /** Students of the full sync without a request so far, in order. */
   #waiting = new Set<string>();
-  /** Students of the round whose answer is owed: under way, or to be asked again after a failure. */
+  /** Students of the full sync whose answer is outstanding: in flight, or to be asked again after a failure. */
   readonly #owed = new Set<string>();
   #endMs = 0;
   #nextMs = 0;
   #pausedUntilMs = 0;
 
-  /** Begins a round, which asks also those anew who are under way. Whoever was left of the one before is asked in this one, if at all. `endMs` past: without pauses. */
+  /**
+   * Begins a full sync over `students`, in their order, spread until `endMs`; an `endMs` in the past means without pauses.
+   * It also asks again for students whose request is in flight, and drops other students that the last one did not reach.
+   */
   beginRound(round: {
     readonly students: Iterable<string>;
     readonly nowMs: number;
@@ -38,12 +41,12 @@ export class AskQueue {
     this.#nextMs = round.nowMs;
   }
 
-  /** Students of the round who have not been answered. */
+  /** Number of students of the full sync without an answer. */
   get unanswered(): number {
     return this.#waiting.size + this.#owed.size;
   }
 
-  /** In the order in which they would be asked. */
+  /** Their ids, in the order of their requests. */
   *unansweredStudents(): Iterable<string> {
     yield* this.#owed;
     yield* this.#waiting;
@@ -62,25 +65,25 @@ export class AskQueue {
     this.#changed.add(student);
   }
 
-  /** Takes the students that changed, so that they can be looked at anew. */
+  /** Removes and returns the students whose absences changed. */
   takeChanged(): string[] {
     const taken = [...this.#changed];
     this.#changed.clear();
     return taken;
   }
 
-  /** The student is to be asked once more. `isOwed`: the round is not over before. */
+  /** Schedules another request for the student. `isOwed`: the full sync is not over before its answer. */
   askAgain(student: string, when: { readonly atMs: number; readonly isOwed: boolean }): void {
     this.#schedule(student, when.atMs);
     if (when.isOwed) this.#owed.add(student);
   }
 
-  /** Nobody is asked before; a later call replaces an earlier one. */
+  /** Pauses all requests until `atMs`; a later call replaces an earlier one. */
   pauseUntil(atMs: number): void {
     this.#pausedUntilMs = atMs;
   }
 
-  /** Takes the next student, who then is under way until {@link answered} or {@link failed}. */
+  /** Takes the next student, whose request is then in flight until {@link answered} or {@link failed}. */
   next(nowMs: number): Ask {
     if (nowMs < this.#pausedUntilMs) return { kind: 'wait', untilMs: this.#pausedUntilMs };
     for (const student of this.#changed) {
@@ -88,16 +91,16 @@ export class AskQueue {
       this.#changed.delete(student);
       return this.#take(student, 'change');
     }
-    const republication = this.#earliestAgain();
-    const isAgainDue = republication !== null && republication.atMs <= nowMs;
+    const again = this.#earliestAgain();
+    const isAgainDue = again !== null && again.atMs <= nowMs;
     const student = this.#firstWaiting();
     const isRoundDue = student !== null && this.#nextMs <= nowMs;
-    // In turns: students who fail for ever must not keep the others from being asked.
-    if (isAgainDue && !(isRoundDue && this.#wasAgain)) return this.#take(republication.student, 'again');
-    const untilMs = republication?.atMs ?? Number.POSITIVE_INFINITY;
+    // Alternate: students whose requests keep failing must not block the others.
+    if (isAgainDue && !(isRoundDue && this.#wasAgain)) return this.#take(again.student, 'again');
+    const untilMs = again?.atMs ?? Number.POSITIVE_INFINITY;
     if (student === null) return { kind: 'wait', untilMs };
     if (this.#nextMs > nowMs) return { kind: 'wait', untilMs: Math.min(untilMs, this.#nextMs) };
-    // Over what is left of the time, whatever an outage has taken of it.
+    // Spread the rest over the remaining time, also after an outage.
     this.#nextMs = nowMs + Math.max(0, this.#endMs - nowMs) / this.#waiting.size;
     return this.#take(student, 'round');
   }
@@ -107,7 +110,7 @@ export class AskQueue {
     this.#owed.delete(student);
   }
 
-  /** The request failed and is repeated at a time. */
+  /** The request failed; the next attempt is at `atMs`. */
   failed(student: string, atMs: number): void {
     this.#inFlight.delete(student);
     this.#schedule(student, atMs);

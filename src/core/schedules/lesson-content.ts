@@ -4,10 +4,10 @@ import { isJsonObject } from '../raw-json.ts';
 import type { LessonFields } from './lesson-fields.ts';
 
 /**
- * Members, at any depth, that say when or how often something was touched and not what it is. Like `dateLastModified`
- * of the other collections they are published, but are no change by themselves.
+ * Members, at any depth, that say when or how often something was modified. Like `dateLastModified` of the other
+ * collections they are published, but a change of these alone is no change.
  */
-const STAMPS: ReadonlySet<string> = new Set([
+const MODIFICATION_FIELDS: ReadonlySet<string> = new Set([
   'dateLastModified',
   'lastModified',
   'lastModifiedDate',
@@ -26,13 +26,13 @@ const STAMPS: ReadonlySet<string> = new Set([
   '@odata.context',
 ]);
 
-/** Deeper than any lesson goes; below it stamps are content. */
+/** No lesson is nested deeper; below this depth modification fields count as content. */
 const DEEPEST = 50;
 
-/** Text that is equal for lessons that say the same (see {@link STAMPS}; `href`s and the order of references aside). */
+/** Canonical text of a lesson, without {@link MODIFICATION_FIELDS}, `href`s and the order of references. */
 export type LessonContent = (lesson: Readonly<Record<string, unknown>>) => string;
 
-/** `ignore`: top-level fields that are published but are no change by themselves. */
+/** `ignore`: top-level fields that are published; a change of these alone is no change. */
 export function createLessonContent(options: {
   readonly fields: LessonFields;
   readonly ignore: readonly string[];
@@ -43,19 +43,19 @@ export function createLessonContent(options: {
   const sets = new Set([...SET_FIELDS, ...lists.map((name) => name.slice(name.lastIndexOf('.') + 1))]);
   return (lesson) => {
     const kept = Object.entries(lesson).filter(([name]) => !ignored.has(name));
-    return canonicalText(withoutStamps(bare(kept), DEEPEST), { sets });
+    return canonicalText(withoutModification(bare(kept), DEEPEST), { sets });
   };
 }
 
-function withoutStamps(value: unknown, depth: number): unknown {
+function withoutModification(value: unknown, depth: number): unknown {
   if (depth === 0) return value;
-  if (Array.isArray(value)) return value.map((element) => withoutStamps(element, depth - 1));
+  if (Array.isArray(value)) return value.map((element) => withoutModification(element, depth - 1));
   if (!isJsonObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !STAMPS.has(name));
-  return bare(kept.map(([name, member]) => [name, withoutStamps(member, depth - 1)]));
+  const kept = Object.entries(value).filter(([name]) => !MODIFICATION_FIELDS.has(name));
+  return bare(kept.map(([name, member]) => [name, withoutModification(member, depth - 1)]));
 }
 
-/** Without a prototype, `__proto__` is a name like any other. */
+/** An object without a prototype, in which `__proto__` is an ordinary key. */
 function bare(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const object = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of entries) object[name] = value;

@@ -1,7 +1,7 @@
 import { isBlank } from '../field-readers.ts';
 import { isJsonObject } from '../raw-json.ts';
 
-/** The parts of a lesson that are looked for in what the hub sends. */
+/** The parts of a lesson that Rollcall reads. */
 export type LessonPart =
   | 'id'
   | 'title'
@@ -14,14 +14,14 @@ export type LessonPart =
   | 'cancelled';
 
 /**
- * By what names the hub's lessons have each part, in the order in which they are tried. `a.b` is the member `b` of the
- * member `a`; a member really named `a.b` comes first.
+ * The names to try for each part, in order. `a.b` is the member `b` of the member `a`; a member literally named `a.b` has
+ * precedence.
  */
 export type LessonFields = Readonly<Record<LessonPart, readonly string[]>>;
 
 /**
- * What is tried where the configuration says nothing (`schedules.fields`): what OneRoster, SS 12000 `CalendarEvent`,
- * FINT `Time` and iCalendar-like APIs call these.
+ * The names without a setting (`schedules.fields`): those of OneRoster, SS 12000 `CalendarEvent`, FINT `Time` and
+ * iCalendar-like APIs.
  */
 export const DEFAULT_LESSON_FIELDS: LessonFields = {
   id: ['id', 'sourcedId', 'systemId', 'systemId.identifikatorverdi', 'lessonId', 'uid'],
@@ -59,7 +59,7 @@ export interface FoundValue {
   readonly value: unknown;
 }
 
-/** The values that a lesson has under any of the names, in their order; null and empty text count as none. */
+/** The values of a lesson under any of the names, in their order, without null and empty texts. */
 export function valuesOf(lesson: Readonly<Record<string, unknown>>, names: readonly string[]): FoundValue[] {
   return names.flatMap((name) => {
     const value = memberAt(lesson, name);

@@ -1,26 +1,26 @@
 import { isJsonObject } from '../raw-json.ts';
 
-/** What one response body of the Core API's schedules holds. */
+/** The contents of one response body of the Core API's schedules. */
 export interface LessonPage {
   readonly lessons: readonly unknown[];
-  /** Address of the next page as the body gives it, perhaps relative; null when it names none. */
+  /** Address of the next page from the body, absolute or relative; null when the body names none. */
   readonly next: string | null;
-  /** The body says that there is more, whether it tells where or not. */
+  /** The body says that there are more lessons, with or without an address. */
   readonly saysMore: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Lists that are never the lessons. */
+/** Names of lists that never contain lessons. */
 const NOT_LESSONS = new Set(['errors', 'warnings', 'messages', 'links', '_links']);
 
 /**
  * Reads the body of `/api/core/schedules`, whose shape the specification leaves open (4.4): a bare list,
  * `{schedules: […]}`, OData's `{value: […], "@odata.nextLink"}`, HAL's `{_embedded: {…: […]}, _links: {next}}`, or any
- * other envelope with exactly one list. `undefined` is no body at all, which means no lessons.
+ * other envelope with exactly one list. `undefined` stands for an empty response, which means no lessons.
  *
- * Null for a body without a list: that is no day without lessons. (HAL leaves `_embedded` out where there is nothing;
- * that counts only beside a total of 0.)
+ * Null for a body without a list: it does not prove that there are no lessons. (HAL omits an empty `_embedded`; that
+ * counts as no lessons only beside a total of 0.)
  */
 export function readLessonPage(body: unknown): LessonPage | null {
   if (body === undefined) return { lessons: [], next: null, saysMore: false };
@@ -41,7 +41,7 @@ function lessonsIn(body: Members): readonly unknown[] | null {
   for (const name of ['schedules', 'value']) {
     const named = own(body, name);
     if (Array.isArray(named)) return named;
-    // Some serialisers leave out the brackets around a single element.
+    // Some serialisers omit the brackets around a single element.
     if (isJsonObject(named)) return onlyList(named) ?? [named];
   }
   return onlyList(body) ?? listOneLevelDown(body) ?? (totalOf(body) === 0 ? [] : null);
@@ -68,7 +68,7 @@ function onlyMember(embedded: Members): readonly unknown[] | null {
   return members.length === 1 && isJsonObject(members[0]) ? [members[0]] : null;
 }
 
-/** The number of lessons in all, where the body gives one. */
+/** The total number of lessons, if the body has one. */
 function totalOf(body: Members): unknown {
   const page = own(body, 'page');
   return (

@@ -11,25 +11,23 @@ export interface Reference {
 const ID_NAMES = ['sourcedId', 'id', 'systemId'];
 const ROOM_NAMES = ['name', 'title', 'displayName', 'navn', ...ID_NAMES];
 
-/**
- * An id as text: a text that is not blank, or the digits of a whole number. Null for anything else.
- */
+/** An id as text: a text that is not blank, or the digits of an integer. Null for anything else. */
 export function idText(raw: unknown): string | null {
   if (typeof raw === 'string') return isBlank(raw) || !raw.isWellFormed() ? null : raw;
   if (typeof raw === 'number') return Number.isSafeInteger(raw) ? String(raw) : null;
-  // Numbers that a double cannot hold keep their digits.
+  // A number that a double cannot hold has its digits in `rawJSON`.
   return isRawJson(raw) && /^-?\d{1,40}$/.test(raw.rawJSON) ? raw.rawJSON : null;
 }
 
 /**
- * References as a list: objects with `sourcedId`, `id`, `systemId` or only an `href` (its last segment is the id), or
- * plain ids or addresses; one or many. Null when any of them cannot be read: a shorter list would be false.
+ * Reads one reference or a list of references: objects with `sourcedId`, `id`, `systemId` or only an `href` (its last
+ * segment is the id), or plain ids or addresses. Null when one of them is unreadable: a shorter list would be false.
  */
 export function readReferences(raw: unknown): readonly Reference[] | null {
   return readEach(raw, readReference);
 }
 
-/** Names of rooms: texts, or objects by their name or else id. Empty texts are no rooms. Null as above. */
+/** Reads one room or a list of rooms: texts, or objects with a name or an id. Skips empty texts. Null as above. */
 export function readRooms(raw: unknown): readonly string[] | null {
   const given: unknown[] = Array.isArray(raw) ? (raw as unknown[]) : [raw];
   const rooms = given.filter((room) => !(typeof room === 'string' && isBlank(room)));

@@ -1,9 +1,9 @@
 import { parseDate, parseTimestamp } from '../timestamps.ts';
 import type { ZoneClock } from './zone-clock.ts';
 
-/** When something is: an instant, or no more than a day. */
+/** A time of a lesson: an instant, or only a day. */
 export interface LessonTime {
-  /** ms since the epoch, floored; null where only the day is told. */
+  /** ms since the epoch, floored; null when only the day is known. */
   readonly ms: number | null;
   /** `YYYY-MM-DD` in the tenant's zone. */
   readonly date: string;
@@ -12,12 +12,12 @@ export interface LessonTime {
 const DAY_MS = 86_400_000;
 const WALL_TIME = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?$/;
 const TIME_OF_DAY = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?$/;
-/** Java's `ZonedDateTime` adds the zone's name to the offset. */
+/** Java's `ZonedDateTime` appends the zone's name to the offset. */
 const ZONE_NAME_AFTER_OFFSET = /([Zz]|[+-]\d\d(?::?\d\d)?)\[[^\]]*\]$/;
 
 /**
- * Reads a time of a lesson: a timestamp with an offset or `Z`, one without, which is by the clock in the tenant's zone,
- * a time of day on `date` (`08:15`), or a date alone. Null when it is none of these: nothing is guessed.
+ * Reads a time of a lesson: a timestamp with an offset or `Z`; one without, in the tenant's zone; a time of day on `date`
+ * (`08:15`); or a date alone. Null for anything else: it does not guess.
  */
 export function readLessonTime(
   raw: unknown,
@@ -35,7 +35,7 @@ export function readLessonTime(
   return Number.isNaN(parseDate(text)) ? null : { ms: null, date: text };
 }
 
-/** The `YYYY-MM-DD` that a day is given by: a date, or any time of that day. */
+/** The `YYYY-MM-DD` of a date or of a time. */
 export function readLessonDate(raw: unknown, zone: ZoneClock): string | null {
   return readLessonTime(raw, { zone, date: null })?.date ?? null;
 }

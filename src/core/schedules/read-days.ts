@@ -28,71 +28,71 @@ export interface DaySchedule {
 
 export interface DayReaderOptions {
   readonly fields: LessonFields;
-  /** IANA name: times without an offset are by its clock, and days are its days. */
+  /** IANA name. Times without an offset, and days, are in this zone. */
   readonly timeZone: string;
-  /** Of the lessons' top-level fields; see the settings of a collection. */
+  /** Top-level fields of the lessons; see the settings of a collection. */
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
-  /** Needed as soon as anything is pseudonymised. */
+  /** Required when anything is pseudonymised. */
   readonly pseudonymiseKey?: string | undefined;
   readonly ignore: readonly string[];
 }
 
-/** What a student's lessons amount to, day by day. */
+/** A student's lessons, day by day. */
 export type StudentDays =
   | {
       readonly kind: 'days';
-      /** Days with lessons, and days with one that is not understood, which go to `rejects`. */
+      /** Days with lessons; a day with an unreadable lesson is a reject. */
       readonly filled: readonly KeyedRow[];
-      /** The window's other days, each as the value without lessons. */
+      /** The window's other days, as values without lessons. */
       readonly empty: readonly KeyedRow[];
-      /** Not one lesson, on whatever day. */
+      /** The answer has no lesson at all, inside or outside of the window. */
       readonly isBlank: boolean;
     }
-  /** The day of a lesson cannot be told: it may be any of them, so that none can be believed to be whole. */
+  /** The day of a lesson is unknown. It can be any day, so no day is known to be complete. */
   | { readonly kind: 'unreadable'; readonly reading: KeyedRow };
 
 export interface DayReader {
-  /** `lessons` as the hub gave them; those of days outside the window are passed over. */
+  /** `lessons` from the hub; lessons outside the window are skipped. */
   read(answer: {
     readonly student: string;
     readonly window: DayWindow;
     readonly lessons: readonly unknown[];
-    /** False where bytes that are no UTF-8 were replaced by U+FFFD. */
+    /** False when U+FFFD replaced bytes that are not UTF-8. */
     readonly isUtf8: boolean;
   }): StudentDays;
-  /** A student whose lessons cannot be had although others' can; `reason` holds no content. */
+  /** A reject for a student whose lessons alone the hub does not return; `reason` holds no content. */
   rejectStudent(student: string, reason: string): KeyedRow;
   /** The hash that a day read back from a record must have. */
   readonly hashOf?: ((day: DaySchedule) => Buffer) | undefined;
 }
 
-/** Key in `rejects`, after `schedules|`, of what concerns a student and no single day. */
+/** Key in `rejects`, after `schedules|`, of a reject that concerns a student and no single day. */
 export function studentRejectKey(student: string): string {
   return compositeKey(student, '*');
 }
 
-interface Understood {
+interface ReadLesson {
   readonly values: LessonValues;
   readonly raw: string;
   readonly content: string;
 }
 
 interface Day {
-  readonly lessons: Understood[];
+  readonly lessons: ReadLesson[];
   readonly problems: string[];
-  /** Everything of the day, as far as it may be shown. */
+  /** All lessons of the day, masked. */
   readonly shown: unknown[];
 }
 
-/** Compiles the reading of lessons into days (contract, "Values of Rollcall's own"). */
+/** Compiles the reader of lessons into days (contract, "Values of Rollcall's own"). */
 export function createDayReader(options: DayReaderOptions): DayReader {
   const zone = createZoneClock(options.timeZone);
   const mask = createMask(options);
   const contentOf = createLessonContent(options);
   const prefix = hashPrefix(options);
   const digest = (texts: readonly unknown[]): Buffer => shortDigest(`${prefix}\n${JSON.stringify(texts)}`);
-  /** Like that of a day, the hash of a reject knows neither order nor stamps. */
+  /** Like the hash of a day, that of a reject ignores order and modification times. */
   const reject = (rejectId: string, problems: readonly string[], shown: readonly unknown[]): DecodedRow => {
     const reason = [...new Set(problems)].join('; ');
     const contents = shown.map((raw) => (isJsonObject(raw) ? contentOf(raw) : canonicalText(raw)));
@@ -116,7 +116,7 @@ export function createDayReader(options: DayReaderOptions): DayReader {
       date: parseDate(date),
       lessons: lessons.map(({ values, raw }) => ({ ...values, raw })),
     };
-    const reading: DecodedRow = {
+    const decoded: DecodedRow = {
       kind: 'row',
       sourcedId: key,
       value,
@@ -124,7 +124,7 @@ export function createDayReader(options: DayReaderOptions): DayReader {
       modifiedAtMs: null,
       additionalFieldCount: 0,
     };
-    return { key, rejectKey: key, decoded: reading, becameEmpty: lessons.length === 0 };
+    return { key, rejectKey: key, decoded, becameEmpty: lessons.length === 0 };
   }
 
   function rejectStudent(student: string, problems: readonly string[], shown: readonly unknown[]): KeyedRow {
@@ -137,13 +137,13 @@ export function createDayReader(options: DayReaderOptions): DayReader {
     hashOf: (day) => digest(contentsOf(day, contentOf)),
     read({ student, window, lessons, isUtf8 }) {
       const days = new Map<string, Day>();
-      const homeless: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };
+      const undated: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };
       for (const given of lessons) {
         const raw = isJsonObject(given) ? mask(given) : given;
-        const read = understand(raw, { isUtf8, zone, fields: options.fields });
+        const read = readOne(raw, { isUtf8, zone, fields: options.fields });
         if (read.kind === 'unreadable' && read.date === null) {
-          homeless.problems.push(`a lesson: ${read.reason}`);
-          homeless.shown.push(raw);
+          undated.problems.push(`a lesson: ${read.reason}`);
+          undated.shown.push(raw);
         } else if (read.date !== null && isInWindow(read.date, window)) {
           const day = days.get(read.date) ?? { lessons: [], problems: [], shown: [] };
           days.set(read.date, day);
@@ -153,8 +153,8 @@ export function createDayReader(options: DayReaderOptions): DayReader {
             day.lessons.push({ values: read.values, raw: jsonText(raw), content: contentOf(raw as Lesson) });
         }
       }
-      if (homeless.problems.length > 0) {
-        return { kind: 'unreadable', reading: rejectStudent(student, homeless.problems, homeless.shown) };
+      if (undated.problems.length > 0) {
+        return { kind: 'unreadable', reading: rejectStudent(student, undated.problems, undated.shown) };
       }
       const all = daysOf(window).map((date) => ({ day: days.get(date) ?? null, date }));
       return {
@@ -169,13 +169,13 @@ export function createDayReader(options: DayReaderOptions): DayReader {
 
 type Lesson = Readonly<Record<string, unknown>>;
 
-/** Of a day that is read back: what its hash is over. */
+/** The texts that the hash of a published day covers. */
 function contentsOf({ student, date, lessons }: DaySchedule, contentOf: LessonContent): readonly string[] {
   const day = new Date(date * DAY_MS).toISOString().slice(0, 10);
   return [student, day, ...lessons.map(({ raw }) => contentOf(parseLossless(raw) as Lesson))];
 }
 
-function understand(
+function readOne(
   lesson: unknown,
   context: { isUtf8: boolean; zone: ZoneClock; fields: LessonFields },
 ): ReturnType<typeof readLesson> {
@@ -185,8 +185,8 @@ function understand(
   return { kind: 'unreadable', date: read.date, reason: 'its text is not UTF-8' };
 }
 
-/** Start, end, id; what is left is told apart by its content, so that the hub's order never shows. */
-function byTime(one: Understood, other: Understood): number {
+/** By start, end, id and finally content, so that the order does not depend on the hub's. */
+function byTime(one: ReadLesson, other: ReadLesson): number {
   return (
     (one.values.start ?? 0) - (other.values.start ?? 0) ||
     (one.values.end ?? 0) - (other.values.end ?? 0) ||
@@ -218,12 +218,12 @@ function rejectOf(reject: {
   };
 }
 
-/** What is not an object has no fields to drop or to pseudonymise, so nobody can tell what may be shown of it. */
+/** A lesson that is not an object has no fields to mask, so its text may contain data that the mapping takes out. */
 function mayShow(shown: readonly unknown[], { drop, pseudonymise: masked }: DayReaderOptions): boolean {
   return (drop.length === 0 && masked.length === 0) || shown.every(isJsonObject);
 }
 
-/** The lesson as it may be shown: without what is dropped, with pseudonyms. */
+/** Removes dropped fields of a lesson and replaces pseudonymised ones. */
 function createMask(options: DayReaderOptions): (lesson: Lesson) => Lesson {
   const dropped = new Set(options.drop);
   const pseudonymised = new Set(options.pseudonymise);
@@ -239,7 +239,7 @@ function createMask(options: DayReaderOptions): (lesson: Lesson) => Lesson {
   };
 }
 
-/** Another mapping makes every hash another, as with the other collections. */
+/** A changed mapping changes every hash, as for the other collections. */
 function hashPrefix(options: DayReaderOptions): string {
   const { drop, pseudonymise: masked, ignore, fields, timeZone } = options;
   const digest = mappingDigest({ mappingVersion: MAPPING_VERSION, drop, pseudonymise: masked, ignore });

@@ -4,7 +4,7 @@ import { idText, readReferences, readRooms, type Reference } from './lesson-refe
 import { readLessonDate, readLessonTime, type LessonTime } from './lesson-time.ts';
 import type { ZoneClock } from './zone-clock.ts';
 
-/** A lesson as it is published, without its `raw`. Null: the hub does not say, or `raw` alone tells it. */
+/** A published lesson without its `raw`. Null: the hub does not send the part, or only in a form that `raw` alone keeps. */
 export interface LessonValues {
   readonly id: string | null;
   readonly title: string | null;
@@ -19,14 +19,14 @@ export interface LessonValues {
 
 export type DecodedLesson =
   | { readonly kind: 'lesson'; readonly date: string; readonly values: LessonValues }
-  /** `date` null: not even its day can be told. `reason` names fields and shapes, no values. */
+  /** `date` null: even its day is unknown. `reason` names fields and shapes, no values. */
   | { readonly kind: 'unreadable'; readonly date: string | null; readonly reason: string };
 
 type Lesson = Readonly<Record<string, unknown>>;
 
 /**
- * Reads one lesson by the names of the mapping. It is not understood when its day cannot be told, or when it has a start
- * or an end that cannot be read. Anything else that does not fit is null in its typed place, and stays in `raw`.
+ * Reads one lesson by the names in `mapping.fields`. A lesson is unreadable when its day is unknown, or when it has a
+ * start or an end that is no time. Any other part that does not fit becomes null and remains in `raw`.
  */
 export function readLesson(
   lesson: Lesson,
@@ -78,7 +78,7 @@ function readTime(
   return time ?? (found.length > 0 ? 'unreadable' : null);
 }
 
-/** A text, or the text of an object that stands for a subject. */
+/** A text, or the name of an object that represents a subject. */
 function titleOf(value: unknown): string | null {
   if (typeof value === 'string') return value.isWellFormed() ? value : null;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
@@ -89,7 +89,7 @@ function titleOf(value: unknown): string | null {
 const CANCELLED = /^(?:cancell?ed|avlyst|innstilt|inställd|aflyst)$/i;
 const STATE_NAME = /stat(?:e|us)$/i;
 
-/** A boolean in any of its spellings, or a word; of the words in a field that tells a state, all others mean "no". */
+/** A boolean in any spelling, or a word for "cancelled"; in a field that holds a state, every other word means false. */
 function readCancelled({ name, value }: FoundValue): boolean | null {
   if (typeof value === 'string' && CANCELLED.test(value.trim())) return true;
   if (STATE_NAME.test(name)) return typeof value === 'string' ? false : null;

@@ -1,30 +1,30 @@
 import { lastFullPullDue, type FullPullTime } from '../full-pull-time.ts';
 
 const HOUR_MS = 3_600_000;
-/** Left at the end of a round for those who have to be asked once more. */
+/** Time at the end of a full sync for students who need another request. */
 const RESERVE_MS = HOUR_MS;
-/** How far the hub's clock, by which a round's beginning is told, may be behind ours. */
+/** How far the hub's clock, which dates the start of a full sync, may be behind ours. */
 const TOLERANCE_MS = 60_000;
-/** A round that began this long before the one that was due means that a whole day is missing. */
+/** When the last full sync began this long before the due time, an entire day is missing. */
 const MISSED_MS = 25 * HOUR_MS;
 
 export interface RoundPlan {
-  /** When it was due, ms since the epoch. */
+  /** The due time, ms since the epoch. */
   readonly dueMs: number;
-  /** Until when its requests are spread; not after now where they are made as fast as they may be. */
+  /** The end of the time over which its requests are spread, ms since the epoch; not after now: without pauses. */
   readonly endMs: number;
 }
 
 /**
- * The round that is to begin now; null while the last one stands. Rounds are due when full pulls are, and are spread
- * until an hour before the next is due; the first one, and one after a day without any, is not spread.
+ * The full sync of schedules that begins now; null while the last one is current. It is due at the daily full pull, and
+ * is spread until an hour before the next one; the first one, and one after a missed day, runs without pauses.
  */
 export function roundDue(options: {
   readonly fullPull: FullPullTime;
   readonly nowMs: number;
-  /** When the last round of this process was due; null before there was one. */
+  /** Due time of the last full sync of this process, ms since the epoch; null for none. */
   readonly lastDueMs: number | null;
-  /** When the last complete round began; null for none. */
+  /** Start of the last complete full sync, ms since the epoch; null for none. */
   readonly lastCompleteMs: number | null;
 }): RoundPlan | null {
   const { fullPull, nowMs, lastDueMs, lastCompleteMs } = options;
@@ -38,7 +38,7 @@ export function roundDue(options: {
   return { dueMs, endMs: isMissed ? nowMs : nextDue(fullPull, dueMs) - RESERVE_MS };
 }
 
-/** Days have 23 to 25 hours. */
+/** The next due time after `dueMs`. A day has 23 to 25 hours. */
 export function nextDue(fullPull: FullPullTime, dueMs: number): number {
   return lastFullPullDue(fullPull, dueMs + 30 * HOUR_MS);
 }

@@ -6,12 +6,12 @@ export interface DayWindow {
 
 const DAY_MS = 86_400_000;
 
-/** `YYYY-MM-DD` so many days later. */
+/** `YYYY-MM-DD` plus a number of days. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The days around today that are mirrored. */
+/** The mirrored days around today. */
 export function windowAround(
   today: string,
   size: { readonly daysBack: number; readonly daysAhead: number },
@@ -31,14 +31,14 @@ export function daysOf(window: DayWindow): string[] {
 }
 
 /**
- * The days to ask the hub for: one more at either end. The specification leaves open whether `to` is included and in
- * which zone the hub's days begin; a day at the edge must not look as if it had no lessons.
+ * The days of a request: one more at either end. The specification leaves open whether `to` is included and in which
+ * zone the hub's days begin; a day at the edge of the window must not seem to have no lessons.
  */
 export function askedDays(window: DayWindow): DayWindow {
   return { from: addDays(window.from, -1), to: addDays(window.to, 1) };
 }
 
-/** The days that stand in both; none where `from` is after `to`. */
+/** The days in both windows; none when the result's `from` is after its `to`. */
 export function overlap(one: DayWindow, other: DayWindow): DayWindow {
   return {
     from: one.from > other.from ? one.from : other.from,

@@ -1,20 +1,21 @@
-/** The clock on the wall in one time zone. */
+/** Local time in one time zone. */
 export interface ZoneClock {
-  /** `YYYY-MM-DD` there at an instant (ms since the epoch). */
+  /** The local date, `YYYY-MM-DD`, at an instant (ms since the epoch). */
   dateAt(ms: number): string;
   /**
-   * The instant of a time on that wall, given as if it were UTC, in ms. A time that the spring skips is as much later as
-   * the clock jumps, one that the autumn has twice is the first of the two (as RFC 5545 and Temporal's `compatible` have it).
+   * The instant (ms since the epoch) of a local time, which is given in ms as if it were UTC. As in RFC 5545 and
+   * Temporal's `compatible`, a time that the clock skips moves later by the jump, and of a time that occurs twice the
+   * first counts.
    */
   instantOf(wallMs: number): number;
 }
 
 const DAY_MS = 86_400_000;
-/** Every change of an offset in use is at a quarter of an hour in UTC. */
+/** Offsets in use change only at quarter hours of UTC. */
 const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
 
-/** `timeZone`: IANA name. Throws RangeError for another. */
+/** `timeZone`: IANA name; throws RangeError for an unknown one. */
 export function createZoneClock(timeZone: string): ZoneClock {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -28,7 +29,7 @@ export function createZoneClock(timeZone: string): ZoneClock {
   });
   const offsets = new Map<number, number>();
 
-  /** Wall minus UTC, ms. */
+  /** Local time minus UTC, ms. */
   function offsetAt(ms: number): number {
     const block = Math.floor(ms / BLOCK_MS);
     const known = offsets.get(block);

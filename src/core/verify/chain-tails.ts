@@ -1,36 +1,36 @@
 import type { ChainRow } from '../chains/chain-state.ts';
 import { resolve } from '../chains/resolve.ts';
 
-/** A version of an absence as the hub has it. */
+/** A version of an absence at the hub. */
 export interface HubVersion {
   readonly row: ChainRow;
   /** Content hash, as 16 Latin-1 characters. */
   readonly hash: string;
   readonly modifiedAtMs: number | null;
-  /** ms since the epoch; null while it is not deleted */
+  /** ms since the epoch; null when it is not deleted */
   readonly deletedMs: number | null;
 }
 
-/** A chain of versions, as if nothing had ever been told of it. */
+/** A chain of versions, resolved as if nothing of it were published. */
 export interface HubChain {
-  /** The id that it would be published under; one that was published earlier keeps its own. */
+  /** The absence id of a first publication; an absence that is already published keeps its own. */
   readonly name: string;
   readonly versionIds: readonly string[];
   /** The current version; null once the absence is deleted. */
   readonly tail: string | null;
   /**
-   * The tail names a successor that the hub does not have. If that was a deletion when it left, the absence stays deleted
-   * (rule 3 in core/chains/resolve.ts), which the hub alone does not tell.
+   * The tail names a successor that the hub does not have. If the departed successor was a deletion, the absence stays
+   * deleted (rule 3 in core/chains/resolve.ts), and the hub alone does not show this.
    */
-  readonly endsInGone: boolean;
-  /** The hub tells what cannot all be true: another version may be shown just as well. */
+  readonly endsInMissing: boolean;
+  /** The hub's rows contradict each other: any of the versions may be the published one. */
   readonly isContradictory: boolean;
 }
 
-/** Chains resolved together: what it takes besides the rows is gone afterwards. */
+/** Rows to resolve at a time; this bounds the memory that resolving needs. */
 const ROWS_AT_ONCE = 5_000;
 
-/** The chains of these versions, of which the hub has no others (spec 3, by core/chains). */
+/** The chains of these versions, which must be all that the hub has (spec 3, by core/chains). */
 export function chainsOf(versions: ReadonlyMap<string, HubVersion>): HubChain[] {
   const chains: HubChain[] = [];
   let batch: ChainRow[] = [];
@@ -43,7 +43,7 @@ export function chainsOf(versions: ReadonlyMap<string, HubVersion>): HubChain[] 
   return [...chains, ...resolved(batch)];
 }
 
-/** Ids of all versions that hang together with some of these ids. */
+/** Ids of all versions that are linked, directly or indirectly, with any of these ids. */
 export function linkedWith(versions: ReadonlyMap<string, HubVersion>, ids: ReadonlySet<string>): Set<string> {
   const linked = new Set(ids);
   for (const rows of linkedRows(versions).values()) {
@@ -55,15 +55,15 @@ export function linkedWith(versions: ReadonlyMap<string, HubVersion>, ids: Reado
 
 function resolved(rows: readonly ChainRow[]): HubChain[] {
   if (rows.length === 0) return [];
-  const there = new Set(rows.map(({ id }) => id));
+  const present = new Set(rows.map(({ id }) => id));
   const referred = new Set(
     rows.flatMap(({ replaces, replacedBy }) => [replaces, replacedBy].filter((id) => id !== null)),
   );
-  const gone = [...referred].filter((id) => !there.has(id));
-  const ids = [...there, ...gone];
+  const missing = [...referred].filter((id) => !present.has(id));
+  const ids = [...present, ...missing];
   const { versions, currents, contradictions } = resolve({
     rows,
-    gone,
+    gone: missing,
     chainState: {
       versions: new Map(ids.map((id) => [id, null])),
       absences: new Map(ids.map((id) => [id, null])),
@@ -75,7 +75,7 @@ function resolved(rows: readonly ChainRow[]): HubChain[] {
   const doubtful = new Set(contradictions.flatMap(({ versionIds }) => versionIds));
   const members = new Map<string, string[]>();
   for (const [id, entry] of versions) {
-    if (entry === null || entry.absenceId === null || !there.has(id)) continue;
+    if (entry === null || entry.absenceId === null || !present.has(id)) continue;
     const siblings = members.get(entry.absenceId) ?? [];
     siblings.push(id);
     members.set(entry.absenceId, siblings);
@@ -88,13 +88,13 @@ function resolved(rows: readonly ChainRow[]): HubChain[] {
       name,
       versionIds,
       tail,
-      endsInGone: successor !== null && !there.has(successor),
+      endsInMissing: successor !== null && !present.has(successor),
       isContradictory: versionIds.some((id) => doubtful.has(id)),
     };
   });
 }
 
-/** Rows by what they hang together with, however loosely. */
+/** Rows grouped by direct or indirect links (union-find); keys are arbitrary members. */
 function linkedRows(versions: ReadonlyMap<string, HubVersion>): Map<string, ChainRow[]> {
   const parents = new Map<string, string>();
   const rootOf = (id: string): string => {

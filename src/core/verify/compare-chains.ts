@@ -6,22 +6,22 @@ import { hashIn, isSound, type TopicEntry } from './topic-entry.ts';
 /** A record of `absences`. */
 export interface ShownAbsence {
   readonly entry: TopicEntry;
-  /** Null where the record cannot be read. */
+  /** Null when the record is unreadable. */
   readonly versionId: string | null;
-  /** Null where the record names none, or cannot be read. */
+  /** Null when the record names none, or is unreadable. */
   readonly studentId: string | null;
 }
 
-/** What the events of one absence tell. */
-export interface ToldEvents {
+/** A summary of the events of one absence in `absence-changes`. */
+export interface PublishedEvents {
   readonly entry: TopicEntry;
-  /** The version of the last event; null where it cannot be read. */
+  /** The version of the last event; null when the event is unreadable. */
   readonly versionId: string | null;
   readonly isDeleted: boolean;
   readonly step: number;
-  /** A step is missing between two that are there, or stands there twice. */
+  /** A step is missing between two others, or occurs twice. */
   readonly hasGap: boolean;
-  /** Of the last event that names one. */
+  /** From the last event that names one. */
   readonly studentId: string | null;
   /** Invariant 11: the events hold records of two students. */
   readonly isOfTwo: boolean;
@@ -29,23 +29,23 @@ export interface ToldEvents {
 
 export interface ChainTopics {
   readonly absences: ReadonlyMap<string, ShownAbsence>;
-  readonly changes: ReadonlyMap<string, ToldEvents>;
+  readonly changes: ReadonlyMap<string, PublishedEvents>;
 }
 
 export interface ChainDifference {
   readonly collection: ChainCollection;
   readonly key: string;
   readonly kind: DifferenceKind;
-  /** Versions that it depends on. */
+  /** The versions that the difference depends on. */
   readonly versionIds: readonly string[];
 }
 
-/** What tells `absences` and `absence-changes` from the tails of the hub's chains. */
+/** The differences between `absences` and `absence-changes` and the tails of the hub's chains. */
 export function compareChains(options: {
   readonly chains: readonly HubChain[];
   readonly versions: ReadonlyMap<string, HubVersion>;
   readonly topics: ChainTopics;
-  /** Of absences deleted before (ms since the epoch), the events may have been forgotten. */
+  /** Events of absences deleted before this time (ms since the epoch) may be forgotten. */
   readonly forgottenBeforeMs: number;
 }): ChainDifference[] {
   const comparison = new ChainComparison(options);
@@ -57,16 +57,17 @@ class ChainComparison {
   readonly #options: Parameters<typeof compareChains>[0];
   readonly #found: ChainDifference[] = [];
   readonly #names = new Set<string>();
-  /** Keys by the version that they name. */
-  readonly #shownBy: ReadonlyMap<string, readonly string[]>;
-  readonly #toldBy: ReadonlyMap<string, readonly string[]>;
-  readonly #shown = new Set<string>();
-  readonly #told = new Set<string>();
+  /** Keys of `absences` and of `absence-changes` by the version that the record names. */
+  readonly #absencesBy: ReadonlyMap<string, readonly string[]>;
+  readonly #changesBy: ReadonlyMap<string, readonly string[]>;
+  /** Keys of both that belong to a chain of the hub. */
+  readonly #matchedAbsences = new Set<string>();
+  readonly #matchedChanges = new Set<string>();
 
   constructor(options: Parameters<typeof compareChains>[0]) {
     this.#options = options;
-    this.#shownBy = keysByVersion(options.topics.absences);
-    this.#toldBy = keysByVersion(options.topics.changes);
+    this.#absencesBy = keysByVersion(options.topics.absences);
+    this.#changesBy = keysByVersion(options.topics.changes);
   }
 
   take(chain: HubChain): void {
@@ -76,113 +77,119 @@ class ChainComparison {
       return;
     }
     const right = chain.isContradictory ? versionIds : [tail];
-    const isKnown = versionIds.some((id) => this.#shownBy.has(id)) || right.some((id) => this.#isToldOf(id));
-    if (chain.endsInGone && !isKnown) return;
-    const key = this.#takeShown(chain, right);
-    this.#takeTold(chain, { right, key });
+    const isKnown =
+      versionIds.some((id) => this.#absencesBy.has(id)) || right.some((id) => this.#hasEventOf(id));
+    if (chain.endsInMissing && !isKnown) return;
+    const key = this.#compareAbsence(chain, right);
+    this.#compareEvents(chain, { right, key });
   }
 
-  /** Returns the key under which the absence is shown; null for none. */
-  #takeShown({ name, versionIds }: HubChain, right: readonly string[]): string | null {
+  /** Returns the key of the absence in `absences`; null for none. */
+  #compareAbsence({ name, versionIds }: HubChain, right: readonly string[]): string | null {
     const { absences } = this.#options.topics;
-    const keys = right.flatMap((id) => this.#shownBy.get(id) ?? []);
-    const key = keys.find((each) => this.#isTold(each, right)) ?? keys[0] ?? null;
+    const keys = right.flatMap((id) => this.#absencesBy.get(id) ?? []);
+    const key = keys.find((each) => this.#isCurrent(each, right)) ?? keys[0] ?? null;
     if (key === null) {
-      // A record that cannot be read names no version: most absences bear the id of one of theirs.
-      const wrong = firstKey(versionIds, this.#shownBy) ?? versionIds.find((id) => absences.has(id)) ?? null;
+      // An unreadable record names no version, but most absences have the id of one of their versions.
+      const wrong =
+        firstKey(versionIds, this.#absencesBy) ?? versionIds.find((id) => absences.has(id)) ?? null;
       const record = wrong === null ? undefined : absences.get(wrong);
       const kind = record === undefined ? 'missing' : isSound(record.entry) ? 'different' : 'undecodable';
-      if (wrong !== null) this.#shown.add(wrong);
-      this.#tell('absences', wrong ?? name, { kind, versionIds });
+      if (wrong !== null) this.#matchedAbsences.add(wrong);
+      this.#report('absences', wrong ?? name, { kind, versionIds });
       return wrong;
     }
-    this.#shown.add(key);
+    this.#matchedAbsences.add(key);
     const shown = absences.get(key);
     const version = this.#options.versions.get(shown?.versionId ?? '');
     if (shown === undefined || version === undefined) return key;
-    if (!isSound(shown.entry)) this.#tell('absences', key, { kind: 'undecodable', versionIds });
+    if (!isSound(shown.entry)) this.#report('absences', key, { kind: 'undecodable', versionIds });
     else if (hashIn(shown.entry) !== version.hash) {
-      this.#tell('absences', key, { kind: 'different', versionIds });
+      this.#report('absences', key, { kind: 'different', versionIds });
     }
     return key;
   }
 
-  #takeTold(
+  #compareEvents(
     { name, versionIds }: HubChain,
     { right, key }: { right: readonly string[]; key: string | null },
   ): void {
     const { changes } = this.#options.topics;
-    const candidates = [...(key === null ? [] : [key]), ...right.flatMap((id) => this.#toldBy.get(id) ?? [])];
-    const found = candidates.find((each) => this.#isTold(each, right));
+    const candidates = [
+      ...(key === null ? [] : [key]),
+      ...right.flatMap((id) => this.#changesBy.get(id) ?? []),
+    ];
+    const found = candidates.find((each) => this.#isCurrent(each, right));
     if (found !== undefined) {
-      this.#told.add(found);
+      this.#matchedChanges.add(found);
       return;
     }
-    const named = firstKey(versionIds, this.#toldBy) ?? versionIds.find((id) => changes.has(id)) ?? null;
-    const behind = key !== null && changes.has(key) ? key : named;
-    if (behind !== null) this.#told.add(behind);
-    const told = behind === null ? undefined : changes.get(behind);
+    const named = firstKey(versionIds, this.#changesBy) ?? versionIds.find((id) => changes.has(id)) ?? null;
+    const outdated = key !== null && changes.has(key) ? key : named;
+    if (outdated !== null) this.#matchedChanges.add(outdated);
+    const events = outdated === null ? undefined : changes.get(outdated);
     const kind =
-      told === undefined
+      events === undefined
         ? 'missing'
-        : told.versionId === null || !isSound(told.entry)
+        : events.versionId === null || !isSound(events.entry)
           ? 'undecodable'
           : 'different';
-    this.#tell('absence-changes', behind ?? key ?? name, { kind, versionIds });
+    this.#report('absence-changes', outdated ?? key ?? name, { kind, versionIds });
   }
 
-  #isToldOf(versionId: string): boolean {
-    return (this.#toldBy.get(versionId) ?? []).some((key) => this.#isTold(key, [versionId]));
+  #hasEventOf(versionId: string): boolean {
+    return (this.#changesBy.get(versionId) ?? []).some((key) => this.#isCurrent(key, [versionId]));
   }
 
   /** Its last event names one of these versions as current. */
-  #isTold(key: string, versionIds: readonly string[]): boolean {
-    const told = this.#options.topics.changes.get(key);
-    return told !== undefined && !told.isDeleted && versionIds.includes(told.versionId ?? '');
+  #isCurrent(key: string, versionIds: readonly string[]): boolean {
+    const events = this.#options.topics.changes.get(key);
+    return events !== undefined && !events.isDeleted && versionIds.includes(events.versionId ?? '');
   }
 
-  /** Created and deleted, it has been told all the same. */
+  /** An absence that was created and deleted between two syncs has events all the same. */
   #takeDeleted({ name, versionIds }: HubChain): void {
     const { versions, forgottenBeforeMs } = this.#options;
     const deletedMs = Math.max(...versionIds.map((id) => versions.get(id)?.deletedMs ?? 0));
     if (deletedMs < forgottenBeforeMs) return;
-    const isTold = versionIds.some((id) => this.#toldBy.has(id));
-    if (!isTold) this.#tell('absence-changes', name, { kind: 'missing', versionIds });
+    const hasEvents = versionIds.some((id) => this.#changesBy.has(id));
+    if (!hasEvents) this.#report('absence-changes', name, { kind: 'missing', versionIds });
   }
 
-  /** What no chain of the hub's stands behind. */
+  /** Adds the records that belong to no chain of the hub. */
   finish(): ChainDifference[] {
     const { absences, changes } = this.#options.topics;
     for (const [key, { entry, versionId }] of absences) {
-      if (this.#shown.has(key)) continue;
+      if (this.#matchedAbsences.has(key)) continue;
       const versionIds = [versionId ?? key];
-      this.#tell('absences', key, { kind: isSound(entry) ? 'left-over' : 'undecodable', versionIds });
+      this.#report('absences', key, { kind: isSound(entry) ? 'left-over' : 'undecodable', versionIds });
     }
     for (const [key, { entry, versionId, isDeleted, hasGap, isOfTwo }] of changes) {
       const versionIds = [versionId ?? key];
-      if (!isSound(entry)) this.#tell('absence-changes', key, { kind: 'undecodable', versionIds });
-      else if (!isDeleted && !this.#told.has(key)) {
-        this.#tell('absence-changes', key, { kind: 'left-over', versionIds });
+      if (!isSound(entry)) this.#report('absence-changes', key, { kind: 'undecodable', versionIds });
+      else if (!isDeleted && !this.#matchedChanges.has(key)) {
+        this.#report('absence-changes', key, { kind: 'left-over', versionIds });
       }
-      if (hasGap) this.#tell('absence-changes', key, { kind: 'gap', versionIds });
-      if (isOfTwo) this.#tell('absence-changes', key, { kind: 'two-students', versionIds });
+      if (hasGap) this.#report('absence-changes', key, { kind: 'gap', versionIds });
+      if (isOfTwo) this.#report('absence-changes', key, { kind: 'two-students', versionIds });
     }
     this.#findTwoStudents();
     return this.#found;
   }
 
-  /** A record that the hub gave to another student after its event is no other record. */
+  /** Skips a version that the hub moved to another student after its event: it is one record. */
   #findTwoStudents(): void {
     const { absences, changes } = this.#options.topics;
     for (const [key, shown] of absences) {
-      const told = changes.get(key);
-      if (told === undefined || told.versionId === shown.versionId) continue;
-      if (shown.studentId === null || told.studentId === null || shown.studentId === told.studentId) continue;
-      this.#tell('absences', key, { kind: 'two-students', versionIds: [shown.versionId ?? key] });
+      const events = changes.get(key);
+      if (events === undefined || events.versionId === shown.versionId) continue;
+      if (shown.studentId === null || events.studentId === null || shown.studentId === events.studentId)
+        continue;
+      this.#report('absences', key, { kind: 'two-students', versionIds: [shown.versionId ?? key] });
     }
   }
 
-  #tell(
+  #report(
     collection: ChainCollection,
     key: string,
     what: { kind: DifferenceKind; versionIds: readonly string[] },

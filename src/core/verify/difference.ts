@@ -3,12 +3,12 @@ import type { CollectionName } from '../../model/collections.ts';
 /**
  * - `missing`: the hub has it, the topic does not
  * - `left-over`: the topic has it, the hub does not
- * - `different`: both have it, with other content
- * - `undecodable`: the record cannot be read, lacks what the contract asks for, or is not what its hash says
- * - `gap`: a step of an absence is missing among those told, or stands there twice
- * - `two-students`: records of two students stand under one absence id
- * - `reject-missing`, `reject-left-over`: the same of rows that cannot be read
- * - `index`: the index says something else than the topic
+ * - `different`: both have it, with different content
+ * - `undecodable`: the record cannot be decoded, lacks a part that the contract requires, or does not match its hash
+ * - `gap`: a published step of an absence is missing, or occurs twice
+ * - `two-students`: records of two students have the same absence id
+ * - `reject-missing`, `reject-left-over`: the same for unreadable rows
+ * - `index`: the index and the topic differ
  */
 export const DIFFERENCE_KINDS = [
   'missing',
@@ -25,16 +25,16 @@ export const DIFFERENCE_KINDS = [
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
 /**
- * - `wrong`: nothing will cure it by itself
- * - `pending`: changed at the hub since the last pass; the next one brings it
- * - `withheld`: a removal that waits for a person
+ * - `wrong`: no sync will remove it
+ * - `pending`: changed at the hub since the last sync; the next one removes it
+ * - `withheld`: a removal that needs a decision
  * - `not-configured`: the configuration no longer names the afterschool; `rollcall topics purge` removes it
  */
 export type DifferenceState = 'wrong' | 'pending' | 'withheld' | 'not-configured';
 
 export interface Difference {
   readonly collection: CollectionName;
-  /** Key of the record; of a reject, its second part. */
+  /** Key of the record; for a reject, the second part of its key. */
   readonly key: string;
   readonly kind: DifferenceKind;
   readonly state: DifferenceState;

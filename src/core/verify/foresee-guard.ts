@@ -3,14 +3,14 @@ import type { Difference } from './difference.ts';
 
 export interface Foreseen {
   readonly differences: readonly Difference[];
-  /** Why the next full pass will withhold removals that look pending; null when it will not. */
+  /** Why the next full sync will withhold removals that look pending; null when it will not. */
   readonly why: string | null;
 }
 
 /**
- * What the next full pass will do with the removals that it is to find: where the guard will hold them, they do not go
- * by themselves. `isLoss`: what counts as a removal. `topicKeys`: keys of the topic. `whyHeld`: why any removal of
- * this collection waits, whatever its numbers.
+ * Marks pending removals as withheld when the guard will stop them in the next full sync. `isLoss`: which differences
+ * count as removals. `topicKeys`: number of keys in the topic. `whyWithheld`: why all removals of this collection need a
+ * decision regardless of their number; null when they do not.
  */
 export function foreseeGuard(
   differences: readonly Difference[],
@@ -19,18 +19,18 @@ export function foreseeGuard(
     readonly topicKeys: number;
     readonly deletedEarlierToday: number;
     readonly limits: GuardLimits;
-    readonly whyHeld: string | null;
+    readonly whyWithheld: string | null;
   },
 ): Foreseen {
   const { isLoss, deletedEarlierToday, limits } = known;
   const losses = differences.filter(isLoss);
   if (!losses.some(({ state }) => state === 'pending')) return { differences, why: null };
-  // The index, by which a pass goes, knows nothing of what somebody else wrote.
-  const invented = losses.filter(({ state }) => state === 'wrong').length;
-  const knownRows = known.topicKeys - invented;
+  // A sync compares with the index, which does not hold records that another program wrote.
+  const notIndexed = losses.filter(({ state }) => state === 'wrong').length;
+  const knownRows = known.topicKeys - notIndexed;
   const why =
-    whyWithhold({ deletions: losses.length - invented, deletedEarlierToday, knownRows }, limits) ??
-    known.whyHeld;
+    whyWithhold({ deletions: losses.length - notIndexed, deletedEarlierToday, knownRows }, limits) ??
+    known.whyWithheld;
   if (why === null) return { differences, why };
   const foreseen = differences.map((each) =>
     each.state === 'pending' && isLoss(each) ? { ...each, state: 'withheld' as const } : each,

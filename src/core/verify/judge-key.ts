@@ -1,12 +1,12 @@
 import type { DifferenceState } from './difference.ts';
 import { hashIn, isSound, type TopicEntry } from './topic-entry.ts';
 
-/** What the hub has under a key: content, or a row that cannot be read and that leaves its record as it is. */
+/** What the hub has under a key: content, or an unreadable row, which does not change its record. */
 export type HubSide =
   | {
       readonly hash: string;
       readonly modifiedAtMs: number | null;
-      /** It is there, without any content. */
+      /** The hub has it without any content. */
       readonly becameEmpty?: boolean | undefined;
     }
   | 'unreadable';
@@ -20,7 +20,7 @@ export interface KeySides {
 
 type RowKind = 'missing' | 'left-over' | 'different' | 'undecodable';
 
-/** What tells a record from the hub's row; null when they are equal. */
+/** The difference between a record and the hub's row; null when they are equal. */
 export function differenceOf({ hub, topic }: KeySides): RowKind | null {
   if (hub === null) return topic === null ? null : 'left-over';
   if (topic === null) return hub === 'unreadable' ? null : 'missing';
@@ -28,20 +28,20 @@ export function differenceOf({ hub, topic }: KeySides): RowKind | null {
   return hub === 'unreadable' || hub.hash === hashIn(topic) ? null : 'different';
 }
 
-/** What is known of a difference beside the two sides, to tell whether it will go by itself. */
+/** What decides, beside the two sides, whether the next sync removes a difference. */
 export interface Circumstances {
   /**
-   * What the index says of the key: a hash, null for nothing; undefined where it cannot be asked. It is never believed
-   * for the topic's sake: where it is as the hub, no pass will see anything to do.
+   * The hash in the index, null for none; undefined when the index is not available. It says nothing about the topic:
+   * when it equals the hub's hash, no sync will find a change.
    */
   readonly index: string | null | undefined;
-  /** The removal, or the emptying, waits for a person. */
+  /** The removal, or the change to an empty value, needs a decision. */
   readonly isWithheld: boolean;
-  /** Rows stamped before then (hub time, ms since the epoch) have been read; null before the first complete pass. */
+  /** Rows modified before this (hub time, ms since the epoch) are read; null before the first complete sync. */
   readonly watermarkMs: number | null;
 }
 
-/** Whether a difference is wrong, or the next pass brings it, or it waits for a person. */
+/** Whether a difference is wrong, the next sync removes it, or it needs a decision. */
 export function stateOf(
   kind: RowKind | 'reject-missing' | 'reject-left-over',
   hub: HubSide | null,
@@ -50,7 +50,7 @@ export function stateOf(
   if (kind === 'undecodable') return 'wrong';
   const isLoss = hub === null || (hub !== 'unreadable' && hub.becameEmpty === true);
   if (kind !== 'missing' && isLoss && isWithheld) return 'withheld';
-  // A removal is found by the next full pass, and only of what the index knows.
+  // The next full sync finds a removal, and only of a key in the index.
   if (hub === null || hub === 'unreadable') return index === null ? 'wrong' : 'pending';
   if (index === hub.hash) return 'wrong';
   const { modifiedAtMs } = hub;

@@ -1,43 +1,44 @@
 import { countAgrees, judgeCompleteness, type FullScan } from '../completeness.ts';
 
-/** A walk that nothing vouches for is made again, at most so often in all. */
+/** An unproven scan is repeated, up to this many scans in all. */
 const SCANS = 3;
 
-/** A walk of the hub beside those before it. */
+/** A scan of the hub, compared with the scans before it. */
 export interface ScanBeside {
   readonly scan: FullScan;
   /** 1 for the first. */
   readonly number: number;
-  /** Rows that no walk before had; of them, those that were there when the first one began. */
+  /** Rows that no earlier scan had. */
   readonly news: number;
+  /** The part of `news` that was at the hub when the first scan began. */
   readonly oldNews: number;
 }
 
-/** `again`: another walk may prove it. */
+/** `again`: another scan may prove that all rows were seen. */
 export type ScanVerdict =
-  | { readonly kind: 'whole' }
+  | { readonly kind: 'complete' }
   | { readonly kind: 'again' | 'unproven'; readonly why: string; readonly isEmpty: boolean };
 
 /**
- * Whether all that the hub holds was seen, so that what was not seen is not there. Where the count says nothing, the
- * walk is believed when it brings nothing that the one before should have brought; one that is short of the hub's own
- * count never is.
+ * Whether the scans saw every row of the hub, so that the hub does not have the others. When the count proves nothing, a
+ * scan still counts as complete if it has no row that an earlier scan should have had. A scan with fewer rows than the
+ * hub's own count is never complete.
  */
 export function judgeScan({ scan, number, news, oldNews }: ScanBeside): ScanVerdict {
   const judged = judgeCompleteness(scan);
-  if (judged.kind === 'proven') return { kind: 'whole' };
+  if (judged.kind === 'proven') return { kind: 'complete' };
   const isEmpty = judged.kind === 'unproven' && judged.isEmpty === true;
   if (judged.kind === 'needs-second-pass' && !judged.isShort) {
-    // What an offset walk skips is missing from its count.
-    if (countAgrees(scan) || (number > 1 && oldNews === 0)) return { kind: 'whole' };
+    // Rows that an offset scan skips are missing from its count.
+    if (countAgrees(scan) || (number > 1 && oldNews === 0)) return { kind: 'complete' };
   }
-  // A second one that brings nothing new says that a third will not either.
-  const isHopeful = number < SCANS && (number === 1 || news > 0);
-  return { kind: isHopeful ? 'again' : 'unproven', why: judged.why, isEmpty };
+  // After a second scan without new rows, a third will not help.
+  const mayHelp = number < SCANS && (number === 1 || news > 0);
+  return { kind: mayHelp ? 'again' : 'unproven', why: judged.why, isEmpty };
 }
 
-/** Whether a row that a single walk did not bring may be taken for gone, by somebody who looks again. */
-export function tellsGone(scan: FullScan): boolean {
+/** Whether a single scan is good enough to treat a row that it did not return as missing, subject to a recheck. */
+export function provesMissing(scan: FullScan): boolean {
   const judged = judgeCompleteness(scan);
   return judged.kind === 'proven' || (judged.kind === 'needs-second-pass' && !judged.isShort);
 }

@@ -1,19 +1,19 @@
 /**
- * What is kept of a record while its topic is compared: the content hash that its header tells, as 16 Latin-1
- * characters (none of them lost, and a quarter of a Buffer), with a mark behind it where the record is not sound.
+ * A record during a comparison: the content hash from its header as 16 Latin-1 characters (lossless, and a quarter of
+ * the memory of a Buffer), followed by a mark when the record is not sound.
  */
 export type TopicEntry = string;
 
 const HASH_BYTES = 16;
 const UNSOUND = '!';
 
-/** `hash` null: the record names none that can be read. */
+/** `hash` null: the record has no readable hash. */
 export function topicEntry(hash: Buffer | null, isSound: boolean): TopicEntry {
   const text = hash?.length === HASH_BYTES ? hash.toString('latin1') : '\0'.repeat(HASH_BYTES);
   return isSound ? text : text + UNSOUND;
 }
 
-/** As 16 Latin-1 characters; zeros where the record names none, as the index has it. */
+/** The hash as 16 Latin-1 characters; zeros when the record has none, as in the index. */
 export function hashIn(entry: TopicEntry): string {
   return entry.slice(0, HASH_BYTES);
 }

@@ -1,7 +1,7 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { MAPPING_HEADER } from '../../core/cloud-events.ts';
-import type { ShownAbsence, ToldEvents } from '../../core/verify/compare-chains.ts';
+import type { ShownAbsence, PublishedEvents } from '../../core/verify/compare-chains.ts';
 import { topicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
 import type { RecordCheck } from './record-check.ts';
@@ -10,7 +10,7 @@ import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-r
 /** `absences` and `absence-changes` as they stand in their topics. */
 export class ChainTopicsView {
   readonly absences = new Map<string, ShownAbsence>();
-  readonly changes = new Map<string, ToldEvents>();
+  readonly changes = new Map<string, PublishedEvents>();
   /** Of the last event of each absence: the mapping that it was published under. */
   readonly #mappings = new Map<string, string>();
   readonly #check: RecordCheck;
@@ -58,9 +58,9 @@ export class ChainTopicsView {
  * none is missing.
  */
 function eventsAfter(
-  before: ToldEvents | null,
+  before: PublishedEvents | null,
   told: { entry: string; event: AbsenceChangeValue | null; isOfOtherMapping: boolean },
-): ToldEvents {
+): PublishedEvents {
   const { entry, event, isOfOtherMapping } = told;
   if (event === null) {
     const step = (before?.step ?? 0) + 1;

@@ -6,7 +6,7 @@ import {
   type RowArea,
   type TopicView,
 } from '../../core/verify/row-comparison.ts';
-import { tellsGone } from '../../core/verify/judge-scan.ts';
+import { provesMissing } from '../../core/verify/judge-scan.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { KeyedRow } from '../../core/page-decision.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
@@ -99,7 +99,7 @@ async function askAgain(
   }, signal);
   const missing = [...untold].filter((key) => !met.has(key));
   take([...new Set(met.values())]);
-  if (scan === null || !tellsGone({ ...scan, knownRows: wantedSize(view.rows, hub) })) return;
+  if (scan === null || !provesMissing({ ...scan, knownRows: wantedSize(view.rows, hub) })) return;
   for (const key of missing) {
     for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
   }

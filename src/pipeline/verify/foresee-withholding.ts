@@ -29,6 +29,6 @@ export async function foreseeWithholding(
     topicKeys,
     deletedEarlierToday: (await memory?.removedOn(today))?.get(name) ?? 0,
     limits: parts.guard,
-    whyHeld: ownList ?? others,
+    whyWithheld: ownList ?? others,
   });
 }

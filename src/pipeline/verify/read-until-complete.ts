@@ -29,7 +29,7 @@ export async function readUntilComplete(
     const { scan, news, oldNews } = await read(firstStartedAtMs);
     rows += news;
     const verdict = judgeScan({ scan: { ...scan, knownRows }, number, news, oldNews });
-    if (verdict.kind === 'whole') return null;
+    if (verdict.kind === 'complete') return null;
     // A walk without a row after one that had some is no empty collection.
     if (verdict.kind === 'unproven') return { why: verdict.why, isEmpty: verdict.isEmpty && rows === 0 };
     if (number === 1) firstStartedAtMs = scan.startedAtMs;

@@ -2,7 +2,7 @@ import type { KeyedRow } from '../../core/page-decision.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
-import { tellsGone } from '../../core/verify/judge-scan.ts';
+import { provesMissing } from '../../core/verify/judge-scan.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
 import type { TopicEntry } from '../../core/verify/topic-entry.ts';
@@ -152,7 +152,7 @@ async function askAgain(
   }
   const republication = new VersionsOfHub();
   const scan = await source.read((readings) => readings.forEach(republication.take), signal);
-  if (scan === null || !tellsGone({ ...scan, knownRows: versions.size })) return touched;
+  if (scan === null || !provesMissing({ ...scan, knownRows: versions.size })) return touched;
   versions.clear();
   for (const [id, version] of republication.versions) versions.set(id, version);
   return 'all';

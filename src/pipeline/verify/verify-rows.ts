@@ -42,7 +42,7 @@ export async function verifyRows(
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
   const known = wantedSize(view.rows, hub);
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
-  const isWrongTenant = canVerifyIdentity(known) && whoseRows(comparison, known) === 'foreign';
+  const isWrongTenant = canVerifyIdentity(known) && whoseRows(comparison, known) === 'wrong-tenant';
   const { candidates } = comparison;
   const settled = await confirmDifferences(tools, {
     collection: name,
@@ -146,7 +146,10 @@ async function readHub(
 }
 
 /** By all the rows that there are. `knownRows`: keys of the topic before the hub was read. */
-function whoseRows({ keysMet, keysKnown }: RowComparison, knownRows: number): 'own' | 'foreign' | 'unsure' {
+function whoseRows(
+  { keysMet, keysKnown }: RowComparison,
+  knownRows: number,
+): 'own' | 'wrong-tenant' | 'unsure' {
   return judgeOverlap({ rows: keysMet, knownAmongThem: keysKnown, knownRows, pages: 1, isAll: true });
 }
 

@@ -84,7 +84,7 @@ describe('rollcall deletes', () => {
       ],
     });
     const people = await deletes('list', '--collection', 'courses');
-    expect(people.stdout).toContain('half or more would go');
+    expect(people.stdout).toContain('half or more would be removed');
     expect(people.stdout).toContain(gone[9]);
     expect(people.stdout).not.toContain(gone[10]);
     expect((await deletes('list', '--keys')).stdout).toContain(gone[10]);

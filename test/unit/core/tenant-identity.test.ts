@@ -6,9 +6,9 @@ describe('whose rows a hub gives', () => {
     judgeOverlap({ rows, knownAmongThem, knownRows: 100, pages, isAll });
 
   it("rows with little overlap are another tenant's", () => {
-    expect(of100(20_000, 0, 20)).toBe('foreign');
-    expect(of100(20_000, 9, 20)).toBe('foreign');
-    expect(of100(30, 2, 1, true)).toBe('foreign');
+    expect(of100(20_000, 0, 20)).toBe('wrong-tenant');
+    expect(of100(20_000, 9, 20)).toBe('wrong-tenant');
+    expect(of100(30, 2, 1, true)).toBe('wrong-tenant');
   });
 
   it("new rows that sort before the known ones leave the answer open, or the hub this tenant's own", () => {

@@ -3,7 +3,7 @@ import { chainsOf, linkedWith, type HubVersion } from '../../../../src/core/veri
 import {
   compareChains,
   type ShownAbsence,
-  type ToldEvents,
+  type PublishedEvents,
 } from '../../../../src/core/verify/compare-chains.ts';
 import { topicEntry } from '../../../../src/core/verify/topic-entry.ts';
 
@@ -37,7 +37,7 @@ const shown = (versionId: string, sound = true, studentId = 'student'): ShownAbs
   studentId,
 });
 
-const told = (versionId: string, more: Partial<ToldEvents> = {}): ToldEvents => ({
+const told = (versionId: string, more: Partial<PublishedEvents> = {}): PublishedEvents => ({
   entry: topicEntry(hashOf(versionId), true),
   versionId,
   isDeleted: false,
@@ -51,7 +51,7 @@ const told = (versionId: string, more: Partial<ToldEvents> = {}): ToldEvents => 
 function differences(
   versions: Map<string, HubVersion>,
   absences: Record<string, ShownAbsence>,
-  changes: Record<string, ToldEvents>,
+  changes: Record<string, PublishedEvents>,
 ): string[] {
   return compareChains({
     chains: chainsOf(versions),

@@ -20,7 +20,7 @@ const foreseen = (
     topicKeys: 100,
     deletedEarlierToday: 0,
     limits: { rows: 5, ratio: 0.05, perDay: true },
-    whyHeld: null,
+    whyWithheld: null,
     ...more,
   });
 const states = (differences: readonly Difference[]) => new Set(differences.map(({ state }) => state));
@@ -53,7 +53,9 @@ describe('removals that a full sync will find', () => {
   });
 
   it('are reported as withheld while the deletions of another collection need a decision', () => {
-    const { differences, why } = foreseen(leftOver(1), { whyHeld: 'deletions of orgs wait for a person' });
+    const { differences, why } = foreseen(leftOver(1), {
+      whyWithheld: 'deletions of orgs wait for a person',
+    });
     expect([...states(differences), why]).toEqual(['withheld', 'deletions of orgs wait for a person']);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FullScan } from '../../../../src/core/completeness.ts';
-import { judgeScan, tellsGone, type ScanBeside } from '../../../../src/core/verify/judge-scan.ts';
+import { judgeScan, provesMissing, type ScanBeside } from '../../../../src/core/verify/judge-scan.ts';
 
 const WHOLE: FullScan = {
   ending: 'hub-sign',
@@ -20,9 +20,9 @@ const nothingNew = (number: number) => ({ number, news: 0, oldNews: 0 });
 
 describe('a scan of the hub', () => {
   it('that brought as many rows as the hub counts is complete at once', () => {
-    expect(judged({})).toBe('whole');
-    expect(judged({ byOffset: true })).toBe('whole');
-    expect(judged({ byOffset: true, distinctRows: 41, totalAtEnd: 42 })).toBe('whole');
+    expect(judged({})).toBe('complete');
+    expect(judged({ byOffset: true })).toBe('complete');
+    expect(judged({ byOffset: true, distinctRows: 41, totalAtEnd: 42 })).toBe('complete');
   });
 
   it.each([
@@ -46,23 +46,23 @@ describe('a scan of the hub', () => {
     ['no total, by offset', { ...NO_TOTAL, byOffset: true }],
   ])('with %s is complete once another scan brings no older row', (_name, scan) => {
     expect(judged(scan)).toBe('again');
-    expect(judged(scan, nothingNew(2))).toBe('whole');
+    expect(judged(scan, nothingNew(2))).toBe('complete');
     // These rows were created after the first scan began.
-    expect(judged(scan, { number: 2, news: 2, oldNews: 0 })).toBe('whole');
+    expect(judged(scan, { number: 2, news: 2, oldNews: 0 })).toBe('complete');
     expect(judged(scan, { number: 2, news: 2, oldNews: 1 })).toBe('again');
-    expect(judged(scan, nothingNew(3))).toBe('whole');
+    expect(judged(scan, nothingNew(3))).toBe('complete');
     expect(judged(scan, { number: 3, news: 2, oldNews: 1 })).toBe('unproven');
   });
 
   it('without rows is believed where none are known', () => {
     const empty = { ending: 'empty', distinctRows: 0, knownRows: 0 } as const;
-    expect(judged({ ...empty, totalAtStart: 0, totalAtEnd: 0 }, nothingNew(1))).toBe('whole');
-    expect(judged({ ...empty, ...NO_TOTAL }, nothingNew(2))).toBe('whole');
+    expect(judged({ ...empty, totalAtStart: 0, totalAtEnd: 0 }, nothingNew(1))).toBe('complete');
+    expect(judged({ ...empty, ...NO_TOTAL }, nothingNew(2))).toBe('complete');
   });
 
   it('that is short does not show which rows are gone', () => {
-    expect(tellsGone({ ...WHOLE, ...SHORT })).toBe(false);
-    expect(tellsGone({ ...WHOLE, ending: 'no-list' })).toBe(false);
-    expect([tellsGone(WHOLE), tellsGone({ ...WHOLE, ...NO_TOTAL })]).toEqual([true, true]);
+    expect(provesMissing({ ...WHOLE, ...SHORT })).toBe(false);
+    expect(provesMissing({ ...WHOLE, ending: 'no-list' })).toBe(false);
+    expect([provesMissing(WHOLE), provesMissing({ ...WHOLE, ...NO_TOTAL })]).toEqual([true, true]);
   });
 });
