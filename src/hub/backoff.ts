@@ -1,22 +1,22 @@
-export interface RetryPolicy {
+import { pauseMs, type Backoff } from '../retry-policy.ts';
+
+export interface RetryPolicy extends Backoff {
   /** Number of attempts, including the first. */
   readonly maxAttempts: number;
-  readonly baseMs: number;
-  readonly capMs: number;
   /** Upper bound for a `Retry-After`. */
   readonly retryAfterCapMs: number;
 }
 
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxAttempts: 7,
-  baseMs: 500,
-  capMs: 30_000,
+  firstMs: 500,
+  longestMs: 30_000,
   retryAfterCapMs: 300_000,
 };
 
 /**
  * Returns the wait before retry number `retry` (from 1), ms: full jitter, a random time
- * between 0 and min(cap, base × 2^n) (AWS Architecture Blog, "Exponential Backoff And Jitter"),
+ * between 0 and the back-off's pause (AWS Architecture Blog, "Exponential Backoff And Jitter"),
  * but at least the hub's `Retry-After`.
  */
 export function retryDelayMs(options: {
@@ -26,9 +26,8 @@ export function retryDelayMs(options: {
   random: () => number;
 }): number {
   const { policy, retry, retryAfterMs, random } = options;
-  const ceilingMs = Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1));
   const floorMs = Math.min(policy.retryAfterCapMs, retryAfterMs ?? 0);
-  return Math.max(floorMs, Math.floor(random() * ceilingMs));
+  return Math.max(floorMs, Math.floor(random() * pauseMs(policy, retry)));
 }
 
 /** `Retry-After` as ms from now: seconds or an HTTP-date (RFC 9110 10.2.3); undefined when absent or unreadable. */

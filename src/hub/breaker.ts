@@ -1,4 +1,5 @@
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
+import { pauseMs } from '../retry-policy.ts';
 import type { HubEvent } from './events.ts';
 import { HubError, isHubTrouble } from './hub-error.ts';
 
@@ -27,16 +28,14 @@ export function createBreaker(options: {
   const { policy, hub, onEvent } = options;
   let openUntilMs = 0;
   let lastTrouble: HubError | null = null;
-  const openFor = (durationMs: number) => {
-    openUntilMs = Date.now() + durationMs;
-    return {
-      duration: durationMs,
-      next: () => openFor(Math.min(policy.maxOpenMs, durationMs * 2)),
-    };
+  const openAfter = (failedTrials: number) => {
+    const duration = pauseMs({ firstMs: policy.openMs, longestMs: policy.maxOpenMs }, failedTrials + 1);
+    openUntilMs = Date.now() + duration;
+    return { duration, next: () => openAfter(failedTrials + 1) };
   };
   const circuit = circuitBreaker(handleWhen(isHubTrouble), {
     breaker: new ConsecutiveBreaker(policy.failures),
-    halfOpenAfter: { next: () => openFor(policy.openMs) },
+    halfOpenAfter: { next: () => openAfter(0) },
   });
   circuit.onBreak(() =>
     onEvent({ type: 'circuit-opened', retryInMs: Math.max(0, openUntilMs - Date.now()) }),

@@ -59,7 +59,7 @@ export interface HubProbe extends AsyncDisposable {
 const ROWS_ASKED = 2;
 const REQUEST_MS = 15_000;
 /** A check should answer fast; one retry hides a short failure. */
-const RETRY = { maxAttempts: 2, baseMs: 300, capMs: 1_000, retryAfterCapMs: 2_000 };
+const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 2_000 };
 
 export function createHubProbe(options: HubOptions & { now: () => number }): HubProbe {
   const { now, sleep, monotonicNow, random } = withDefaults(options);

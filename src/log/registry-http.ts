@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { RollcallError } from '../errors.ts';
+import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { networkTrouble } from './registry-answer.ts';
 
 /** At most so many requests are under way; others wait, and their time-outs begin when they are sent. */
@@ -10,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Far beyond any schema, or list of subjects. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 3;
-const FIRST_PAUSE_MS = 100;
+const BETWEEN_ATTEMPTS: Backoff = { firstMs: 100, longestMs: 1_000 };
 
 export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
@@ -71,7 +72,7 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
         options.signal?.throwIfAborted();
         if (attempt === ATTEMPTS || isTimeout(error)) throw unreachable(url, error);
       }
-      await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1), undefined, { signal: options.signal });
+      await delay(pauseMs(BETWEEN_ATTEMPTS, attempt), undefined, { signal: options.signal });
     }
   };
 }

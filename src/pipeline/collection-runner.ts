@@ -4,6 +4,7 @@ import { RollcallError, isFromHub } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
+import { jitteredPauseMs } from '../retry-policy.ts';
 import type { Emit } from './events.ts';
 import type { FullSyncs } from './full-syncs.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
@@ -342,10 +343,10 @@ export class CollectionRunner implements SyncRunner {
   #postpone(mode: SyncMode, askedMs = 0): number {
     const { deltaEveryMs, now, random } = this.#parts;
     this.#failures[mode] += 1;
-    const first = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
-    const longest = Math.min(LONGEST_RETRY_MS, first * 2 ** Math.min(this.#failures[mode] - 1, 10));
-    const ownMs = Math.max(SHORTEST_RETRY_MS, longest * (0.5 + random() / 2));
-    const retryInMs = Math.round(Math.max(ownMs, Math.min(askedMs, LONGEST_ASKED_MS)));
+    const firstMs = Math.max(SHORTEST_RETRY_MS, Math.min(deltaEveryMs, 15_000));
+    const backoff = { firstMs, longestMs: LONGEST_RETRY_MS };
+    const ownMs = jitteredPauseMs(backoff, this.#failures[mode], random);
+    const retryInMs = Math.max(SHORTEST_RETRY_MS, ownMs, Math.min(askedMs, LONGEST_ASKED_MS));
     this.#notedAtMs = now();
     this.#notBeforeMs[mode] = now() + retryInMs;
     return retryInMs;

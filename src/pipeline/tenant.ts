@@ -5,6 +5,7 @@ import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError, isFromHub } from '../errors.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import type { TenantLog, Transaction } from '../log/log.ts';
 import { catchUp } from './catch-up.ts';
 import { AbsenceView } from './chains/absence-view.ts';
@@ -279,8 +280,7 @@ function chainParts(
   };
 }
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 30_000;
+const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * Mirrors a tenant until the signal aborts. Whatever befalls log or index, the cure is the same: own again, catch
@@ -327,9 +327,8 @@ export async function runTenant(
       if (signal.aborted) break;
       if (isFinal(error)) throw error;
       // One that opens and fails at once is no success: hub and Kafka are spared.
-      failures = parts.now() - startedAtMs > LONGEST_RETRY_MS ? 1 : failures + 1;
-      const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
-      const retryInMs = Math.round(longestMs * (0.5 + parts.random() / 2));
+      failures = parts.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
+      const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, parts.random);
       parts.emit({ type: 'session-failed', error, retryInMs });
       await parts.sleep(retryInMs, signal).catch(() => undefined);
     }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { RollcallError } from '../errors.ts';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
 
@@ -18,8 +19,7 @@ export interface RedisConnectionOptions {
 
 export type RedisArgument = string | Buffer | number;
 
-const RECONNECT_FIRST_MS = 50;
-const RECONNECT_MOST_MS = 5_000;
+const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /**
  * One connection to Redis that comes back by itself.
@@ -55,10 +55,7 @@ export class RedisConnection {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       disableClientInfo: true,
-      retryStrategy: (attempt) => {
-        const most = Math.min(RECONNECT_MOST_MS, RECONNECT_FIRST_MS * 2 ** Math.min(attempt, 10));
-        return Math.ceil(RECONNECT_FIRST_MS / 2 + random() * most);
-      },
+      retryStrategy: (attempt) => jitteredPauseMs(RECONNECTIONS, attempt, random),
       // After a failover the old primary still answers, as a replica: only a new connection finds the new one.
       reconnectOnError: (error) => replyCode(error) === 'READONLY',
     });

@@ -1,16 +1,16 @@
 import { HubError } from '../../hub/hub-error.ts';
 import { RollcallError } from '../../errors.ts';
+import { jitteredPauseMs, pauseMs, type Backoff } from '../../retry-policy.ts';
 
 /** A student is given up for a round after so many failed requests between which others were answered. */
 const MOST_ATTEMPTS = 3;
-const FIRST_RETRY_MS = 1_000;
+const RETRIES: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 /** So many students in a row who are not there, before anybody was: then it is the API that is not there. */
 const NOT_OFFERED_AFTER = 10;
 /** Failures in a row after which the hub is spared, and after which it counts as away. */
 const PAUSE_AFTER = 2;
 const AWAY_AFTER = 6;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 300_000;
+const PAUSES: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
 /** What a failed request leads to. */
 export type TroubleVerdict =
@@ -80,7 +80,7 @@ export class ApiTrouble {
       this.#attempts.delete(student);
       return { kind: 'give-up', reason: reasonOf(error) };
     }
-    const retryMs = FIRST_RETRY_MS * 4 ** Math.min(Math.max(0, attempts.count - 1), 4);
+    const retryMs = pauseMs(RETRIES, Math.max(1, attempts.count));
     return { kind: 'again', retryMs, pause: this.#pause(error) };
   }
 
@@ -89,8 +89,8 @@ export class ApiTrouble {
     // Of one who is not there, nothing can be learnt by waiting: somebody else tells.
     if (error.code === 'HUB_NOT_OFFERED' && this.#answers === 0) return null;
     if (this.#inARow < PAUSE_AFTER && asked === 0) return null;
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#inARow - 1, 20));
-    const ms = Math.round(Math.min(LONGEST_PAUSE_MS, Math.max(asked, longest * (0.5 + this.#random() / 2))));
+    const own = jitteredPauseMs(PAUSES, Math.max(1, this.#inARow), this.#random);
+    const ms = Math.min(PAUSES.longestMs, Math.max(asked, own));
     return { ms, canary: this.#lastAnswered };
   }
 }

@@ -25,7 +25,7 @@ function client(options: Partial<HubOptions> & { events?: HubEvent[] } = {}) {
     pageSize: 100,
     paging: 'auto',
     maxConcurrentRequests: 4,
-    retry: { baseMs: 1, capMs: 5 },
+    retry: { firstMs: 1, longestMs: 5 },
     onEvent: (event) => events.push(event),
     ...overrides,
   });
@@ -131,7 +131,7 @@ describe('against the reference hub', () => {
     [['wrong-type']],
     [['ignore-after', 'no-link', 'no-total', 'clamp-limit=30', 'empty-204']],
   ])('every row is returned under %s', async (faults) => {
-    await using hub = client({ retry: { baseMs: 1, capMs: 5, maxAttempts: 12, retryAfterCapMs: 5 } });
+    await using hub = client({ retry: { firstMs: 1, longestMs: 5, maxAttempts: 12, retryAfterCapMs: 5 } });
     const { ids } = await underFault(faults, () => read(hub, 'users'));
     expect(new Set(ids)).toEqual(new Set(reference.district.ids('users')));
   });
@@ -162,7 +162,7 @@ describe('against the reference hub', () => {
     ['status=500', 'HUB_UNAVAILABLE'],
     ['not-offered', 'HUB_NOT_OFFERED'],
   ])('%s ends with %s', async (fault, code) => {
-    await using hub = client({ retry: { baseMs: 1, capMs: 5, maxAttempts: 2 } });
+    await using hub = client({ retry: { firstMs: 1, longestMs: 5, maxAttempts: 2 } });
     await expect(underFault([fault], () => read(hub, 'orgs'))).rejects.toMatchObject({ code });
   });
 

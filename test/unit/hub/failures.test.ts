@@ -63,7 +63,7 @@ describe('transient failures', () => {
   it('the number of attempts is bounded, and their jitter has a growing ceiling', async () => {
     await using test = await testHub(status(500), {
       random: () => 0.999999,
-      retry: { maxAttempts: 5, baseMs: 100, capMs: 500 },
+      retry: { maxAttempts: 5, firstMs: 100, longestMs: 500 },
     });
     await expect(readAll(test.hub, 'users')).rejects.toMatchObject({
       code: 'HUB_UNAVAILABLE',

@@ -38,7 +38,7 @@ async function find(
     pageSize: 100,
     paging: 'auto',
     maxConcurrentRequests: 4,
-    retry: { baseMs: 1, capMs: 5, maxAttempts: 12, retryAfterCapMs: 5 },
+    retry: { firstMs: 1, longestMs: 5, maxAttempts: 12, retryAfterCapMs: 5 },
     breaker: { failures: 1000 },
     ...options.hub,
   });
@@ -115,7 +115,7 @@ describe('a lookup of rows by id, at the reference hub', () => {
     ['rate-limit=1', 'HUB_UNAVAILABLE'],
     ['refuse-connection', 'HUB_UNREACHABLE'],
   ])('with %s fails with %s, so that the caller may wait', async (fault, code) => {
-    const hub = { retry: { baseMs: 1, capMs: 5, maxAttempts: 2, retryAfterCapMs: 5 } };
+    const hub = { retry: { firstMs: 1, longestMs: 5, maxAttempts: 2, retryAfterCapMs: 5 } };
     await expect(find(['gone'], { faults: [fault], hub })).rejects.toMatchObject({ code });
   });
 
