@@ -8,25 +8,25 @@ export interface AskOwnerOptions {
   readonly signal: AbortSignal;
   /** Must reject when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Any clock that goes on evenly, ms. */
+  /** Monotonic clock, ms. */
   readonly now: () => number;
-  /** Called with each new progress of the owner's. */
+  /** Called whenever the owner reports new progress. */
   readonly onProgress?: ((progress: unknown) => void) | undefined;
   readonly pollIntervalMs?: number | undefined;
-  /** How long a living owner may leave the request lying, ms. */
+  /** How long a living owner may take to begin, ms. */
   readonly takeWithinMs?: number | undefined;
 }
 
-/** An owner renews its sign ten times as often, and Redis forgets a sign a good deal sooner. */
+/** An owner renews its heartbeat ten times as often, and the heartbeat expires in Redis much sooner. */
 const BEATS_WITHIN_MS = 30_000;
-/** An asker that says nothing for so long is taken to be dead, and its request is dropped. */
+/** An asker that is silent for this long counts as dead, and its request is dropped. */
 const ASKER_ALIVE_MS = 15_000;
 
 /**
- * Has the tenant's owner do something and waits for it. Throws `OWNERSHIP_LOST` when there is no owner, or it ends
- * before it has answered; then nothing is known of how far it came. Throws `OWNER_BUSY` when one lives that does not
- * begin. Aborting the signal withdraws the request,
- * unless the owner has already begun.
+ * Sends a request to the tenant's owner and waits for the outcome. Throws `OWNERSHIP_LOST` when there is no owner, or
+ * when it ends before it answers (how far it got is then unknown). Throws `OWNER_BUSY` when a living owner does not
+ * begin, or when its heartbeat is neither renewed nor expires. Aborting the signal withdraws a request that the owner
+ * has not begun.
  */
 export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome> {
   const { coordination, tenantId, request, signal, sleep, pollIntervalMs = 500 } = options;
@@ -35,7 +35,7 @@ export async function askOwner(options: AskOwnerOptions): Promise<RequestOutcome
   try {
     return await outcomeOf({ ...options, signal, sleep, pollIntervalMs });
   } finally {
-    // A failure here would hide what happened; without it the request lapses by itself.
+    // A failure here would hide the outcome; without this call the request expires by itself.
     await coordination.cancel(tenantId, request.id).catch(() => undefined);
   }
 }
@@ -46,9 +46,9 @@ async function outcomeOf(
   const { coordination, tenantId, request, now, takeWithinMs = 600_000 } = options;
   const askedAtMs = now();
   const heartbeats = { beat: '', sinceMs: askedAtMs };
-  let told = 'null';
+  let lastProgress = 'null';
   for (;;) {
-    // The sign is read first: an owner that answers and withdraws in between has still answered.
+    // The heartbeat is read first, so that the answer of an owner that then withdraws still counts.
     const living = await coordination.livingOwner(tenantId);
     const answer = await coordination.answerTo(tenantId, request.id);
     if (answer !== null && answer.state !== 'taken') return withoutOwner(answer);
@@ -57,12 +57,12 @@ async function outcomeOf(
     if (answer === null && now() - askedAtMs > takeWithinMs) throw notTaken(tenantId, takeWithinMs);
     const { beat = '' } = living.info;
     if (beat !== heartbeats.beat) Object.assign(heartbeats, { beat, sinceMs: now() });
-    // An owner of an earlier version does not count its renewals.
+    // An owner of an earlier version sends no `beat`.
     if (beat !== '' && now() - heartbeats.sinceMs > BEATS_WITHIN_MS) throw silent(tenantId, living.owner);
     const progress = answer?.progress ?? null;
     const text = JSON.stringify(progress);
-    if (text !== told) {
-      told = text;
+    if (text !== lastProgress) {
+      lastProgress = text;
       options.onProgress?.(progress);
     }
     await coordination.keepAlive(tenantId, request.id, ASKER_ALIVE_MS);
@@ -76,25 +76,29 @@ function withoutOwner(answer: Exclude<RequestAnswer, { state: 'taken' }>): Reque
 }
 
 function noOwner(tenantId: string): RollcallError {
-  return new RollcallError('OWNERSHIP_LOST', `no process that owns ${tenantId} gives a sign of life`, {
-    remedy: 'Give the command again: without a living owner it does the work itself.',
+  return new RollcallError('OWNERSHIP_LOST', `no running process owns ${tenantId}`, {
+    remedy: 'Run the command again: without an owner it does the work itself.',
   });
 }
 
 function ownerEnded(tenantId: string): RollcallError {
-  return new RollcallError('OWNERSHIP_LOST', `the process that owned ${tenantId} ended before it was done`, {
-    remedy: 'Give the command again; what the process had committed stays.',
-  });
+  return new RollcallError(
+    'OWNERSHIP_LOST',
+    `the process that owned ${tenantId} ended before it finished the request`,
+    {
+      remedy: 'Run the command again; what the process has committed stays.',
+    },
+  );
 }
 
 function silent(tenantId: string, owner: string): RollcallError {
   const seconds = Math.round(BEATS_WITHIN_MS / 1000);
   return new RollcallError(
     'OWNER_BUSY',
-    `the sign of ${owner}, which owns ${tenantId}, has neither been renewed for ${seconds} s nor lapsed`,
+    `${owner}, which owns ${tenantId}, has not renewed its heartbeat for ${seconds} s, and the heartbeat has not expired`,
     {
       remedy:
-        'See whether that process lives: end it if it hangs. Redis must let keys expire; give the command again when the sign is gone.',
+        'Check that process, and end it if it hangs. Check that Redis expires keys. Run the command again when the heartbeat has expired.',
     },
   );
 }
@@ -104,6 +108,6 @@ function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
   return new RollcallError(
     'OWNER_BUSY',
     `the process that owns ${tenantId} did not begin within ${seconds} s`,
-    { remedy: 'See its status for what it is doing, and give the command again.' },
+    { remedy: 'See its status for what it is doing, and run the command again.' },
   );
 }

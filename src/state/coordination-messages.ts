@@ -23,7 +23,7 @@ const ANSWER = z.discriminatedUnion('state', [
 
 const INFO = z.record(z.string(), z.string());
 
-/** Null for what cannot be read: another version's, or not Rollcall's. */
+/** Returns null for text that cannot be read: it comes from another version, or not from Rollcall. */
 export function requestFromJson(text: string): OwnerRequest | null {
   return parsed(REQUEST, text);
 }
@@ -32,7 +32,7 @@ export function answerFromJson(text: string): RequestAnswer | null {
   return parsed(ANSWER, text);
 }
 
-/** Empty for what cannot be read. */
+/** Returns an empty object for text that cannot be read. */
 export function infoFromJson(text: string): Readonly<Record<string, string>> {
   return parsed(INFO, text) ?? {};
 }
@@ -49,6 +49,6 @@ export function tooManyRequests(tenantId: string): RollcallError {
   return new RollcallError(
     'INDEX_REFUSED',
     `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`,
-    { remedy: 'Wait until it has done some of them; see its status for what it is doing.' },
+    { remedy: 'Wait until it has handled some of them; see its status for what it is doing.' },
   );
 }

@@ -1,22 +1,22 @@
 /*
- * Owner      the process that holds a tenant: it alone writes for it.
- * Sign       what the owner leaves while it lives; it lapses when the owner falls silent.
+ * Owner      the only process that writes for a tenant.
+ * Heartbeat  an entry that the owner renews while it runs; it expires when the owner stops.
  * Request    work that another process (a command) asks the owner to do.
- * Answer     how far the owner is with a request; the last one tells how it ended.
+ * Answer     the progress or the outcome of a request.
  *
- * Nothing here decides who owns a tenant: Kafka does (invariant 7). Losing all of it loses no data.
+ * Kafka decides who owns a tenant (invariant 7), not this code. Losing all of this loses no data.
  */
 
-/** A process that owns a tenant and lives. */
+/** A running process that owns a tenant. */
 export interface OwnerHeartbeat {
   readonly owner: string;
-  /** Its own wall clock when it took the tenant over, ms since the epoch. */
+  /** When it took the tenant over, by its own wall clock, ms since the epoch. */
   readonly ownedSinceMs: number;
-  /** What it tells of itself, such as host and process id. */
+  /** Facts about the process, such as host and process id. */
   readonly info: Readonly<Record<string, string>>;
 }
 
-/** `parameters` come from another process: whoever takes the request checks them. */
+/** `parameters` come from another process, so the owner must check them. */
 export interface OwnerRequest {
   /** Random. */
   readonly id: string;
@@ -29,33 +29,36 @@ export type RequestOutcome =
   | { readonly state: 'done'; readonly result: unknown }
   | { readonly state: 'failed'; readonly code: string; readonly message: string; readonly remedy: string };
 
-/** `progress` is null until the owner has something to tell. Everything in it must survive JSON. */
+/** `progress` is null until the owner reports some. It must survive JSON. */
 export type RequestAnswer =
   | { readonly state: 'taken'; readonly owner: string; readonly progress: unknown }
   | ({ readonly owner: string } & RequestOutcome);
 
-/** How processes on the same tenant find and ask each other. Throws `INDEX_UNREACHABLE` or `INDEX_REFUSED`. */
+/**
+ * How the processes of a tenant find each other and exchange requests. Methods throw `INDEX_UNREACHABLE` or
+ * `INDEX_REFUSED`.
+ */
 export interface Coordination {
   /**
-   * Leaves or renews the owner's sign for `ttlMs`. False, and nothing changed, when another owner stands there that
-   * took over later, by the owners' wall clocks.
+   * Writes or renews the owner's heartbeat for `ttlMs`. Returns false and changes nothing if the heartbeat there is of
+   * another owner that took over later, by the owners' wall clocks.
    */
-  announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean>;
+  announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean>;
   livingOwner(tenantId: string): Promise<OwnerHeartbeat | null>;
-  /** Takes the sign away, if it is this owner's. */
+  /** Removes the heartbeat, if it is this owner's. */
   withdraw(tenantId: string, owner: string): Promise<void>;
 
-  /** Leaves a request; it counts only while its asker is alive. Throws `INDEX_REFUSED` when 100 are waiting. */
+  /** Queues a request; it counts only while its asker is alive. Throws `INDEX_REFUSED` when 100 are waiting. */
   leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void>;
-  /** The asker still waits, for another `aliveMs`. */
+  /** Confirms that the asker waits, for another `aliveMs`. */
   keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void>;
-  /** The asker waits no longer. A request already taken goes on. */
+  /** Withdraws a request that nobody has taken; one that an owner has taken continues. */
   cancel(tenantId: string, requestId: string): Promise<void>;
-  /** The oldest request whose asker is alive, now taken by `owner`; each is taken once. Null when there is none. */
+  /** Takes the oldest request whose asker is alive; each is taken once. Null when there is none. */
   take(tenantId: string, owner: string): Promise<OwnerRequest | null>;
-  /** Kept for an hour. */
+  /** Stores an answer for an hour. */
   answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void>;
-  /** Null until it is taken, and when it was forgotten. */
+  /** Returns null until an owner has taken the request, and after the answer has expired. */
   answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null>;
 }
 

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from './index-store.ts';
 
-/** Forgets what is remembered of a collection's removals; what was removed on a day goes with the days. */
+/** Clears the deletion memory of a collection, except the counts per day, which expire. */
 export async function forgetDeletions(memory: DeletionMemory, collection: CollectionName): Promise<void> {
   await memory.setMissing(collection, new Map());
   await memory.setWithheld(collection, new Map());

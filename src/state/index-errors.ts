@@ -1,17 +1,17 @@
 import { RollcallError } from '../errors.ts';
 
-/** The index of `name` (tenant and collection) is not where this process left it. */
+/** The error for an index that is not at the expected position. `name` is tenant and collection. */
 export function indexDiverged(name: string): RollcallError {
-  return new RollcallError('INDEX_DIVERGED', `the index of ${name} is not where this process left it`, {
+  return new RollcallError('INDEX_DIVERGED', `the index of ${name} has changed since this process wrote it`, {
     remedy:
-      'Nothing: it is caught up from the topics. If it happens often, look for failovers, flushes or restores of Redis, ' +
-      'or for another process on this tenant and key prefix.',
+      'There is nothing to do: Rollcall brings the index up to date from the topics. If it happens often, check for ' +
+      'failovers, flushes or restores of Redis, and for another process with this tenant and key prefix.',
   });
 }
 
-/** More changes at once than one command to Redis may carry. */
+/** The error for more changes than one Redis command may have. */
 export function tooManyChanges(name: string, most: number): RollcallError {
-  return new RollcallError('INTERNAL', `more than ${most} changes at once for the index of ${name}`, {
-    remedy: 'Report this: transactions are bounded well below that.',
+  return new RollcallError('INTERNAL', `one write to the index of ${name} has more than ${most} changes`, {
+    remedy: 'Report this: transactions are bounded well below that number.',
   });
 }

@@ -21,7 +21,7 @@ export function positionToJson(position: IndexPosition): string {
   });
 }
 
-/** Null for what cannot be read, such as another version's: the index then counts as unknown and is rebuilt. */
+/** Returns null for text that cannot be read, such as another version's: Rollcall then rebuilds the index. */
 export function positionFromJson(text: string): IndexPosition | null {
   try {
     return POSITION.parse(JSON.parse(text));

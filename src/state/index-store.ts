@@ -6,10 +6,10 @@ import type { Coordination } from './coordination.ts';
 export interface IndexPosition {
   readonly sequence: number;
   readonly transactionId: string;
-  /** Local wall clock at commit, ms since the epoch: tells whether tombstones may have been compacted away since. */
+  /** Local wall clock at commit, ms since the epoch. It shows whether compaction may have removed tombstones since. */
   readonly committedAtMs: number;
   readonly offsets: Offsets;
-  /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records by then. */
+  /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records before. */
   readonly firstOffsets?: Offsets | undefined;
   /**
    * Id of the mapping (core/mapping-id.ts) under which the index was made; null: none. Undefined in an index from before
@@ -18,17 +18,17 @@ export interface IndexPosition {
   readonly mapping?: string | null | undefined;
 }
 
-/** Rows that the hub has; rows that could not be read: key → 16 bytes content hash. */
+/** Published rows, and rejected rows: key → 16 bytes of content hash. */
 const ROW_AREAS = ['rows', 'rejects'] as const;
 
 /**
- * Only in the index of `absence-versions`; values as `core/chains` has them:
+ * Only in the index of `absence-versions`; `core/chains` defines the values:
  * - `versions`: version id → its chain entry
- * - `absences`: absence id → what was told of it
- * - `open`: version ids whose chain is to be looked at again
- * - `ended`: absence id → day on which it was told deleted
+ * - `absences`: absence id → its chain entry (last published step and version)
+ * - `open`: version ids of pending chains
+ * - `ended`: absence id → day on which it was published as deleted
  * - `absent`: absence id → student and days of a current absence
- * - `contradictions`: what the hub told that cannot all be true
+ * - `contradictions`: facts from the hub that contradict each other
  */
 const CHAIN_AREAS = ['versions', 'absences', 'open', 'ended', 'absent', 'contradictions'] as const;
 
@@ -36,7 +36,7 @@ const ALL_AREAS = [...ROW_AREAS, ...CHAIN_AREAS] as const;
 
 export type IndexArea = (typeof ALL_AREAS)[number];
 
-/** The areas that a collection's index has; any other is a `RangeError`. */
+/** Returns the areas of a collection's index. Other areas cause a `RangeError`. */
 export function areasOf(collection: CollectionName): readonly IndexArea[] {
   return collection === 'absence-versions' ? ALL_AREAS : ROW_AREAS;
 }
@@ -44,122 +44,122 @@ export function areasOf(collection: CollectionName): readonly IndexArea[] {
 export interface IndexChange {
   readonly area: IndexArea;
   readonly key: string;
-  /** Any bytes, up to some KB; an empty one is a value too. Null removes the key. */
+  /** Any bytes, up to some KB, also none. Null removes the key. */
   readonly value: Buffer | null;
 }
 
 export type IndexEntry = readonly [key: string, value: Buffer];
 
-/** A rebuild or continuation of an index from the log. Only `finish` makes it readable to others again. */
+/** Writes an index from the log. The index is unreadable until `finish`. */
 export interface IndexReplay {
-  /** Changes in the log's order; a later one of a key wins. */
+  /** Takes changes in the log's order; the last change of a key wins. Throws `INDEX_DIVERGED` if the replay is void. */
   write(changes: readonly IndexChange[]): Promise<void>;
-  /** What the replay has so far; of a void one anything, until its next write says so. */
+  /** Returns the replay's values so far. A void replay may return anything; its next `write` throws. */
   lookup(area: IndexArea, keys: readonly string[]): Promise<readonly (Buffer | null)[]>;
-  /** What the replay has so far, on the terms of {@link CollectionIndex.keys}. */
+  /** Returns the replay's entries so far, with the guarantees of {@link CollectionIndex.keys}. */
   entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
   finish(position: IndexPosition): Promise<void>;
 }
 
 /**
- * What is known of one collection's keys, as of one point of the log (invariant 1).
+ * The index of one collection's keys, at one point of the log (invariant 1).
  *
- * Every read carries the transaction it expects the index to reflect and every write the one before it:
- * any other means a failover, a restore or another process, and throws `INDEX_DIVERGED`.
- * `INDEX_UNREACHABLE` is passing. Nothing is ever written before Kafka has committed it.
+ * Every read names the transaction that the index must reflect, and every write the one before it. If the index is
+ * elsewhere (a failover, a restore, another process), the call throws `INDEX_DIVERGED`. `INDEX_UNREACHABLE` is
+ * transient. Callers write nothing before Kafka has committed it.
  */
 export interface CollectionIndex {
-  /** Null when empty, unknown or amid a replay that did not finish. */
+  /** Returns null for an index that is empty, unknown or in an unfinished replay. */
   position(): Promise<IndexPosition | null>;
-  /** Values in the order of the keys; null for a key that is not there. At most a few thousand keys. */
+  /** Returns values in the order of the keys, null for an absent key. At most a few thousand keys. */
   lookup(
     area: IndexArea,
     keys: readonly string[],
     expected: string | null,
   ): Promise<readonly (Buffer | null)[]>;
-  /** All changes and the new position in one atomic step; at most 250,000. `previous` null: the index must be empty. */
+  /** Writes at most 250,000 changes and the new position in one atomic step. `previous` null: the index must be empty. */
   apply(previous: string | null, position: IndexPosition, changes: readonly IndexChange[]): Promise<void>;
-  /** Number of keys. */
+  /** Returns the number of keys. */
   count(area: IndexArea): Promise<number>;
   /**
-   * All keys, in no order, in batches; a key may come twice. Writes between two batches are fine: a key that is there
-   * from beginning to end comes, whatever else is added or removed meanwhile; one that is added or removed itself may
-   * come or not. No guard: a rebuild or flush meanwhile goes unnoticed here, and shows at the next lookup or write.
+   * Yields all keys in batches, unordered; a key may come twice. Writes between two batches are allowed: a key that
+   * is present throughout comes, and one that is added or removed meanwhile may come or not. This method does not
+   * detect a rebuild or flush meanwhile; the next lookup or write does.
    */
   keys(area: IndexArea): AsyncIterable<readonly string[]>;
-  /** As `keys`, with the values; of one that changes meanwhile, the old or the new. */
+  /** Like `keys`, with the values; for a value that changes meanwhile, the old or the new one. */
   entries(area: IndexArea): AsyncIterable<readonly IndexEntry[]>;
-  /** From nothing: whatever was there is dropped. A replay begun later voids this one. */
+  /** Drops the index and begins a replay. A later replay voids this one. */
   rebuild(): Promise<IndexReplay>;
-  /** From where the index is, which must be at `from`. */
+  /** Begins a replay on top of the index, which must be at `from`. */
   resume(from: IndexPosition): Promise<IndexReplay>;
 }
 
-/** What is remembered of a collection's removals beside the list of those that wait. */
+/** Facts about a collection's withheld deletions, besides their list. */
 export interface DeletionNote {
-  /** Why the listed ones wait; null where none do. */
+  /** Why the listed deletions are withheld; null when none is. */
   readonly why: string | null;
-  /** How many wait, the listed ones included: more may be gone than can be listed. */
+  /** Number of withheld deletions, at least the length of the list, which is bounded. */
   readonly count: number;
-  /** The complete full pass whose withheld removals wait no more, by a person's word or as they are back: the log cannot tell. */
+  /** The complete full sync whose withheld deletions are resolved (decided, or the rows are back); the log does not show it. */
   readonly settledPassId: string | null;
-  /** The last full pass, if the hub told it properly that it has no rows where some are known. */
+  /** The last full sync, if the hub's answer to it was a proper empty list although rows are published. */
   readonly emptyPassId: string | null;
-  /** The list was made because the hub went on saying so: it holds all that is known. */
+  /** The list contains all known rows, because the hub repeatedly returned an empty list. */
   readonly isOfEmpty: boolean;
 }
 
-/** Rows that the hub showed later behind their stamps than deltas reached back. */
+/** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
 export interface LateNote {
   readonly rows: number;
-  /** None was shown later than this behind its stamp, ms. */
+  /** Upper bound of the lag behind `dateLastModified`, ms. */
   readonly lagAtMostMs: number;
   /** The overlap in force then, ms. */
   readonly overlapMs: number;
 }
 
-/** What a tenant remembers between passes beside the index. Losing it delays deletions, never causes one. */
+/** A tenant's memory between syncs, besides the index. Losing it delays deletions and never causes one. */
 export interface DeletionMemory {
-  /** Keys that a complete full pass missed and that wait for a second pass, with the pass that missed them first. */
+  /** Keys that wait for the recheck by a second full sync, with the full sync that first missed them. */
   missing(collection: CollectionName): Promise<ReadonlyMap<string, string>>;
   setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void>;
-  /** Keys whose removal waits for a person, with when that began (ms since the epoch). */
+  /** Keys of withheld deletions, with the time at which they were withheld (ms since the epoch). */
   withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>>;
   setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void>;
-  /** Collections that tripped the guard by their own numbers, and not only because another one had. */
+  /** Collections that tripped the guard by their own numbers, not only because another one had. */
   tripped(): Promise<ReadonlySet<CollectionName>>;
   setTripped(collection: CollectionName, isTripped: boolean): Promise<void>;
   note(collection: CollectionName): Promise<DeletionNote | null>;
   setNote(collection: CollectionName, note: DeletionNote | null): Promise<void>;
-  /** Collections that came with quite other rows than known, with since when (ms since the epoch). */
+  /** Collections for which the hub returns another tenant's rows, with the time since when (ms since the epoch). */
   wrongTenant(): Promise<ReadonlyMap<CollectionName, number>>;
-  /** `sinceMs` null: its rows are the tenant's own again, or a person says so. */
+  /** `sinceMs` null: the rows are the tenant's own again, or a person has confirmed them. */
   setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void>;
-  /** Collections that the hub did not offer when it was last asked. */
+  /** Collections that the hub did not offer at the last request. */
   notOffered(): Promise<ReadonlySet<CollectionName>>;
   setNotOffered(collection: CollectionName, isNotOffered: boolean): Promise<void>;
-  /** What the last full pass that could tell says of rows that deltas have missed, by collection. */
+  /** Late rows by collection, from the last full sync that could measure them. */
   late(): Promise<ReadonlyMap<CollectionName, LateNote>>;
   setLate(collection: CollectionName, note: LateNote): Promise<void>;
-  /** Removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
+  /** Number of removals published on a day (`YYYY-MM-DD`, tenant's zone), by collection. */
   removedOn(day: string): Promise<ReadonlyMap<string, number>>;
   addRemoved(day: string, collection: CollectionName, count: number): Promise<void>;
 }
 
-/** The memory of one tenant. */
+/** The state of one tenant. */
 export interface TenantState {
   collection(name: CollectionName): CollectionIndex;
   readonly deletions: DeletionMemory;
-  /** Drops all that is kept of a collection that is no longer mirrored. */
+  /** Drops the state of a collection that is no longer mirrored. */
   forget(name: CollectionName): Promise<void>;
 }
 
-/** Where tenants' memories are kept: Redis, or this process. */
+/** Where the state of tenants is kept: in Redis, or in this process. */
 export interface StateStore {
   /** Throws `INDEX_UNREACHABLE`, or `INDEX_REFUSED` with the remedy (eviction policy, rights, password). */
   ready(): Promise<void>;
   tenant(tenantId: string): TenantState;
-  /** How a command and the owner of its tenant find each other; in memory, within this process only. */
+  /** The memory store's coordination works within this process only. */
   readonly coordination: Coordination;
   close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import { RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 
-/** What Redis tells of itself. Null where it does not, as some managed services. */
+/** Facts from Redis' INFO. A field is null if INFO lacks it, as with some managed services. */
 export interface RedisFacts {
   /** Host and port. */
   readonly address: string;
   readonly version: string | null;
   readonly evictionPolicy: string | null;
   readonly usedBytes: number | null;
-  /** 0: no limit of its own. */
+  /** 0: no limit. */
   readonly maxBytes: number | null;
   readonly role: string | null;
 }

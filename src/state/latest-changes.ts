@@ -1,11 +1,11 @@
 import type { IndexArea, IndexChange } from './index-store.ts';
 
-/** What is left to do of some changes, by area: the last one of each key. */
+/** The last change of each key, by area. */
 export type LatestChanges = ReadonlyMap<IndexArea, ReadonlyMap<string, Buffer | null>>;
 
 /**
- * By the areas of an index, in their order; a change in another one throws a `RangeError`.
- * Keys become what UTF-8 makes of them, as in Kafka: half a surrogate pair is the replacement character.
+ * Groups changes by the areas of an index, in the order of the areas; throws a `RangeError` for another area.
+ * A lone surrogate in a key becomes the replacement character, as in Kafka.
  */
 export function latestChanges(areas: Iterable<IndexArea>, changes: readonly IndexChange[]): LatestChanges {
   const latest = new Map<IndexArea, Map<string, Buffer | null>>();
@@ -14,7 +14,7 @@ export function latestChanges(areas: Iterable<IndexArea>, changes: readonly Inde
   return latest;
 }
 
-/** What an index has of an area; throws a `RangeError` for an area that it has not. */
+/** Returns the entry of an area; throws a `RangeError` for an area that the index lacks. */
 export function memberOf<T>(areas: ReadonlyMap<IndexArea, T>, area: IndexArea): T {
   const found = areas.get(area);
   if (found === undefined) throw new RangeError(`no area '${area}' in the index of this collection`);

@@ -2,19 +2,19 @@ import { ANSWER_KEPT_MS, MOST_REQUESTS_WAITING } from './coordination.ts';
 import type { Coordination, OwnerRequest, OwnerHeartbeat, RequestAnswer } from './coordination.ts';
 import { answerFromJson, requestFromJson, tooManyRequests } from './coordination-messages.ts';
 
-interface Lapsing<T> {
+interface Expiring<T> {
   readonly value: T;
   readonly untilMs: number;
 }
 
 class TenantDesk {
-  sign: Lapsing<OwnerHeartbeat> | null = null;
+  heartbeat: Expiring<OwnerHeartbeat> | null = null;
   readonly requests: OwnerRequest[] = [];
   readonly askersUntilMs = new Map<string, number>();
-  readonly answers = new Map<string, Lapsing<RequestAnswer>>();
+  readonly answers = new Map<string, Expiring<RequestAnswer>>();
 }
 
-/** Coordination within this process: with the index in memory, no other process can reach the owner. */
+/** Coordination within this process. With the index in memory, other processes cannot reach the owner. */
 export class MemoryCoordination implements Coordination {
   readonly #now: () => number;
   readonly #desks = new Map<string, TenantDesk>();
@@ -24,21 +24,23 @@ export class MemoryCoordination implements Coordination {
     this.#now = now;
   }
 
-  async announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
-    const held = await this.livingOwner(tenantId);
-    if (held !== null && held.owner !== sign.owner && held.ownedSinceMs > sign.ownedSinceMs) return false;
-    this.#desk(tenantId).sign = { value: { ...sign, info: { ...sign.info } }, untilMs: this.#now() + ttlMs };
+  async announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
+    const { owner, ownedSinceMs, info } = heartbeat;
+    const living = await this.livingOwner(tenantId);
+    if (living !== null && living.owner !== owner && living.ownedSinceMs > ownedSinceMs) return false;
+    const copy = { ...heartbeat, info: { ...info } };
+    this.#desk(tenantId).heartbeat = { value: copy, untilMs: this.#now() + ttlMs };
     return true;
   }
 
   async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
-    const { sign } = this.#desk(tenantId);
-    return sign !== null && sign.untilMs > this.#now() ? sign.value : null;
+    const { heartbeat } = this.#desk(tenantId);
+    return heartbeat !== null && heartbeat.untilMs > this.#now() ? heartbeat.value : null;
   }
 
   async withdraw(tenantId: string, owner: string): Promise<void> {
     const desk = this.#desk(tenantId);
-    if (desk.sign?.value.owner === owner) desk.sign = null;
+    if (desk.heartbeat?.value.owner === owner) desk.heartbeat = null;
   }
 
   async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {

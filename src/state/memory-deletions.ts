@@ -3,13 +3,13 @@ import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
 
 const DAYS_KEPT = 8;
 
-/** What a tenant remembers of deletions, in this process. */
+/** A tenant's deletion memory in this process. */
 export class MemoryDeletions implements DeletionMemory {
   readonly #missing = new Map<CollectionName, ReadonlyMap<string, string>>();
   readonly #withheld = new Map<CollectionName, ReadonlyMap<string, number>>();
   readonly #tripped = new Set<CollectionName>();
   readonly #notes = new Map<CollectionName, DeletionNote>();
-  readonly #foreign = new Map<CollectionName, number>();
+  readonly #wrongTenant = new Map<CollectionName, number>();
   readonly #notOffered = new Set<CollectionName>();
   readonly #late = new Map<CollectionName, LateNote>();
   readonly #removed = new Map<string, Map<string, number>>();
@@ -49,12 +49,12 @@ export class MemoryDeletions implements DeletionMemory {
   }
 
   async wrongTenant(): Promise<ReadonlyMap<CollectionName, number>> {
-    return new Map(this.#foreign);
+    return new Map(this.#wrongTenant);
   }
 
   async setWrongTenant(collection: CollectionName, sinceMs: number | null): Promise<void> {
-    if (sinceMs === null) this.#foreign.delete(collection);
-    else this.#foreign.set(collection, sinceMs);
+    if (sinceMs === null) this.#wrongTenant.delete(collection);
+    else this.#wrongTenant.set(collection, sinceMs);
   }
 
   async notOffered(): Promise<ReadonlySet<CollectionName>> {

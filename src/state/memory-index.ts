@@ -17,10 +17,10 @@ export interface MemoryIndexOptions {
   readonly areas: readonly IndexArea[];
 }
 
-/** One collection's index in this process. Nothing in it outlives the process. */
+/** One collection's index in the memory of this process. */
 export class MemoryIndex implements CollectionIndex {
   readonly #name: string;
-  /** A value as Latin-1 characters: a third of a Buffer, and none that keeps a page's memory alive. */
+  /** Values are Latin-1 strings: they take a third of a Buffer's memory and do not keep a page's memory alive. */
   readonly #areas: ReadonlyMap<IndexArea, Map<string, string>>;
   #position: IndexPosition | null = null;
   #replay: object | null = null;
@@ -127,13 +127,13 @@ export class MemoryIndex implements CollectionIndex {
   }
 }
 
-/** A Map may change while it is read; what is added meanwhile stands last, and does not make the reading endless. */
+/** Stops after as many entries as there were at the start: a Map that grows meanwhile must not make this endless. */
 export function* inBatches<T>(values: ReadonlyMap<string, T>): Generator<readonly [string, T][]> {
-  let left = values.size;
+  let remaining = values.size;
   let batch: [string, T][] = [];
   for (const entry of values) {
-    if (left === 0) break;
-    left -= 1;
+    if (remaining === 0) break;
+    remaining -= 1;
     batch.push(entry);
     if (batch.length === ENTRIES_AT_ONCE) {
       yield batch;

@@ -6,7 +6,7 @@ import { MemoryCoordination } from './memory-coordination.ts';
 import { MemoryDeletions } from './memory-deletions.ts';
 import { MemoryIndex } from './memory-index.ts';
 
-/** The memory of tenants in this process: for small tenants, and for tests. `now`: ms since the epoch. */
+/** Keeps the state of tenants in this process: for small tenants and for tests. `now`: ms since the epoch. */
 export function createMemoryStore(options: { readonly now?: (() => number) | undefined } = {}): StateStore {
   const tenants = new Map<string, TenantState>();
   return {

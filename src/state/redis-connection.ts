@@ -5,13 +5,13 @@ import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
 
 export interface RedisConnectionOptions {
-  /** `redis://` or `rediss://`; user name and password may stand in it or beside it. */
+  /** `redis://` or `rediss://`, with or without user name and password. */
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   /** How long a command may take, ms. */
   readonly commandTimeoutMs?: number | undefined;
-  /** How long making a connection may take, ms. */
+  /** How long connecting may take, ms. */
   readonly connectTimeoutMs?: number | undefined;
   /** 0 to 1; spreads reconnections. */
   readonly random?: (() => number) | undefined;
@@ -22,11 +22,11 @@ export type RedisArgument = string | Buffer | number;
 const RECONNECTIONS: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 /**
- * One connection to Redis that comes back by itself.
+ * One connection to Redis that reconnects by itself.
  *
- * No command waits in a queue or is sent twice: without a connection a command waits for the attempt to connect that
- * is under way, fails at once when the last attempt failed, and fails when the connection breaks amid it. What fails for want of time may still arrive at Redis later, so each
- * write must be harmless when it is late: writes to the index name the transaction before them.
+ * Commands are neither queued nor repeated. Without a connection a command waits for the running attempt to connect,
+ * or fails at once if the last attempt failed. It fails when the connection breaks meanwhile. A command that timed out
+ * may still reach Redis later, so a late write must be harmless: writes to the index name the transaction before them.
  */
 export class RedisConnection {
   /** Host and port. */
@@ -34,7 +34,7 @@ export class RedisConnection {
   readonly #client: Redis;
   readonly #connectTimeoutMs: number;
   #waiting: Promise<void> | null = null;
-  /** Why there is no connection; null while there is one, or nobody has tried yet. */
+  /** Why there is no connection; null while there is one, and before the first attempt. */
   #trouble: Error | null = null;
 
   constructor(options: RedisConnectionOptions) {
@@ -49,14 +49,14 @@ export class RedisConnection {
       protocol: 2,
       connectTimeout: connectTimeoutMs,
       commandTimeout: commandTimeoutMs,
-      // A connection that a firewall dropped in silence would otherwise fail each command for a quarter of an hour.
+      // Without this, a connection that a firewall silently dropped would fail each command for a quarter of an hour.
       socketTimeout: commandTimeoutMs + 1_000,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       disableClientInfo: true,
       retryStrategy: (attempt) => jitteredPauseMs(RECONNECTIONS, attempt, random),
-      // After a failover the old primary still answers, as a replica: only a new connection finds the new one.
+      // After a failover the old primary still answers, as a replica: only a new connection finds the new primary.
       reconnectOnError: (error) => replyCode(error) === 'READONLY',
     });
     this.#client.on('error', (error: Error) => {
@@ -73,13 +73,13 @@ export class RedisConnection {
       if (this.#client.status !== 'ready') await this.#connected();
       return await commands(this.#client);
     } catch (error) {
-      // A mistake in this program is no outage.
+      // A programming error is not an outage.
       if (error instanceof TypeError || error instanceof RangeError) throw error;
       throw explainRedisError(error, this.address);
     }
   }
 
-  /** Runs a script that answers with a whole number. */
+  /** Runs a script that returns an integer. */
   async script(
     script: RedisScript,
     keys: readonly string[],
@@ -101,7 +101,7 @@ export class RedisConnection {
     this.#client.disconnect();
   }
 
-  /** Waits for the connection being made, or makes it; fails with the reason of the first attempt that fails. */
+  /** Connects, or waits for the running attempt; rejects with the reason of the first attempt that fails. */
   #connected(): Promise<void> {
     if (this.#client.status === 'reconnecting' && this.#trouble !== null)
       return Promise.reject(this.#trouble);
@@ -117,7 +117,7 @@ export class RedisConnection {
     const onEnd = () =>
       reject(
         new RollcallError('INDEX_UNREACHABLE', `the connection to Redis at ${this.address} is closed`, {
-          remedy: 'Start again.',
+          remedy: 'Start Rollcall again.',
         }),
       );
     const timer = setTimeout(() => reject(new Error('no connection in time')), this.#connectTimeoutMs);

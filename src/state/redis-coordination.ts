@@ -7,7 +7,7 @@ import { SCRIPTS } from './redis-scripts.ts';
 
 const LIST_KEPT_MS = 60 * 60 * 1000;
 
-/** How processes find each other through Redis. Layout: `redis-keys.ts`. */
+/** Coordination through Redis. Layout: `redis-keys.ts`. */
 export class RedisCoordination implements Coordination {
   readonly #connection: RedisConnection;
   readonly #keyPrefix: string;
@@ -17,11 +17,11 @@ export class RedisCoordination implements Coordination {
     this.#keyPrefix = keyPrefix;
   }
 
-  async announce(tenantId: string, sign: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
+  async announce(tenantId: string, heartbeat: OwnerHeartbeat, ttlMs: number): Promise<boolean> {
     const announced = await this.#connection.script(
       SCRIPTS.announceOwner,
       [this.#keys(tenantId).owner],
-      [sign.owner, sign.ownedSinceMs, JSON.stringify(sign.info), ttlMs],
+      [heartbeat.owner, heartbeat.ownedSinceMs, JSON.stringify(heartbeat.info), ttlMs],
     );
     return announced === 1;
   }
@@ -41,12 +41,12 @@ export class RedisCoordination implements Coordination {
 
   async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
     const keys = this.#keys(tenantId);
-    const left = await this.#connection.script(
+    const isQueued = await this.#connection.script(
       SCRIPTS.leaveRequest,
       [keys.requests, keys.asker(request.id)],
       [JSON.stringify(request), MOST_REQUESTS_WAITING, aliveMs, LIST_KEPT_MS],
     );
-    if (left !== 1) throw tooManyRequests(tenantId);
+    if (isQueued !== 1) throw tooManyRequests(tenantId);
   }
 
   async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {

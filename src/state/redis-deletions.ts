@@ -4,11 +4,11 @@ import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 
-/** Longer than any day of a tenant's lasts, and a week to look back. */
+/** Longer than any day of a tenant lasts, plus a week of history. */
 const REMOVED_KEPT_SECONDS = 8 * 24 * 60 * 60;
 const FIELDS_AT_ONCE = 5_000;
 
-/** What a tenant remembers of deletions, in Redis. Layout: `redis-keys.ts`. */
+/** A tenant's deletion memory in Redis. Layout: `redis-keys.ts`. */
 export class RedisDeletions implements DeletionMemory {
   readonly #connection: RedisConnection;
   readonly #keys: TenantKeys;
@@ -107,7 +107,7 @@ export class RedisDeletions implements DeletionMemory {
     );
   }
 
-  /** Read in pieces, so that no reply is larger than a few thousand keys. Nobody writes meanwhile: a tenant has one owner. */
+  /** Reads in pieces of a few thousand keys. No other process writes meanwhile, since a tenant has one owner. */
   async #read<T>(key: string, toValue: (text: string) => T): Promise<Map<string, T>> {
     const found = new Map<string, T>();
     let cursor = '0';
@@ -141,7 +141,7 @@ export class RedisDeletions implements DeletionMemory {
   }
 }
 
-/** Of one that cannot be read nothing is known: that only adds caution. */
+/** Returns null for a note that cannot be read; a missing note only makes Rollcall more cautious. */
 function readNote(text: string): DeletionNote | null {
   try {
     const { why, count, settledPassId, emptyPassId, isOfEmpty } = JSON.parse(text) as Partial<DeletionNote>;
@@ -157,7 +157,7 @@ function readNote(text: string): DeletionNote | null {
   }
 }
 
-/** Null for one that cannot be read: the next full pass writes another. */
+/** Returns null for a note that cannot be read; the next full sync writes another. */
 function readLate(text: string): LateNote | null {
   try {
     const { rows, lagAtMostMs, overlapMs } = JSON.parse(text) as Partial<LateNote>;

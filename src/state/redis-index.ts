@@ -17,22 +17,22 @@ import { SCRIPTS } from './redis-scripts.ts';
 
 /** Redis takes 1,048,576 arguments in one command; a change takes two. */
 const CHANGES_AT_ONCE = 250_000;
-/** A replay needs no atomic step, and Redis is shared with other tenants: about 15 ms of its time each. */
+/** A replay needs no atomic step, and other tenants share Redis: this many changes take about 15 ms of its time. */
 const REPLAY_CHANGES_AT_ONCE = 5_000;
-/** Fewer than a call may have arguments. */
+/** Below the number of arguments of a call. */
 const LOOKUP_KEYS_AT_ONCE = 5_000;
 const SCAN_COUNT = 1_000;
 
-/** Where the index must be for a write to happen; see `scripts/write-index.lua`. */
+/** The condition of a write; see `scripts/write-index.lua`. */
 type Guard = { readonly field: 'transactionId' | 'replay'; readonly value: string };
 
 type Reply = readonly [error: Error | null, value: unknown];
 
-/** What one step read. */
+/** The result of one atomic read. */
 interface Found {
-  /** Of `position`, as asked for. */
+  /** The requested fields of `position`. */
   readonly fields: readonly (string | null)[];
-  /** Every area is as long as the position says. */
+  /** Whether every area has the number of keys that the position records. */
   readonly isComplete: boolean;
   readonly isEmpty: boolean;
   readonly rest: readonly unknown[];
@@ -43,7 +43,7 @@ export interface RedisIndexOptions {
   readonly keys: CollectionKeys;
   /** Tenant and collection, for errors. */
   readonly name: string;
-  /** A random token that no other replay has. */
+  /** Returns a random token, different for each replay. */
   readonly newToken: () => string;
 }
 
@@ -111,7 +111,7 @@ export class RedisIndex implements CollectionIndex {
           try {
             return await client.hscan(key, cursor, 'COUNT', SCAN_COUNT, 'NOVALUES');
           } catch (error) {
-            // NOVALUES came with Redis 7.4; anything else that is wrong shows again at once below.
+            // NOVALUES exists since Redis 7.4; any other error recurs at once below.
             if (!(error instanceof Error) || error.name !== 'ReplyError') throw error;
             withoutValues = false;
           }
@@ -156,7 +156,7 @@ export class RedisIndex implements CollectionIndex {
     const guard: Guard = { field: 'replay', value: token };
     return {
       write: async (changes) => {
-        // No changes ask Redis too: whoever goes on must hear that the replay is void.
+        // An empty list goes to Redis too, so that a void replay throws.
         for (let at = 0; at === 0 || at < changes.length; at += REPLAY_CHANGES_AT_ONCE) {
           await this.#write(guard, null, changes.slice(at, at + REPLAY_CHANGES_AT_ONCE));
         }
@@ -173,19 +173,19 @@ export class RedisIndex implements CollectionIndex {
     };
   }
 
-  /** Fields of the position, whether all areas are there, and whatever else, in one step. */
+  /** Reads fields of the position, the sizes of all areas, and the values of further commands, in one atomic step. */
   async #read(
     fields: readonly string[],
     askMore: (multi: ChainableCommander) => unknown = () => undefined,
   ): Promise<Found> {
-    // MULTI costs Redis about half of what a script with the same commands does.
-    const [held, ...rest] = await this.#connection.run(async (client) => {
+    // MULTI costs Redis about half as much as a script with the same commands.
+    const [found, ...rest] = await this.#connection.run(async (client) => {
       const multi = client.multi().hmget(this.#keys.position, ...fields, ...this.#areas.map(countField));
       for (const key of this.#areaKeys) multi.hlen(key);
       askMore(multi);
       return repliesIn(await multi.exec());
     });
-    const values = held as (string | null)[];
+    const values = found as (string | null)[];
     const counts = rest.splice(0, this.#areas.length);
     return {
       fields: values,
@@ -234,7 +234,7 @@ function askValues(commands: ChainableCommander, key: string, fields: readonly s
   return commands;
 }
 
-/** The answers to {@link askValues}. */
+/** Reads the replies to {@link askValues}. */
 function valuesIn(replies: readonly unknown[]): readonly (Buffer | null)[] {
   const values = replies as readonly (Buffer | null)[][];
   return values.length === 1 ? (values[0] ?? []) : values.flat();
@@ -248,7 +248,7 @@ function entriesIn(pairs: readonly Buffer[]): IndexEntry[] {
   return entries;
 }
 
-/** Values of the replies to several commands; throws the first error among them. */
+/** Returns the values of several replies; throws the first error among them. */
 function repliesIn(replies: readonly Reply[] | null): unknown[] {
   if (replies === null) throw new Error('Redis discarded a transaction');
   return replies.map(([error, value]) => {

@@ -3,28 +3,28 @@ import { areasOf } from './index-store.ts';
 import type { IndexArea } from './index-store.ts';
 
 /*
- * What stands in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. All keys between the same braces
- * are in one slot of a Redis Cluster, so that a script may touch them together.
+ * The layout in Redis. `<p>` is the configured key prefix, `<t>` a tenant id. Keys with the same text in braces are in
+ * one slot of a Redis Cluster, so that one script may use them together.
  *
  *   {<p>:<t>:<collection>}:<area>     hash    key → value; each area of the collection's index (`index-store.ts`)
- *   {<p>:<t>:<collection>}:position   hash    transactionId   of the last transaction reflected; '' unknown
+ *   {<p>:<t>:<collection>}:position   hash    transactionId   the last transaction in the index; '' unknown
  *                                             position        JSON
- *                                             <area>Count     length of the area's hash: one that was evicted or
- *                                                             deleted beside its position shows
+ *                                             <area>Count     number of keys in the area's hash; it reveals an area
+ *                                                             that was evicted or deleted without its position
  *                                             replay          token of a replay that has not finished
- *   {<p>:<t>:<collection>}:missing    hash    key → pass that missed it first
+ *   {<p>:<t>:<collection>}:missing    hash    key → full sync that first missed it
  *   {<p>:<t>:<collection>}:withheld   hash    key → since when, ms since the epoch
  *   {<p>:<t>}:tripped                 hash    collection that tripped the guard by itself → 1
- *   {<p>:<t>}:notes                   hash    collection → what else is remembered of its removals (JSON)
- *   {<p>:<t>}:foreign                 hash    collection that came with quite other rows → since when, ms
+ *   {<p>:<t>}:notes                   hash    collection → facts about its withheld deletions (JSON)
+ *   {<p>:<t>}:foreign                 hash    collection with another tenant's rows → since when, ms
  *   {<p>:<t>}:not-offered             hash    collection that the hub does not offer → 1
- *   {<p>:<t>}:late                    hash    collection → rows that deltas have missed (JSON)
+ *   {<p>:<t>}:late                    hash    collection → its late rows (JSON)
  *   {<p>:<t>}:removed:<day>           hash    collection → removals published that day; expires after 8 days
- *   {<p>:<t>}:owner                   hash    owner, ownedSinceMs, info (JSON); expires when the owner falls silent
+ *   {<p>:<t>}:owner                   hash    the heartbeat: owner, ownedSinceMs, info (JSON); expires
  *   {<p>:<t>}:requests                list    requests to the owner, JSON, oldest first; expires
- *   {<p>:<t>}:asker:<id>              string  there while somebody waits for the answer to a request; expires
- *   {<p>:<t>}:answer:<id>             string  how far a request is, JSON; expires
- *   {<p>}:probe:<random>              hash    lives for a moment, at the start
+ *   {<p>:<t>}:asker:<id>              string  exists while a process waits for the answer to a request; expires
+ *   {<p>:<t>}:answer:<id>             string  progress or outcome of a request, JSON; expires
+ *   {<p>}:probe:<random>              hash    exists for a moment, at the start
  */
 
 export interface CollectionKeys {
@@ -40,12 +40,12 @@ export interface TenantKeys {
   readonly requests: string;
   asker(requestId: string): string;
   answer(requestId: string): string;
-  /** `day` is `YYYY-MM-DD`. */
   readonly tripped: string;
   readonly notes: string;
   readonly wrongTenant: string;
   readonly notOffered: string;
   readonly late: string;
+  /** `day` is `YYYY-MM-DD`. */
   removed(day: string): string;
   collection(name: CollectionName): CollectionKeys;
 }
@@ -75,7 +75,7 @@ export function tenantKeys(keyPrefix: string, tenantId: string): TenantKeys {
   };
 }
 
-/** Field of `position` that holds the number of keys of an area. */
+/** Returns the field of `position` with the number of keys of an area. */
 export function countField(area: IndexArea): string {
   return `${area}Count`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A Lua script: what it does, its keys, arguments and output are told at the head of its file. */
+/** A Lua script. The head of its file documents its effect, keys, arguments and output. */
 export interface RedisScript {
   readonly source: string;
   readonly sha1: string;

@@ -11,13 +11,13 @@ import { probeKey, tenantKeys } from './redis-keys.ts';
 import { SCRIPTS } from './redis-scripts.ts';
 
 export interface RedisStoreOptions extends RedisConnectionOptions {
-  /** First part of every key; whoever shares a Redis needs a prefix of their own. */
+  /** First part of every key. Installations that share a Redis need different prefixes. */
   readonly keyPrefix: string;
-  /** A random token, different each time. */
+  /** Returns a random token, different for each call. */
   readonly newToken?: (() => string) | undefined;
 }
 
-/** The memory of tenants in Redis 6.2 or later. Connects when first used; `close` it. */
+/** Keeps the state of tenants in Redis 6.2 or later. It connects at the first use; the caller must `close` it. */
 export function createRedisStore(options: RedisStoreOptions): StateStore {
   const { keyPrefix, newToken = randomUUID } = options;
   const connection = new RedisConnection(options);
@@ -53,13 +53,13 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
-/** Read from INFO: managed services forbid CONFIG. */
+/** Reads the policy from INFO, because managed services forbid CONFIG. */
 function refuseEviction(memoryInfo: string, address: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(memoryInfo)?.[1];
   if (policy === undefined || policy === 'noeviction') return;
   throw new RollcallError(
     'INDEX_REFUSED',
-    `Redis at ${address} has maxmemory-policy ${policy} and may drop what is indexed when memory runs short`,
-    { remedy: 'Set maxmemory-policy to noeviction, or name a Redis of its own for Rollcall in redis.url.' },
+    `Redis at ${address} has maxmemory-policy ${policy} and may drop parts of the index when memory runs short`,
+    { remedy: 'Set maxmemory-policy to noeviction, or set redis.url to a Redis that only Rollcall uses.' },
   );
 }

@@ -5,33 +5,33 @@ export interface ServeRequestsOptions {
   readonly coordination: Coordination;
   readonly tenantId: string;
   readonly owner: string;
-  /** Does what is asked; its result and its progress must survive JSON. What it throws becomes the failure told. */
+  /** Handles a request. Result and progress must survive JSON. An error that it throws becomes the outcome. */
   readonly handle: (request: OwnerRequest, report: (progress: unknown) => Promise<void>) => Promise<unknown>;
-  /** Ends the serving, once the request at hand is done. */
+  /** Ends serving after the current request. */
   readonly signal: AbortSignal;
   /** Must reject when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly pollIntervalMs?: number | undefined;
 }
 
-/** Well within what an answer is kept for, so that long work is not taken for a request that nobody began. */
+/** Well below the lifetime of an answer, so that a request with long work does not look untaken. */
 const RENEW_EVERY_MS = ANSWER_KEPT_MS / 6;
 
-/** Some half a minute with the poll interval's default: longer than a failover of Redis takes. */
+/** About half a minute with the default poll interval: longer than a failover of Redis. */
 const ANSWER_ATTEMPTS = 30;
 
-/** Does what other processes ask of this tenant's owner, one request after another, until the signal aborts. */
+/** Handles requests to this tenant's owner, one after another, until the signal aborts. */
 export async function serveRequests(options: ServeRequestsOptions): Promise<void> {
   const { coordination, tenantId, owner, signal, sleep, pollIntervalMs = 1_000 } = options;
   while (!signal.aborted) {
-    // Out of reach, nothing can be asked either; the owner notices by itself that its index is away.
+    // While Redis is unreachable nobody can send a request; the owner itself notices that its index is unreachable.
     const request = await coordination.take(tenantId, owner).catch(() => null);
     if (request === null) {
       await sleep(pollIntervalMs, signal).catch(() => undefined);
       continue;
     }
     const outcome = await outcomeOf(options, request);
-    await tell(options, request, outcome, pollIntervalMs);
+    await sendOutcome(options, request, outcome, pollIntervalMs);
   }
 }
 
@@ -39,16 +39,16 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
   const { coordination, tenantId, owner, sleep } = options;
   let latest: unknown = null;
   const done = new AbortController();
-  // Progress that is lost is told again by the next; it must not fail the work.
-  const tellTaken = (): Promise<void> =>
+  // Lost progress must not fail the work; the next report replaces it.
+  const sendProgress = (): Promise<void> =>
     coordination
       .answer(tenantId, request.id, { state: 'taken', owner, progress: latest ?? null })
       .catch(() => undefined);
-  const renewal = repeat(() => sleep(RENEW_EVERY_MS, done.signal), tellTaken);
+  const renewal = repeat(() => sleep(RENEW_EVERY_MS, done.signal), sendProgress);
   try {
     const result = await options.handle(request, (progress) => {
       latest = progress;
-      return tellTaken();
+      return sendProgress();
     });
     return { state: 'done', result: result ?? null };
   } catch (error) {
@@ -63,7 +63,7 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
     };
   } finally {
     done.abort();
-    // None may come after how it ended.
+    // No progress may arrive after the outcome.
     await renewal;
   }
 }
@@ -80,7 +80,7 @@ async function repeat(pause: () => Promise<void>, act: () => Promise<void>): Pro
   }
 }
 
-async function tell(
+async function sendOutcome(
   options: ServeRequestsOptions,
   request: OwnerRequest,
   outcome: RequestOutcome,

@@ -1,15 +1,15 @@
 --[[
-  Leaves a request for a tenant's owner, unless too many are waiting.
+  Queues a request for a tenant's owner, unless too many are waiting.
 
   KEYS[1]  requests   list of JSON, oldest first
-  KEYS[2]  asker      string; while it is there, somebody waits for the answer
+  KEYS[2]  asker      string; exists while a process waits for the answer
 
   ARGV[1]  request, JSON
   ARGV[2]  most requests that may wait
-  ARGV[3]  for how long the asker is taken to be alive, ms
-  ARGV[4]  for how long the list is kept when nobody adds to it or takes from it, ms
+  ARGV[3]  how long the asker counts as alive, ms
+  ARGV[4]  how long the list lasts after the last addition, ms
 
-  Output   1 left; 0 too many are waiting
+  Output   1 queued; 0 too many are waiting
 ]]
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[3])

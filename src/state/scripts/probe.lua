@@ -1,5 +1,5 @@
 --[[
-  Tries what Rollcall needs to be allowed to do, on a key of its own that it removes again.
+  Tries the commands that Rollcall needs, on a temporary key.
 
   KEYS[1]  a key that nothing else uses
 

@@ -1,10 +1,10 @@
 --[[
-  Takes an owner's sign away, if it is still its own.
+  Removes an owner's heartbeat, unless it is another owner's.
 
-  KEYS[1]  sign   hash: owner, ownedSinceMs, info
+  KEYS[1]  heartbeat   hash: owner, ownedSinceMs, info
   ARGV[1]  owner
 
-  Output   1 taken away; 0 it was another's, or gone
+  Output   1 removed; 0 another owner's, or none
 ]]
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])

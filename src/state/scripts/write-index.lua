@@ -1,16 +1,16 @@
 --[[
-  Writes changes to one collection's index, and where it then stands, in one atomic step, if the index is where
-  the writer left it.
+  Writes changes to one collection's index and its new position in one atomic step, if the index is where the writer
+  expects it.
 
-  The transaction id is blanked before anything else is written: this is where Redis refuses a write for want of
-  memory, before any change, and whatever fails later leaves an index that counts as unknown, never a wrong one.
+  The first write blanks the transaction id. If Redis lacks memory, it refuses this write, before any change. A later
+  failure leaves an index that counts as unknown, never a wrong one.
 
   KEYS[1]      position   hash: transactionId, position, replay, and a field for the length of each area
   KEYS[2...]   areas      hashes
 
-  ARGV[1]      field of `position` that guards the write: 'transactionId', or 'replay' amid a replay
-  ARGV[2]      what it must hold; '' with 'transactionId': the index must be empty
-  ARGV[3]      new transaction id; '' leaves the index unreadable, amid its replay
+  ARGV[1]      field of `position` that guards the write: 'transactionId', or 'replay' during a replay
+  ARGV[2]      the value that it must have; '' with 'transactionId': the index must be empty
+  ARGV[3]      new transaction id; '' leaves the index unreadable, during its replay
   ARGV[4]      new position, JSON
   ARGV[5...]   three for each area, in the order of the keys: its field in `position`; number of arguments that
                set its entries (two each); number of keys to remove
@@ -18,7 +18,7 @@
 
   Output       1 written; 0 the index is elsewhere and was not touched
 ]]
-local CHUNK = 7000 -- even, and below what unpack takes (8000)
+local CHUNK = 7000 -- even, and below the limit of unpack (8000)
 local AREAS = 5
 
 local function countOf(key)
@@ -35,12 +35,12 @@ local function areAll(wantedCounts)
   return true
 end
 
-local function isGuardMet()
-  local held = redis.call('HMGET', KEYS[1], ARGV[1], unpack(countFields))
-  local value = held[1] or ''
+local function isExpectedPosition()
+  local position = redis.call('HMGET', KEYS[1], ARGV[1], unpack(countFields))
+  local value = position[1] or ''
   if value ~= ARGV[2] then return false end
   if ARGV[1] == 'replay' then return value ~= '' end
-  return areAll(function(area) return value == '' and '0' or held[area] end)
+  return areAll(function(area) return value == '' and '0' or position[area] end)
 end
 
 local function callInChunks(command, key, from, count)
@@ -51,7 +51,7 @@ local function callInChunks(command, key, from, count)
   return from + count
 end
 
-if not isGuardMet() then return 0 end
+if not isExpectedPosition() then return 0 end
 redis.call('HSET', KEYS[1], 'transactionId', '')
 local at = AREAS + #countFields * 3
 for area = 2, #KEYS do
