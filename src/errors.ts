@@ -94,12 +94,3 @@ export function describeError(error: unknown): string {
   if (error instanceof RollcallError) return `${error.message} (${error.code})`;
   return `something unforeseen happened: ${error instanceof Error ? error.name : typeof error}`;
 }
-
-/** Exit codes of the command line: part of the contract with scripts. */
-export const EXIT = { ok: 0, failed: 1, badUse: 2, needsPerson: 3 } as const;
-
-/** The exit code that an error ends a command with. */
-export function exitCodeOf(error: unknown): number {
-  if (!(error instanceof RollcallError)) return EXIT.failed;
-  return error.code === 'CONFIG_INVALID' || error.code === 'USAGE_INVALID' ? EXIT.badUse : EXIT.failed;
-}

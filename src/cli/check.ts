@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { TenantConfig } from '../config.ts';
 import { enabledCollections } from '../config.ts';
-import { EXIT } from '../errors.ts';
+import { exitCode } from './exit-code.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { checkHub } from './check/check-hub.ts';
 import { checkKafka } from './check/check-kafka.ts';
@@ -61,7 +61,7 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
       })),
     ),
   });
-  return failed ? EXIT.failed : EXIT.ok;
+  return exitCode({ hasFailed: failed });
 }
 
 /** All at the same time, so that what is away costs its time-out once; told in a fixed order. */

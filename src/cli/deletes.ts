@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { passCollections, type Config, type TenantConfig } from '../config.ts';
-import { EXIT, RollcallError } from '../errors.ts';
+import { RollcallError } from '../errors.ts';
+import { exitCode } from './exit-code.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
@@ -74,7 +75,7 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   await using assembly = quietAssembly(config);
   const lists = await readLists(assembly, { scope, signal: context.signal });
   showLists(context.output, lists, { allKeys: options.keys ?? false, nowMs: Date.now() });
-  return waits(lists) ? EXIT.needsPerson : EXIT.ok;
+  return exitCode({ needsPerson: waits(lists) });
 }
 
 function waits(lists: readonly TenantLists[]): boolean {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
-import { EXIT } from '../errors.ts';
+import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
 import type { Verb } from './verbs.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { EXIT } from '../errors.ts';
+import { exitCode } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
@@ -73,7 +73,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   progress.end();
   for (const result of results) show(context.output, result, collections.length > 0);
   context.output.data({ tenants: results });
-  return exitCode(
+  return exitCodeFor(
     results.flatMap(({ collections: outcomes }) => outcomes),
     collections.length > 0,
   );
@@ -158,12 +158,12 @@ export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]
   return found;
 }
 
-function exitCode(outcomes: readonly PullOutcome[], named: boolean): number {
-  if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
+function exitCodeFor(outcomes: readonly PullOutcome[], named: boolean): number {
   // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
   const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
-  if (notOffered.length === outcomes.length || (named && notOffered.length > 0)) return EXIT.failed;
-  return outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0)
-    ? EXIT.needsPerson
-    : EXIT.ok;
+  const lacksWanted = notOffered.length === outcomes.length || (named && notOffered.length > 0);
+  return exitCode({
+    hasFailed: lacksWanted || outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect'),
+    needsPerson: outcomes.some(({ outcome, withheld }) => outcome === 'stopped' || withheld > 0),
+  });
 }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import picocolors from 'picocolors';
-import { EXIT, RollcallError, exitCodeOf } from '../errors.ts';
+import { RollcallError } from '../errors.ts';
+import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
 import { wantsColors } from './output.ts';
 import type { ProgressStream } from './progress-line.ts';

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { collectionSettings, type Config } from '../config.ts';
-import { EXIT, RollcallError } from '../errors.ts';
+import { RollcallError } from '../errors.ts';
+import { exitCode } from './exit-code.ts';
 import { isCollectionName, sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
@@ -94,9 +95,10 @@ async function republish(
   }
   progress.end();
   output.data({ collection, tenants: results });
-  const isShort = results.some(({ missing = [], why = null }) => missing.length > 0 || why !== null);
-  if (isShort) return EXIT.failed;
-  return results.some(({ withheld = 0 }) => withheld > 0) ? EXIT.needsPerson : EXIT.ok;
+  return exitCode({
+    hasFailed: results.some(({ missing = [], why = null }) => missing.length > 0 || why !== null),
+    needsPerson: results.some(({ withheld = 0 }) => withheld > 0),
+  });
 }
 
 /** Throws `USAGE_INVALID`. */

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
-import { EXIT, describeError } from '../errors.ts';
+import { describeError } from '../errors.ts';
+import { EXIT } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import { runWorker } from '../pipeline/worker.ts';
 import { createHealth, type Health } from '../telemetry/health.ts';

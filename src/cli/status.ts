@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { EXIT } from '../errors.ts';
+import { exitCode } from './exit-code.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, wantedUnder } from './left-over/find-left-over.ts';
@@ -100,7 +100,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
       tenants: statuses.map((each, at) => asJson(each, left[at])),
       topicsOfOtherTenants: isAll ? topicsOfOthers(leftOver) : [],
     });
-    return needsPerson ? EXIT.needsPerson : EXIT.ok;
+    return exitCode({ needsPerson });
   });
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
-import { EXIT } from '../errors.ts';
+import { EXIT, exitCode } from './exit-code.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
 import {
@@ -88,7 +88,7 @@ async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFla
       if (topics.length > 0) showTopicsLeftOver(output, topics);
       showPrefixes(output, found);
       output.data([...findings.map((each) => asJson(each, records)), ...topics.map(leftOverAsJson)]);
-      return findings.every(fits) ? EXIT.ok : EXIT.failed;
+      return exitCode({ hasFailed: !findings.every(fits) });
     });
   });
 }
@@ -186,7 +186,7 @@ async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFl
       await cureTopics(admin, before);
       const after = await inspectWhenApplied(admin, { wanted, before });
       showApplied(context.output, before, after);
-      return after.every(fits) ? EXIT.ok : EXIT.failed;
+      return exitCode({ hasFailed: !after.every(fits) });
     });
   });
 }

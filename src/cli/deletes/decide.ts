@@ -1,4 +1,4 @@
-import { EXIT } from '../../errors.ts';
+import { exitCode } from '../exit-code.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { DELETES, type DeletesOutcome, type DeletesParameters } from '../../pipeline/requests/deletes.ts';
@@ -140,11 +140,12 @@ async function stillWaiting(
 /** 1 where the hub failed or proved nothing, 3 while something waits or a named list is not there, else 0. */
 export function decisionExit(decisions: readonly Decisions[]): number {
   const outcomes = decisions.flatMap((each) => each.outcomes);
-  if (outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect')) return EXIT.failed;
-  const waits = decisions.some(
-    ({ waiting, unknownDigests }) => waiting.size > 0 || unknownDigests.length > 0,
-  );
-  return waits ? EXIT.needsPerson : EXIT.ok;
+  return exitCode({
+    hasFailed: outcomes.some(({ outcome }) => outcome === 'failed' || outcome === 'suspect'),
+    needsPerson: decisions.some(
+      ({ waiting, unknownDigests }) => waiting.size > 0 || unknownDigests.length > 0,
+    ),
+  });
 }
 
 export function showDecisions(

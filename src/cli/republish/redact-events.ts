@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { collectionSettings, type Config } from '../../config.ts';
-import { EXIT, RollcallError } from '../../errors.ts';
+import { RollcallError } from '../../errors.ts';
+import { EXIT, exitCode } from '../exit-code.ts';
 import { assemble } from '../../pipeline/assemble.ts';
 import { REDACT } from '../../pipeline/requests/redact.ts';
 import { asOwner } from '../as-owner.ts';
@@ -47,7 +48,7 @@ export async function redactEvents(
   output.note(
     '! Not confirmed: nothing was published\n→ Tell the consumers of absence-changes, then give --yes.',
   );
-  return EXIT.needsPerson;
+  return exitCode({ needsPerson: true });
 }
 
 function onlyAllEvents(): RollcallError {

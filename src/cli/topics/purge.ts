@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import type { Config } from '../../config.ts';
-import { EXIT } from '../../errors.ts';
+import { EXIT, exitCode } from '../exit-code.ts';
 import { assemble, type Assembly } from '../../pipeline/assemble.ts';
 import { PURGE, type Purged } from '../../pipeline/requests/purge.ts';
 import { asOwner } from '../as-owner.ts';
@@ -65,7 +65,7 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
       topics: found.topics.map(({ topic }) => topic),
       ...found.left,
     });
-    return EXIT.needsPerson;
+    return exitCode({ needsPerson: true });
   }
   const progress = output.progress();
   const removed = await remove(assembly, { target, found, progress, signal });

@@ -1,5 +1,5 @@
 import { DIFFERENCE_KINDS, type Difference, type DifferenceState } from '../../core/verify/difference.ts';
-import { EXIT } from '../../errors.ts';
+import { exitCode } from '../exit-code.ts';
 import type { TenantVerification } from '../../pipeline/verify/verify-tenant.ts';
 import type { CollectionReport } from '../../pipeline/verify/verify-tools.ts';
 import type { Output } from '../output.ts';
@@ -167,6 +167,8 @@ function were(count: number): string {
 export function exitCodeFor(tenants: readonly VerifiedTenant[]): number {
   const collections = tenants.flatMap((each) => each.collections);
   const isBroken = collections.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');
-  if (isBroken || countIn(collections, 'wrong') > 0) return EXIT.failed;
-  return countIn(collections, 'withheld') > 0 ? EXIT.needsPerson : EXIT.ok;
+  return exitCode({
+    hasFailed: isBroken || countIn(collections, 'wrong') > 0,
+    needsPerson: countIn(collections, 'withheld') > 0,
+  });
 }

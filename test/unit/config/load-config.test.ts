@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import { EXIT, exitCodeOf } from '../../../src/errors.ts';
+import { EXIT, exitCodeOf } from '../../../src/cli/exit-code.ts';
 import { load, refusal, refusalOf, yamlWith } from './config-text.ts';
 
 describe('defaults', () => {
