@@ -9,7 +9,7 @@ import type { TenantState } from '../state/index-store.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import type { RejectValue } from './pending-transaction.ts';
 import type { Emit } from './events.ts';
-import type { ScheduleSettings } from './schedule-settings.ts';
+import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 
 export interface TenantCollection {
   readonly name: CollectionName;

@@ -7,15 +7,15 @@ import { SCHEDULES, type Round } from './schedule-syncs.ts';
 /** Reports what keeps schedules from being read. */
 export class FailureReports {
   readonly #parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer };
-  readonly #round: () => Round | null;
+  readonly #syncs: { readonly round: Round | null };
 
-  /** `round`: the one under way. */
+  /** `syncs`: know the round under way. */
   constructor(
     parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer },
-    round: () => Round | null,
+    syncs: { readonly round: Round | null },
   ) {
     this.#parts = parts;
-    this.#round = round;
+    this.#syncs = syncs;
   }
 
   report(error: RollcallError, retryInMs: number): void {
@@ -28,7 +28,7 @@ export class FailureReports {
   }
 
   #failed(error: RollcallError) {
-    const round = this.#round();
+    const { round } = this.#syncs;
     const mode: SyncMode = round?.isHurried === true ? 'FULL' : 'DELTA';
     const durationMs = round === null ? 0 : this.#parts.now() - round.startedAtMs;
     return { collection: SCHEDULES, error, mode, durationMs };

@@ -9,7 +9,7 @@ import { RowComparison, type TopicView } from '../../core/verify/row-comparison.
 import { RollcallError, isFromHub } from '../../errors.ts';
 import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
-import type { ScheduleSettings } from '../schedule-settings.ts';
+import type { ScheduleSettings } from '../schedules/schedule-settings.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
 import { foreseeWithholding } from './foresee-withholding.ts';
 import { readIds, type HubRows } from './hub-rows.ts';

@@ -1,0 +1,205 @@
+import { lastFullPullDue, type FullPullTime } from '../../core/full-pull-time.ts';
+import type { AskQueue } from '../../core/schedules/ask-queue.ts';
+import { nextDue } from '../../core/schedules/round-time.ts';
+import { overlap } from '../../core/schedules/window.ts';
+import { RollcallError } from '../../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Offer } from '../offer.ts';
+import type { Waker } from '../waker.ts';
+import { acceptAnswer, askForStudent, type AnswerParts } from './answers.ts';
+import { ApiTrouble } from './api-trouble.ts';
+import { FailureReports } from './failure-reports.ts';
+import { SCHEDULES, type Round, type ScheduleSyncs } from './schedule-syncs.ts';
+import type { WaitingRequests } from './waiting-requests.ts';
+import type { WantedList } from './wanted-list.ts';
+
+/** A student said to have lost lessons is asked for a second time after so long. */
+const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
+const GONE_PAUSE_MS = 300_000;
+
+export interface AskingParts extends AnswerParts {
+  readonly offer: Offer;
+  readonly fullPull: FullPullTime;
+  readonly now: () => number;
+  /** 0 to 1 */
+  readonly random: () => number;
+  readonly emit: Emit;
+}
+
+interface AskingFor {
+  readonly queue: AskQueue;
+  readonly wanted: WantedList;
+  readonly syncs: ScheduleSyncs;
+  readonly requests: WaitingRequests;
+  /** Is woken when an answer has been handled. */
+  readonly waker: Waker;
+}
+
+/** Asks the hub for students as their turn comes, several at a time, and handles what it answers or fails with. */
+export class Asking {
+  readonly #parts: AskingParts;
+  readonly #for: AskingFor;
+  readonly #trouble: ApiTrouble;
+  readonly #reports: FailureReports;
+  readonly #underWay = new Set<Promise<void>>();
+  /** What concerns the whole tenant. */
+  #failure: { readonly error: unknown } | null = null;
+  #away: RollcallError | null = null;
+
+  constructor(parts: AskingParts, askingFor: AskingFor) {
+    this.#parts = parts;
+    this.#for = askingFor;
+    this.#trouble = new ApiTrouble(parts.random);
+    this.#reports = new FailureReports(parts, askingFor.syncs);
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** Why the hub counts as away, for a command that does not stay; null while it does not. */
+  get away(): RollcallError | null {
+    return this.#away;
+  }
+
+  forgetAway(): void {
+    this.#away = null;
+  }
+
+  throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  /** A round begins: every student is tried again. */
+  reset(wanted: ReadonlySet<string>): void {
+    this.#trouble.reset(wanted);
+    this.#for.queue.pauseUntil(0);
+  }
+
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  reportNotOffered(error: RollcallError): Promise<void> {
+    return this.#reports.reportNotOffered(error);
+  }
+
+  /** Asks for as many students as may be under way; returns when the next may be asked for. */
+  start(signal: AbortSignal): number {
+    const { api, now } = this.#parts;
+    while (this.#underWay.size < api.concurrency) {
+      const next = this.#for.queue.next(now());
+      if (next.kind === 'wait') return next.untilMs;
+      const asking = this.#ask(next.student, signal).finally(() => {
+        this.#underWay.delete(asking);
+        this.#for.waker.wake();
+      });
+      this.#underWay.add(asking);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async #ask(student: string, signal: AbortSignal): Promise<void> {
+    const { now } = this.#parts;
+    const { queue, syncs, requests } = this.#for;
+    const { round } = syncs;
+    const { approval } = requests;
+    try {
+      const wantsSecond = await this.#askAndAccept(student, { round, signal });
+      syncs.noteAnswer();
+      this.#trouble.answered(student);
+      queue.answered(student);
+      approval?.settled(student);
+      this.#away = null;
+      await this.#parts.offer.noteOffered();
+      if (wantsSecond === true) {
+        queue.askAgain(student, { atMs: now() + SECOND_ANSWER_AFTER_MS, isOwed: false });
+      }
+    } catch (error) {
+      if (!signal.aborted && error instanceof RollcallError && error.code.startsWith('HUB_')) {
+        await this.#noteTrouble(student, error, round).catch((failure: unknown) => {
+          this.#failure ??= { error: failure };
+        });
+      } else {
+        this.#failure ??= { error };
+        queue.failed(student, now());
+      }
+    }
+  }
+
+  /** Returns whether the student should be asked for again soon; null when the answer is not wanted any more. */
+  async #askAndAccept(
+    student: string,
+    { round, signal }: { readonly round: Round | null; readonly signal: AbortSignal },
+  ): Promise<boolean | null> {
+    const { wanted, syncs } = this.#for;
+    const window = wanted.window();
+    const answer = await askForStudent(this.#parts, { student, window, signal });
+    if (answer.hubTimeMs !== null) syncs.noteHubTime(answer.hubTimeMs);
+    return acceptAnswer(this.#parts, answer, {
+      student,
+      // The day may have ended while the hub answered.
+      window: overlap(window, wanted.window()),
+      emptied: await syncs.emptied(),
+      isLast: round !== null && round === syncs.round && round.isLast,
+      isWanted: () => !wanted.lacks(student),
+      sync: () => syncs.currentSync(),
+      onTally: ({ stats }, tally) =>
+        this.#parts.emit({ type: 'pass-page', collection: SCHEDULES, stats, tally }),
+    });
+  }
+
+  /** `round`: the one under way when the student was asked for. */
+  async #noteTrouble(student: string, error: RollcallError, round: Round | null): Promise<void> {
+    const { now } = this.#parts;
+    const { queue, wanted } = this.#for;
+    const verdict = this.#trouble.failed(student, error, wanted.size);
+    if (verdict.kind === 'give-up') return this.#giveUpStudent(student, verdict.reason);
+    if (verdict.kind === 'not-offered') {
+      queue.failed(student, now());
+      return this.#noteNotOffered(error, round);
+    }
+    queue.failed(student, now() + verdict.retryMs);
+    const { pause } = verdict;
+    if (pause === null) return;
+    if (pause.canary !== null) queue.askAgain(pause.canary, { atMs: now(), isOwed: false });
+    queue.pauseUntil(now() + pause.ms);
+    this.#reports.report(error, pause.ms);
+    if (this.#trouble.isAway) this.#giveUp(error);
+  }
+
+  /** Like a row that cannot be decoded: what is known of the student stays. */
+  async #giveUpStudent(student: string, reason: string): Promise<void> {
+    const { reader, writer } = this.#parts;
+    const { queue, syncs, requests } = this.#for;
+    const reading = reader.rejectStudent(student, reason);
+    await writer.accept(syncs.currentSync(), { readings: [reading], readVersion: writer.readVersion() });
+    syncs.noteAnswer();
+    queue.answered(student);
+    requests.approval?.settled(student);
+  }
+
+  async #noteNotOffered(error: RollcallError, round: Round | null): Promise<void> {
+    const { now, writer, fullPull } = this.#parts;
+    const { queue, syncs } = this.#for;
+    // An answer to a round that was given up says nothing against the next one, which was begun since.
+    if (syncs.round !== round) return;
+    // Where lessons are known, a 404 is a gateway's bad minute like any other. Where none are, nobody may have been
+    // absent until now: then the API may be there tomorrow, or in a minute.
+    const isNotOffered = writer.knownRows === 0;
+    const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
+    const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
+    queue.pauseUntil(untilMs);
+    if (isNotOffered) await this.#reports.reportNotOffered(error);
+    else this.#reports.report(error, untilMs - now());
+    // Another student's answer may have ended the round meanwhile: the next one is to be tried.
+    if (syncs.round === round) this.#giveUp(error);
+  }
+
+  /** The round itself goes on once the hub is back. */
+  #giveUp(error: RollcallError): void {
+    this.#away = error;
+    this.#for.requests.giveUp(error);
+    this.#for.syncs.dropApproval();
+  }
+}

@@ -1,0 +1,69 @@
+import type { SyncMode } from '../../model/progress.ts';
+import { asError } from '../session-error.ts';
+import { SyncRequests, type SyncRequest } from '../sync-requests.ts';
+import type { SyncResult } from '../sync-result.ts';
+import type { SyncOptions } from '../sync-runner.ts';
+import type { Waker } from '../waker.ts';
+import type { ScheduleApproval } from './approval.ts';
+
+/** What was requested of schedules and is not done: syncs to begin, the end of the round, the approval at hand. */
+export class WaitingRequests {
+  readonly #requests: SyncRequests;
+  readonly #endOfRound: PromiseWithResolvers<SyncResult>[] = [];
+  #approval: ScheduleApproval | null = null;
+
+  constructor(waker: Waker) {
+    this.#requests = new SyncRequests(waker);
+  }
+
+  add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
+    return this.#requests.add(mode, options);
+  }
+
+  /** Takes what can be handled now: one approval at a time; the next one waits its turn. */
+  take(): { readonly approval: SyncRequest | undefined; readonly syncs: readonly SyncRequest[] } {
+    const all = this.#requests.takeAll();
+    const approvals = all.filter(({ options }) => options.approved !== undefined);
+    const approval = this.#approval === null ? approvals.shift() : undefined;
+    this.#requests.keep(approvals);
+    return { approval, syncs: all.filter(({ options }) => options.approved === undefined) };
+  }
+
+  takeAll(): readonly SyncRequest[] {
+    return this.#requests.takeAll();
+  }
+
+  get approval(): ScheduleApproval | null {
+    return this.#approval;
+  }
+
+  beginApproval(approval: ScheduleApproval): void {
+    this.#approval = approval;
+  }
+
+  endApproval(result: SyncResult): void {
+    this.#approval?.resolve(result);
+    this.#approval = null;
+  }
+
+  awaitEndOfRound(requests: Iterable<PromiseWithResolvers<SyncResult>>): void {
+    this.#endOfRound.push(...requests);
+  }
+
+  endRound(result: SyncResult): void {
+    for (const done of this.#endOfRound.splice(0)) done.resolve(result);
+  }
+
+  /** The hub is away: nobody need wait for the approval or the end of the round, which may take long. */
+  giveUp(error: unknown): void {
+    this.#approval?.reject(asError(error));
+    this.#approval = null;
+    for (const done of this.#endOfRound.splice(0)) done.reject(asError(error));
+  }
+
+  /** The runner has ended: nothing is done any more. */
+  end(error: unknown): void {
+    this.giveUp(error);
+    this.#requests.end(error);
+  }
+}
