@@ -5,7 +5,10 @@ import { compileContentWriter, type Output, writeLong, writeText } from './conte
 import { canonicalText } from './json-text.ts';
 import { SET_FIELDS } from './mapping.ts';
 
-const CONTENT_HASH_BYTES = 16;
+export const CONTENT_HASH_BYTES = 16;
+
+/** A hash that no row has: whatever the hub returns differs from it, and is published again. */
+export const HASH_OF_NO_ROW = Buffer.alloc(CONTENT_HASH_BYTES);
 
 /** What the configuration does to a collection's rows. All names are of top-level fields. */
 export interface RowMapping {

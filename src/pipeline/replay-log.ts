@@ -1,3 +1,4 @@
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
 import { CHAIN_COLLECTIONS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
@@ -123,7 +124,5 @@ function notYetIndexed(
 /** A record without a hash was not written by Rollcall: a hash that no row has lets it be published again. */
 function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
   if (value === null) return null;
-  return hash?.length === HASH_BYTES ? hash : Buffer.alloc(HASH_BYTES);
+  return hash?.length === CONTENT_HASH_BYTES ? hash : HASH_OF_NO_ROW;
 }
-
-const HASH_BYTES = 16;

@@ -1,3 +1,4 @@
+import { CONTENT_HASH_BYTES } from '../content-hash.ts';
 import { decodeAbsenceEntry, encodeAbsenceEntry } from './entry-codec.ts';
 import type { AbsenceEntry } from './chain-state.ts';
 
@@ -10,7 +11,6 @@ export interface PublishedAbsence {
 }
 
 const NOTHING: PublishedAbsence = { entry: null, shown: null };
-const HASH_BYTES = 16;
 const IS_SHOWN = 1;
 
 /* absence := flags (1 byte) · [hash: 16 bytes] · [entry, see entry-codec] */
@@ -26,7 +26,7 @@ export function encodePublishedAbsence(absenceId: string, { entry, shown }: Publ
 export function decodePublishedAbsence(absenceId: string, bytes: Buffer | null): PublishedAbsence {
   if (bytes === null) return NOTHING;
   const isShown = bytes[0] === IS_SHOWN;
-  const at = isShown ? 1 + HASH_BYTES : 1;
+  const at = isShown ? 1 + CONTENT_HASH_BYTES : 1;
   if (bytes.length < at) throw new RangeError('An absence in the index ends too early.');
   return {
     shown: isShown ? bytes.subarray(1, at) : null,

@@ -1,5 +1,6 @@
 import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import { decodePublishedAbsence, encodePublishedAbsence } from '../../core/chains/published-absence.ts';
+import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
@@ -19,8 +20,6 @@ export interface Corrupt {
 }
 
 const NOTHING_CORRUPT: Corrupt = { rows: [], rejects: [], absences: [] };
-/** A hash that no row has. */
-const UNKNOWN_CONTENT = Buffer.alloc(16);
 const KEYS_AT_ONCE = 5_000;
 
 /**
@@ -77,7 +76,7 @@ async function mark(index: CollectionIndex, start: WriterStart, corrupt: Corrupt
   const changes: IndexChange[] = [];
   for (const area of ['rows', 'rejects'] as const) {
     for (const [key, value] of await lookUpAll(index, { area, keys: corrupt[area], at: start.indexed })) {
-      if (value !== null) changes.push({ area, key, value: UNKNOWN_CONTENT });
+      if (value !== null) changes.push({ area, key, value: HASH_OF_NO_ROW });
     }
   }
   changes.push(...(await markAbsences(index, start, corrupt.absences)));
@@ -97,7 +96,7 @@ async function markAbsences(
     return entry === null || shown === null ? [] : [{ key, entry }];
   });
   for (const { key, entry } of entries) {
-    const value = encodePublishedAbsence(key, { entry, shown: UNKNOWN_CONTENT });
+    const value = encodePublishedAbsence(key, { entry, shown: HASH_OF_NO_ROW });
     changes.push({ area: 'absences', key, value });
   }
   const versionIds = entries.map(({ entry }) => entry.publishedVersionId);

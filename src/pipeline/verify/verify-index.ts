@@ -1,5 +1,6 @@
 import type { TopicView } from '../../core/verify/row-comparison.ts';
-import { hashIn, topicEntry, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
+import { hashIn, type TopicEntry } from '../../core/verify/topic-entry.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { lookUpIndex } from './circumstances.ts';
 import type { VerifyTools } from './verify-tools.ts';
@@ -23,7 +24,7 @@ export function hashedAreas(view: TopicView): readonly IndexedArea[] {
 }
 
 /** As it stands in the index for what the log lost, or somebody else wrote. */
-const UNKNOWN_CONTENT = hashIn(topicEntry(null, true));
+const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 500;
 
@@ -95,6 +96,6 @@ function differs({ entries, hashIn: hashOf }: IndexedArea, key: string, value: B
   const entry = entries.get(key);
   const indexed = value === null || value === undefined ? null : hashOf(key, value);
   // A content that nobody knows: the next full pass publishes it, or finds it gone.
-  if (indexed === UNKNOWN_CONTENT) return false;
+  if (indexed === NO_HASH) return false;
   return (entry === undefined ? null : hashIn(entry)) !== indexed;
 }
