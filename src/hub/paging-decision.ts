@@ -175,7 +175,7 @@ function decideNext(state: ScanState, page: PageFacts): NextStep {
 }
 
 /**
- * Decides the next step after a page (spec 4.3; design: Passes, Hubs that differ). Pure.
+ * Decides the next step after a page (spec 4.3; design: Syncs, Hubs that differ). Pure.
  * It never orders ids to choose a page, because the hub's collation is unknown.
  */
 export function decidePage(state: ScanState, page: PageFacts): PageDecision {
