@@ -28,7 +28,6 @@ export function readClassStudents(classId: string, rows: readonly unknown[]): De
     value,
     hash: classStudentsHash(value),
     modifiedAtMs: null,
-    additionalFieldCount: 0,
   };
 }
 

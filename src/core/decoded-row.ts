@@ -8,8 +8,6 @@ export interface ReadableRow {
   readonly hash: Buffer;
   /** `dateLastModified` as ms since the epoch, null when it is missing or unreadable. */
   readonly modifiedAtMs: number | null;
-  /** Number of top-level fields whose JSON text went to `additionalFields`. */
-  readonly additionalFieldCount: number;
 }
 
 /** A row that cannot be published and goes to `rejects`. */

@@ -136,7 +136,6 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       value,
       hash: contentHash(value, additional ?? NONE),
       modifiedAtMs: value['dateLastModified'] as number | null,
-      additionalFieldCount: additional === null ? 0 : additional.length,
     };
   }
 

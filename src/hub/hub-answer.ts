@@ -18,7 +18,6 @@ export interface HubAnswer {
   readonly link: string | null;
   /** The address of the request. */
   readonly requested: URL;
-  readonly sentAtMs: number;
   readonly readVersion: number;
 }
 
@@ -33,11 +32,10 @@ function timeOf(header: string | null): number | null {
   return Number.isNaN(atMs) ? null : atMs;
 }
 
-/** A raw answer, with its request's address, time and read version. */
+/** A raw answer, with its request's address and read version. */
 export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
-  readonly sentAtMs: number;
   readonly readVersion: number;
 }
 

@@ -10,8 +10,6 @@ export interface HubPage {
   readonly hubTimeMs: number | null;
   /** `X-Total-Count`; null when absent or unreadable. */
   readonly total: number | null;
-  /** Local monotonic time (performance.now) of the request, ms. */
-  readonly sentAtMs: number;
   /** What {@link ReadOptions.readVersion} returned for the request. */
   readonly readVersion: number;
   readonly bytes: number;

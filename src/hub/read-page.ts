@@ -19,7 +19,7 @@ export function readPage(
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string },
 ) {
   const { baseUrl, read, limit, where } = context;
-  const { body, isUtf8, total, status, hubTimeMs, sentAtMs, readVersion, bytes, requested } = answer;
+  const { body, isUtf8, total, status, hubTimeMs, readVersion, bytes, requested } = answer;
   // Some hubs answer 204 for an empty collection.
   const list = status === 204 ? [] : listIn(body, { envelope: read.collection.envelope, where });
   const rows = list ?? [];
@@ -37,5 +37,5 @@ export function readPage(
     nextOffered: links.nextOffered,
     next: links.next,
   };
-  return { page: { rows, isUtf8, hubTimeMs, total, sentAtMs, readVersion, bytes }, facts, links };
+  return { page: { rows, isUtf8, hubTimeMs, total, readVersion, bytes }, facts, links };
 }

@@ -50,7 +50,6 @@ export function createRequests(options: RequestsOptions): Requests {
   async function send<T>(token: Token, get: GetOptions<T>): Promise<Sent> {
     const requested = get.url();
     const readVersion = get.readVersion();
-    const sentAtMs = monotonicNow();
     const response = await http.send({
       method: 'GET',
       url: requested,
@@ -59,7 +58,7 @@ export function createRequests(options: RequestsOptions): Requests {
       where: get.where,
       setting: 'hub.baseUrl',
     });
-    return { response, requested, sentAtMs, readVersion };
+    return { response, requested, readVersion };
   }
 
   /** Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time. */

@@ -11,7 +11,6 @@ export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
   /** Owned and caught up: passes begin. */
   | { readonly type: 'session-opened' }
-  | { readonly type: 'released' }
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   | {
       readonly type: 'caught-up';

@@ -4,7 +4,6 @@ import { LateRowWatch } from '../core/late-rows.ts';
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError, isFromHub } from '../errors.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
-import type { SyncMode } from '../model/progress.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
 import type { TenantLog, Transaction } from '../log/log.ts';
 import { catchUp } from './catch-up.ts';
@@ -22,7 +21,6 @@ import { Mutex } from './mutex.ts';
 import { Offer, parentState, type ParentState } from './offer.ts';
 import type { OpeningQueue } from './opening-queue.ts';
 import type { SyncParts } from './sync-parts.ts';
-import type { SyncResult } from './sync-result.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import type { SyncRunner } from './sync-runner.ts';
 import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
@@ -343,42 +341,6 @@ function isFinal(error: unknown): boolean {
       error.code === 'KAFKA_TOPIC_MISMATCH' ||
       error.code === 'SCHEMA_INCOMPATIBLE')
   );
-}
-
-/**
- * One pass of each named collection, without staying; those that come from another one's rows after the others.
- * Results in the collections' order; a failed one has its error.
- */
-export async function syncOnce(
-  session: TenantSession,
-  options: {
-    collections: readonly CollectionName[];
-    mode: SyncMode;
-    acceptNew?: boolean | undefined;
-    signal: AbortSignal;
-  },
-): Promise<readonly SyncOutcome[]> {
-  const sync = async (collection: CollectionName): Promise<SyncOutcome> => {
-    try {
-      const runner = session.runners.get(collection);
-      if (runner === undefined) throw new Error(`${collection} is not mirrored`);
-      return { collection, result: await runner.once(options.mode, options), error: null };
-    } catch (error) {
-      return { collection, result: null, error };
-    }
-  };
-  const isLate = (collection: CollectionName): boolean =>
-    session.runners.get(collection)?.hasParents === true;
-  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(sync));
-  const late = await Promise.all(options.collections.filter(isLate).map(sync));
-  const settled = new Map([...first, ...late].map((each) => [each.collection, each]));
-  return options.collections.flatMap((collection) => settled.get(collection) ?? []);
-}
-
-export interface SyncOutcome {
-  readonly collection: CollectionName;
-  readonly result: SyncResult | null;
-  readonly error: unknown;
 }
 
 /** Sleeps, and rejects when the signal aborts. */

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
-import { RollcallError, type ErrorCode, isFromHub, type ErrorSource } from '../errors.ts';
+import { RollcallError, isFromHub, type ErrorSource } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
 import type { Health, HealthPart } from './health.ts';
+import { hubOutcomeOf } from './hub-outcome.ts';
 import { logEvent } from './log-pipeline.ts';
-import type { HubOutcome, Metrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 
 /** Turns what happens into metrics, log lines and readiness. Metrics for the usual, logs for the unusual. */
 export function observePipeline(parts: {
@@ -46,7 +47,6 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'owned':
       metrics.setOwner(tenant, true);
       return;
-    case 'released':
     case 'session-failed':
       metrics.setOwner(tenant, false);
       return;
@@ -129,25 +129,11 @@ function recordSync(
   if (watermarkMs !== null) metrics.setWatermarkLag(scope, Math.max(0, (now() - watermarkMs) / 1000));
 }
 
-const HUB_OUTCOMES: Partial<Record<ErrorCode, HubOutcome>> = {
-  HUB_UNREACHABLE: 'unreachable',
-  HUB_TIMEOUT: 'timeout',
-  HUB_UNAVAILABLE: 'unavailable',
-  HUB_RESPONSE_TOO_LARGE: 'too-large',
-  HUB_PAGE_TOO_LONG: 'too-large',
-  HUB_BODY_INVALID: 'invalid',
-  HUB_FORBIDDEN: 'unauthorised',
-  HUB_TOKEN_REFUSED: 'unauthorised',
-  HUB_TOKEN_UNAVAILABLE: 'unavailable',
-};
-const TOO_MANY_REQUESTS = 429;
-
 function measureHub(metrics: Metrics, tenant: string, event: HubEvent): void {
   if (event.type === 'request-done') {
     metrics.hubRequest(tenant, { outcome: 'ok', seconds: event.durationMs / 1000 });
   } else if (event.type === 'request-failed') {
-    const limited = event.status === TOO_MANY_REQUESTS;
-    const outcome = limited ? 'rate-limited' : (HUB_OUTCOMES[event.code] ?? 'refused');
+    const outcome = hubOutcomeOf(event.code, event.status);
     metrics.hubRequest(tenant, { outcome, seconds: event.durationMs / 1000 });
   }
 }

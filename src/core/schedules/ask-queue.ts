@@ -56,10 +56,6 @@ export class AskQueue {
     return this.#inFlight.size;
   }
 
-  get hasChanged(): boolean {
-    return this.#changed.size > 0;
-  }
-
   /** An absence of the student changed. */
   change(student: string): void {
     this.#changed.add(student);

@@ -122,7 +122,6 @@ export function createDayReader(options: DayReaderOptions): DayReader {
       value,
       hash,
       modifiedAtMs: null,
-      additionalFieldCount: 0,
     };
     return { key, rejectKey: key, decoded, becameEmpty: lessons.length === 0 };
   }

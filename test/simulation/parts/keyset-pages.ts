@@ -35,7 +35,6 @@ export async function* keysetPages<Row>(
   });
   for (;;) {
     const stamp = options.readVersion();
-    const sentAtMs = at.time.now();
     await dawdle(at, 8);
     options.signal.throwIfAborted();
     if (strikes(at, hub.failure)) throw simulatedError('HUB_UNAVAILABLE');
@@ -47,7 +46,7 @@ export async function* keysetPages<Row>(
     await dawdle(at, at.random.chance(0.15) ? hub.longestMs : 10);
     const last = page.at(-1);
     if (last === undefined && rowsSoFar > 0) return end('empty-page');
-    yield { rows, isUtf8: true, hubTimeMs, total, sentAtMs, readVersion: stamp, bytes: 1 };
+    yield { rows, isUtf8: true, hubTimeMs, total, readVersion: stamp, bytes: 1 };
     rowsSoFar += page.length;
     if (last === undefined) return end('no-rows');
     if (rest.length === page.length) return end('no-next-link');

@@ -26,7 +26,7 @@ export const simulatedReader: RowReader = {
     const read = row as SimulatedRow;
     if (!read.isReadable) return simulatedReader.reject(row, 'simulated');
     const { sourcedId, modifiedAtMs } = read;
-    return { kind: 'row', sourcedId, value: read, hash: hashOf(read), modifiedAtMs, additionalFieldCount: 0 };
+    return { kind: 'row', sourcedId, value: read, hash: hashOf(read), modifiedAtMs };
   },
   reject(row, reason) {
     const read = row as SimulatedRow;

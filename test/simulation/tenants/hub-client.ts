@@ -134,9 +134,8 @@ export class HubClient implements Hub {
     after: string,
   ): Promise<{ page: HubPage | null; count: number; rest: number; last: string }> {
     return this.#counted(async () => {
-      const { random, time } = this.#at;
+      const { random } = this.#at;
       const readVersion = options.readVersion();
-      const sentAtMs = time.now();
       await dawdle(this.#at, 8);
       options.signal.throwIfAborted();
       if (strikes(this.#at, 0.03))
@@ -166,7 +165,7 @@ export class HubClient implements Hub {
       scan.twins = listed.later;
       const rows = listed.page.map(({ row }) => row);
       return {
-        page: { rows, isUtf8: true, hubTimeMs, total, sentAtMs, readVersion, bytes: 1 },
+        page: { rows, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
         count: some.length,
         rest: isEmpty ? 0 : rest.length,
         last,

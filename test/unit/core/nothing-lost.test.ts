@@ -57,15 +57,15 @@ describe('every collection', () => {
         fc.property(arbitraryRow(schema), (row) => {
           const reading = readable(reader.read(row));
           const { additionalFields, ...typed } = codec.fromBuffer(reader.encode(reading.value));
-          expect(Object.keys(additionalFields)).toHaveLength(reading.additionalFieldCount);
           for (const [name, raw] of Object.entries(row)) {
             const text = member(additionalFields, name);
             const kept = typeof text === 'string' ? isTextOf(text, raw) : saysAll(member(typed, name), raw);
             expect({ name, raw, kept }).toEqual({ name, raw, kept: true });
           }
-          const invented = Object.keys(typed).filter(
-            (name) => typed[name] !== null && member(row, name) === null,
-          );
+          const invented = [
+            ...Object.keys(typed).filter((name) => typed[name] !== null && member(row, name) === null),
+            ...Object.keys(additionalFields).filter((name) => !Object.hasOwn(row, name)),
+          ];
           expect(invented).toEqual([]);
         }),
         { numRuns: 150 },

@@ -13,7 +13,6 @@ function row(key: string, content: string): KeyedRow {
       value: {},
       hash: hash(content),
       modifiedAtMs: null,
-      additionalFieldCount: 0,
     },
   };
 }

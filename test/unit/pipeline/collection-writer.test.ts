@@ -22,7 +22,6 @@ function row(key: string, content: string): KeyedRow {
       value: { content },
       hash: hash(content),
       modifiedAtMs: null,
-      additionalFieldCount: 0,
     },
   };
 }

@@ -95,7 +95,7 @@ class Bench {
       .map(([id, { stampMs, content }]): KeyedRow => {
         const hash = Buffer.from(content.padEnd(16));
         const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
-        return { key: id, rejectKey: id, decoded: { ...row, additionalFieldCount: 0 } };
+        return { key: id, rejectKey: id, decoded: row };
       });
     const rows = readings.length;
     yield { readings, hubTimeMs: this.nowMs, total: rows, readVersion: 0 };

@@ -8,7 +8,8 @@ import { loadConfig } from '../../../../src/config.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { SyncMode } from '../../../../src/model/progress.ts';
 import { assemble } from '../../../../src/pipeline/assemble.ts';
-import { openSession, syncOnce } from '../../../../src/pipeline/tenant.ts';
+import { openSession } from '../../../../src/pipeline/tenant.ts';
+import { syncOnce } from '../../support/sync-once.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 
 /** Lines of the configuration, as YAML; each given one replaces the correct one. */

@@ -94,7 +94,7 @@ describe('a comparison of rows', () => {
     key,
     rejectKey: key,
     becameEmpty,
-    decoded: { kind: 'row', sourcedId: key, value: {}, hash, modifiedAtMs: 1, additionalFieldCount: 0 },
+    decoded: { kind: 'row', sourcedId: key, value: {}, hash, modifiedAtMs: 1 },
   });
   const reject = (key: string | null, hash: Buffer): KeyedRow => ({
     key,

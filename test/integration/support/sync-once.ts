@@ -1,0 +1,40 @@
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { SyncMode } from '../../../src/model/progress.ts';
+import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
+import type { TenantSession } from '../../../src/pipeline/tenant.ts';
+
+/**
+ * Runs one sync of each collection; those that need another collection's rows come last.
+ * Returns the results in the order of the collections; a failed one has its error.
+ */
+export async function syncOnce(
+  session: TenantSession,
+  options: {
+    collections: readonly CollectionName[];
+    mode: SyncMode;
+    acceptNew?: boolean | undefined;
+    signal: AbortSignal;
+  },
+): Promise<readonly SyncOutcome[]> {
+  const sync = async (collection: CollectionName): Promise<SyncOutcome> => {
+    try {
+      const runner = session.runners.get(collection);
+      if (runner === undefined) throw new Error(`${collection} is not mirrored`);
+      return { collection, result: await runner.once(options.mode, options), error: null };
+    } catch (error) {
+      return { collection, result: null, error };
+    }
+  };
+  const isLate = (collection: CollectionName): boolean =>
+    session.runners.get(collection)?.hasParents === true;
+  const first = await Promise.all(options.collections.filter((each) => !isLate(each)).map(sync));
+  const late = await Promise.all(options.collections.filter(isLate).map(sync));
+  const outcomes = new Map([...first, ...late].map((each) => [each.collection, each]));
+  return options.collections.flatMap((collection) => outcomes.get(collection) ?? []);
+}
+
+export interface SyncOutcome {
+  readonly collection: CollectionName;
+  readonly result: SyncResult | null;
+  readonly error: unknown;
+}
