@@ -1,0 +1,51 @@
+import { isFromHub } from '../errors.ts';
+import type { SyncAttempt } from './sync-attempt.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SyncTimetable } from './sync-timetable.ts';
+
+export interface BesideParts {
+  readonly sync: Pick<SyncParts, 'writer'>;
+  readonly deltaEveryMs: number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly timetable: SyncTimetable;
+  readonly attempt: SyncAttempt;
+}
+
+/** Does work that may take long, while incremental syncs go on publishing changes. */
+export async function besideIncrementalSyncs<T>(
+  parts: BesideParts,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const broken = new AbortController();
+  const both = AbortSignal.any([signal, broken.signal]);
+  const deltas = runUntil(parts, done.signal, both).catch((error: unknown) => broken.abort(error));
+  try {
+    return await work(both);
+  } catch (error) {
+    // An error that concerns the tenant ends the incremental sync at hand as well.
+    if (!isFromHub(error)) broken.abort(error);
+    throw error;
+  } finally {
+    done.abort();
+    await deltas;
+  }
+}
+
+async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSignal): Promise<void> {
+  const { deltaEveryMs, sync, sleep, timetable, attempt } = parts;
+  const isOver = AbortSignal.any([done, signal]);
+  for (;;) {
+    await sleep(deltaEveryMs, isOver).catch(() => undefined);
+    if (isOver.aborted) return;
+    if (!timetable.hasDelta || sync.writer.progress?.watermarkMs == null) continue;
+    try {
+      // The hub re-stamped most rows, as it may at night: the full sync at hand brings them all.
+      if ((await attempt.run('DELTA', { signal })).kind === 'wholesale') return;
+    } catch (error) {
+      if (!isFromHub(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
+import { isFromHub, RollcallError } from '../errors.ts';
+import { HubError } from '../hub/hub-error.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { SyncMode } from '../model/progress.ts';
+import type { Emit } from './events.ts';
+import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
+import type { SyncParts } from './sync-parts.ts';
+import { runSync } from './sync-pass.ts';
+import type { SyncResult } from './sync-result.ts';
+import type { SyncRetries } from './sync-retries.ts';
+import type { SyncOptions } from './sync-runner.ts';
+import type { SyncTimetable } from './sync-timetable.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+export interface AttemptParts {
+  readonly collection: CollectionName;
+  readonly sync: SyncParts;
+  /** The collection from whose rows its scans come; null for most. */
+  readonly parent: CollectionName | null;
+  /** Of the collection that this one's scans come from; ready where there is none. */
+  readonly parents: () => ParentState;
+  readonly offer: Offer;
+  readonly fullPull: FullPullTime;
+  readonly now: () => number;
+  readonly emit: Emit;
+}
+
+export type RunOptions = SyncOptions & { readonly signal: AbortSignal };
+
+/** Runs one sync: reports how it began and ended, and notes what that means for the next one. */
+export class SyncAttempt {
+  readonly #parts: AttemptParts;
+  readonly #timetable: SyncTimetable;
+  readonly #retries: SyncRetries;
+
+  constructor(parts: AttemptParts, notes: { timetable: SyncTimetable; retries: SyncRetries }) {
+    this.#parts = parts;
+    this.#timetable = notes.timetable;
+    this.#retries = notes.retries;
+  }
+
+  async run(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
+    const { signal } = options;
+    const { collection, emit, now, sync } = this.#parts;
+    const startedAtMs = now();
+    emit({ type: 'pass-started', collection, mode });
+    try {
+      this.#requireParents();
+      const result = await runSync(sync, mode, options);
+      // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
+      if (result.kind === 'suspect') this.#retries.postpone(mode);
+      else this.#retries.clear(mode);
+      // Whatever its answers prove of the rows, the hub has the collection.
+      await this.#parts.offer.noteOffered();
+      this.#timetable.noteEnd(mode, result, startedAtMs);
+      emit({
+        type: 'pass-ended',
+        collection,
+        outcome: result.kind,
+        why: result.kind === 'suspect' ? result.why : null,
+        stats: result.stats,
+        durationMs: now() - startedAtMs,
+        rows: sync.writer.knownRows,
+        rejects: sync.writer.knownRejects,
+        progress: sync.writer.progress,
+      });
+      return result;
+    } catch (error) {
+      const durationMs = now() - startedAtMs;
+      if (signal.aborted) emit({ type: 'pass-stopped', collection, mode, durationMs });
+      else await this.#noteFailure(error, { mode, durationMs });
+      throw error;
+    }
+  }
+
+  #requireParents(): void {
+    const { collection, parent, parents } = this.#parts;
+    if (parent !== null && parents() === 'not-offered') throw parentNotOffered(collection, parent);
+  }
+
+  async #noteFailure(error: unknown, sync: { mode: SyncMode; durationMs: number }): Promise<void> {
+    const { collection, emit, fullPull, now, parents } = this.#parts;
+    const { writer } = this.#parts.sync;
+    const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
+    // Where rows are known, a 404 is a gateway's bad minute like any other.
+    if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
+      const isNews = await this.#parts.offer.noteNotOffered();
+      emit({ type: 'not-offered', collection, error, ...sync, isNews });
+      // A collection that lacks its parents begins as soon as these are there.
+      if (parents() !== 'not-offered')
+        this.#retries.postponeUntil(sync.mode, lastFullPullDue(fullPull, now()) + DAY_MS);
+      return;
+    }
+    const askedMs = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
+    const retryInMs = isFromHub(error) ? this.#retries.postpone(sync.mode, askedMs) : null;
+    emit({ type: 'pass-failed', collection, error, ...sync, retryInMs });
+  }
+}

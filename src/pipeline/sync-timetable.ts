@@ -1,0 +1,90 @@
+import { lastFullPullDue, type FullPullTime } from '../core/full-pull-time.ts';
+import { nextSync, type NextSync } from '../core/next-sync.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { SyncMode } from '../model/progress.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SyncResult } from './sync-result.ts';
+import type { SyncRetries } from './sync-retries.ts';
+
+/** Where only full syncs bring changes, the hub rests for so many times as long as one took. */
+const FULL_RESTS = 10;
+
+export interface TimetableParts {
+  readonly collection: CollectionName;
+  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'clock'>;
+  /** Whether the hub filters the collection by the time of a change. */
+  readonly hasDelta: boolean;
+  readonly fullPull: FullPullTime;
+  readonly deltaEveryMs: number;
+  readonly now: () => number;
+}
+
+/** Which sync of a collection is due, by what its last syncs came to. The rules are in core/next-sync.ts. */
+export class SyncTimetable {
+  readonly #parts: TimetableParts;
+  readonly #retries: SyncRetries;
+  #lastSyncAtMs: number | null = null;
+  #lastFullAtMs: number | null;
+  #isFilterRefused = false;
+  #fullTookMs = 0;
+
+  constructor(parts: TimetableParts, retries: SyncRetries) {
+    this.#parts = parts;
+    this.#retries = retries;
+    const { isMappingNew, completeSinceMs } = parts.sync.writer;
+    // Fields that `drop` and `pseudonymise` newly name leave the topics now, not with the next night's sync.
+    this.#lastFullAtMs = isMappingNew ? null : completeSinceMs;
+  }
+
+  next(): NextSync {
+    const { sync, fullPull, deltaEveryMs, now } = this.#parts;
+    const nowMs = now();
+    return nextSync({
+      watermarkMs: sync.writer.progress?.watermarkMs ?? null,
+      lastFullAtMs: this.#isWrongTenant ? null : this.#lastFullAtMs,
+      lastSyncAtMs: this.#lastSyncAtMs,
+      fullDueAtMs: lastFullPullDue(fullPull, nowMs),
+      fullNotBeforeMs: this.#retries.notBefore('FULL', nowMs),
+      deltaNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
+      deltaEveryMs,
+      hasDelta: this.canDelta,
+      fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
+      hubNowMs: nowMs + (sync.clock.skewMs ?? 0),
+      nowMs,
+    });
+  }
+
+  /** Whether changes alone can be asked for; otherwise a full sync takes the place of an incremental one. */
+  get canDelta(): boolean {
+    const { writer } = this.#parts.sync;
+    const isKnown = writer.completeSinceMs !== null && writer.progress?.watermarkMs != null;
+    return this.hasDelta && isKnown && !this.#isWrongTenant;
+  }
+
+  /** Whether the hub takes the filter of an incremental sync, as far as is known. */
+  get hasDelta(): boolean {
+    return this.#parts.hasDelta && !this.#isFilterRefused;
+  }
+
+  /** Almost none of the rows were known: only all of them together show which tenant they belong to. */
+  get #isWrongTenant(): boolean {
+    return this.#parts.sync.identity?.isFlagged(this.#parts.collection) === true;
+  }
+
+  noteFilterRefused(): void {
+    this.#isFilterRefused = true;
+  }
+
+  /** A full sync is due at once. */
+  requireFull(): void {
+    this.#lastFullAtMs = null;
+  }
+
+  noteEnd(mode: SyncMode, { kind }: SyncResult, startedAtMs: number): void {
+    const nowMs = this.#parts.now();
+    // After a full sync, which may have taken long, from its end on: the hub needs its rest.
+    this.#lastSyncAtMs = mode === 'FULL' ? nowMs : startedAtMs;
+    if (mode === 'FULL') this.#fullTookMs = nowMs - startedAtMs;
+    if (mode === 'FULL' && kind === 'complete') this.#lastFullAtMs = startedAtMs;
+  }
+}
