@@ -1,20 +1,20 @@
 /**
- * Everything that can go wrong and that a person may have to read about.
+ * All errors that a person may have to read.
  *
- * Errors are data: a code decides what happens next (retry, stop, exit code), never the text.
- * The text says what happened and to what; the remedy says what to do. Neither holds a secret or
+ * Errors are data: the code, never the text, decides what happens next (retry, stop, exit code).
+ * The text names what happened and to what; the remedy names what to do. Neither contains a secret or
  * the content of a row (invariant 9).
  */
 
 /**
- * What the caller should do about an error.
- * - `retry`: passing; the same attempt may go through (the hub's 5xx, a broken connection)
- * - `restart`: what is known of the log is uncertain; own the tenant again, catch up, go on
- * - `person`: nothing heals it but a change of configuration, rights or a decision
+ * What the caller does about an error.
+ * - `retry`: the error is transient and the same attempt may succeed (the hub's 5xx, a broken connection)
+ * - `restart`: the state of the log is uncertain; the process owns the tenant again, catches up and continues
+ * - `person`: only a change of configuration or rights, or a decision, resolves it
  */
 type Reaction = 'retry' | 'restart' | 'person';
 
-/** What failed; `command`: what a person wrote; `log`: Kafka; `index`: Redis; `owner`: this process does not own the tenant. */
+/** What failed; `command`: a person's input; `log`: Kafka; `index`: Redis; `owner`: this process does not own the tenant. */
 export type ErrorSource = 'command' | 'hub' | 'log' | 'registry' | 'index' | 'owner' | 'program';
 
 const CODES = {
@@ -54,15 +54,15 @@ const CODES = {
 /** Stable name of an error; operators may match on it. */
 export type ErrorCode = keyof typeof CODES;
 
-/** A code that another process sent; of one that this version does not know only that it failed. */
+/** Reads a code that another process sent; returns `INTERNAL` for one that this version does not know. */
 export function errorCodeFrom(text: string): ErrorCode {
   return Object.hasOwn(CODES, text) ? (text as ErrorCode) : 'INTERNAL';
 }
 
-/** An error with a code, a remedy, and no stack trace worth showing to a user. */
+/** An error with a code and a remedy. Users see no stack trace of it. */
 export class RollcallError extends Error {
   readonly code: ErrorCode;
-  /** One sentence: what to do about it. */
+  /** What to do about it. */
   readonly remedy: string;
 
   constructor(code: ErrorCode, message: string, options: { remedy: string; cause?: unknown }) {
@@ -87,10 +87,10 @@ export function isFromHub(error: unknown): error is RollcallError {
 }
 
 /**
- * What went wrong, as one line without a stack: `message (code)`. Of an unknown error only its kind is told: messages
- * of parsers quote what they parsed (invariant 9).
+ * Describes an error in one line without a stack: `message (code)`. For an unknown error it names only the class, since
+ * messages of parsers quote their input (invariant 9).
  */
 export function describeError(error: unknown): string {
   if (error instanceof RollcallError) return `${error.message} (${error.code})`;
-  return `something unforeseen happened: ${error instanceof Error ? error.name : typeof error}`;
+  return `an unexpected error occurred: ${error instanceof Error ? error.name : typeof error}`;
 }

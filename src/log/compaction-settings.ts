@@ -5,7 +5,7 @@ import { kafkaError } from './kafka-errors.ts';
 // kafkajs is CommonJS, and Node finds only some of its names.
 const { ConfigResourceTypes } = kafkajs;
 
-/** What the brokers have set for topics, by name. Throws `KAFKA_…`. */
+/** Returns the brokers' compaction settings of topics, by topic name. Throws `KAFKA_…`. */
 export async function fetchCompactionSettings(
   admin: Admin,
   topics: readonly string[],
@@ -31,7 +31,7 @@ export async function fetchCompactionSettings(
   }
 }
 
-/** A day where a broker says nothing: the contract allows no longer one. */
+/** Returns a day if a broker reports no value: the contract allows no longer time. */
 function numberOf(value: string | undefined): number {
   const number = Number(value);
   return value === undefined || Number.isNaN(number) ? 24 * 3_600_000 : number;

@@ -2,13 +2,13 @@ import type { Producer } from 'kafkajs';
 
 const END_MARKER_KEY = '@seal';
 
-/** Where the aborted records of each topic lie. */
+/** Positions of the end markers, by topic. */
 export type EndMarkers = ReadonlyMap<string, readonly { partition: number; offset: number }[]>;
 
 /**
- * Appends a record to partitions, by topic, in a transaction and aborts it: no reader ever sees it, but the log then
- * ends in a control batch, so that its end can be reached by position whatever was compacted before it; and a segment
- * that is old enough is closed (ADR 2). Returns where those records lie.
+ * Appends a record to each partition in a transaction and aborts it. No consumer receives it, but the partition then
+ * ends in a control batch, so a reader can reach its end by position even after compaction; and Kafka closes a segment
+ * that is old enough (ADR 2). Returns the positions of those records.
  */
 export async function appendEndMarkers(
   producer: Producer,

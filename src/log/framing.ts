@@ -1,10 +1,10 @@
 import type { TopicSuffix } from '../model/collections.ts';
 
 const MAGIC_BYTE = 0;
-/** Before the body. */
+/** Length of the frame before the body. */
 export const FRAME_BYTES = 5;
 
-/** Confluent wire format: a zero byte, the schema's registry id as 4 bytes big-endian, the Avro body. */
+/** Frames a body in the Confluent wire format: a zero byte, the schema's registry id (4 bytes big-endian), the body. */
 export function frame(schemaId: number, body: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(FRAME_BYTES + body.length);
   framed.writeUInt8(MAGIC_BYTE, 0);
@@ -13,7 +13,7 @@ export function frame(schemaId: number, body: Buffer): Buffer {
   return framed;
 }
 
-/** Whether a value may be one of {@link frame}'s. */
+/** Whether a value may have the format of {@link frame}. */
 export function isFramed(value: Buffer): boolean {
   return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
 }
@@ -21,7 +21,7 @@ export function isFramed(value: Buffer): boolean {
 /** Frames a body with the schema of its topic. */
 export type Framer = (topic: TopicSuffix, body: Buffer) => Buffer;
 
-/** `schemaIds` is read with each record: the schemas are registered later. */
+/** Reads `schemaIds` for each record, since the schemas are registered later. */
 export function createFramer(schemaIds: ReadonlyMap<TopicSuffix, number>): Framer {
   return (topic, body) => {
     const id = schemaIds.get(topic);

@@ -2,20 +2,20 @@ import { LEVEL, NOT_FOUND, knownLevel } from './registry-answer.ts';
 import { oddAnswer, refuseUnlessOk } from './registry-errors.ts';
 import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 
-/** What the registry holds of a subject beside what Rollcall would register. */
+/** A subject in the registry, compared with the schema that Rollcall would register. */
 export interface SubjectFinding {
   readonly subject: string;
   readonly registered: boolean;
-  /** The subject's own level; null when it has none (it is set when the schema is registered). */
+  /** The subject's own level; null without one (Rollcall sets it when it registers the schema). */
   readonly level: string | null;
   readonly levelFits: boolean;
-  /** Null when there is nothing to compare with, or the registry cannot compare without registering. */
+  /** Null when the subject has no schema, or when the registry cannot compare without registering. */
   readonly compatible: boolean | null;
 }
 
-/** Looks at a schema registry without changing anything in it. */
+/** Inspects a schema registry and changes nothing in it. */
 export interface RegistryInspection {
-  /** Number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
+  /** Returns the number of subjects. Throws `REGISTRY_UNREACHABLE` or `REGISTRY_REFUSED`. */
   subjectCount(signal: AbortSignal): Promise<number>;
   subject(subject: string, options: { schema: object; signal: AbortSignal }): Promise<SubjectFinding>;
 }
@@ -51,7 +51,7 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
     },
   };
 
-  /** Against all versions as the level asks; where the registry does not offer that, against the latest. */
+  /** Compares with all versions, as the level requires, or with the latest if the registry offers only that. */
   async function compatible(
     name: string,
     { schema, signal }: { schema: object; signal: AbortSignal },

@@ -18,11 +18,11 @@ export interface KafkaConnection {
 }
 
 /**
- * A kafkajs client whose retries settle in bounded time.
+ * Creates a kafkajs client whose retries end in bounded time.
  *
- * The short first retry is for CONCURRENT_TRANSACTIONS, which every commit meets while the markers of the one
- * before are still being written: at the default of 300 ms, throughput falls to a quarter. Twelve retries end
- * within about nine seconds of waiting.
+ * The short first retry is for CONCURRENT_TRANSACTIONS, the answer to every commit while the brokers still write the
+ * markers of the previous one: with the default of 300 ms, throughput falls to a quarter. Twelve retries wait about
+ * nine seconds in total.
  */
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
   letIdleConnectionsSleep();
@@ -43,7 +43,7 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
   });
 }
 
-/** kafkajs logs at error level what it retries itself; what finally fails is thrown and told once, by us. */
+/** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */
 function logQuietly(entry: LogEntry, logger: Logger): void {
   const { message, broker, topic, partition, groupId, retryCount } = entry.log;
   logger.debug({ namespace: entry.namespace, broker, topic, partition, groupId, retryCount }, message);

@@ -11,7 +11,7 @@ interface KafkaFailure {
   readonly errors?: readonly unknown[] | undefined;
 }
 
-/** The innermost failure: kafkajs wraps what it retried in KafkaJSNumberOfRetriesExceeded, and gathers those of several topics. */
+/** Returns the innermost failure: kafkajs wraps the last retry's failure, and aggregates the failures of several topics. */
 export function innermost(error: unknown): KafkaFailure {
   let current = error as KafkaFailure;
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
@@ -22,7 +22,7 @@ export function innermost(error: unknown): KafkaFailure {
   return current ?? { name: 'Error', message: String(error) };
 }
 
-/** One of our own errors, thrown while kafkajs handed over what it had read; null when there is none. */
+/** Returns a RollcallError that our own handler threw within kafkajs; null when there is none. */
 function ownErrorIn(error: unknown): RollcallError | null {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -33,14 +33,14 @@ function ownErrorIn(error: unknown): RollcallError | null {
 }
 
 /**
- * What a failure says of itself. kafkajs and the system write their own texts; a broker's answer to a login, and what a
- * decoder throws while kafkajs hands over a batch, may quote what they choke on (invariant 9).
+ * Describes a failure by a text of kafkajs or a code. Other texts are not safe: a broker's answer to a login, and the
+ * error of a decoder, may quote their input (invariant 9).
  */
 function reasonOf(failure: KafkaFailure): string {
   if (failure.name.startsWith('KafkaJS') && !isLogin(failure)) return failure.message;
   const { code } = failure;
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  return failure.type ?? `something unforeseen (${failure.name})`;
+  return failure.type ?? `an unexpected error (${failure.name})`;
 }
 
 function isLogin(failure: KafkaFailure): boolean {
@@ -55,8 +55,8 @@ const AUTHORISATION_TYPES = new Set([
 ]);
 
 /**
- * What a failure outside a transaction means. `doing` completes "Kafka failed while …".
- * Decided by kafkajs' error names and protocol types, never by message text.
+ * Explains a failure outside a transaction. `doing` completes "Kafka failed while …".
+ * It decides by kafkajs' error names and protocol types, never by message text.
  */
 export function kafkaError(error: unknown, doing: string): RollcallError {
   const own = ownErrorIn(error);
@@ -69,49 +69,45 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
     });
   }
   if (failure.type !== undefined && AUTHORISATION_TYPES.has(failure.type)) {
-    return new RollcallError(
-      'KAFKA_REFUSED',
-      `Kafka denied the right to go on while ${doing}: ${failure.type}`,
-      {
-        remedy:
-          'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
-        cause: error,
-      },
-    );
+    return new RollcallError('KAFKA_REFUSED', `Kafka denied authorization while ${doing}: ${failure.type}`, {
+      remedy:
+        'Grant this user READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS and CREATE on topics of the prefix, READ on groups of the prefix, and WRITE on transactional ids of the prefix.',
+      cause: error,
+    });
   }
   if (failure.type === 'INVALID_REPLICATION_FACTOR') {
     return new RollcallError(
       'KAFKA_UNREACHABLE',
-      `Kafka has fewer brokers than replicas asked for while ${doing}`,
+      `Kafka has fewer brokers than the replication factor requires while ${doing}`,
       {
         remedy:
-          'Start the brokers that are missing, or set kafka.replicationFactor to at most their number: 1 for a single one.',
+          'Start the missing brokers, or set kafka.replicationFactor to at most the number of brokers: 1 for a single one.',
         cause: error,
       },
     );
   }
   if (failure.type === 'INVALID_TIMESTAMP') {
-    return new RollcallError('KAFKA_REFUSED', `Kafka refused the time of this machine while ${doing}`, {
+    return new RollcallError('KAFKA_REFUSED', `Kafka refused the clock time of this machine while ${doing}`, {
       remedy:
-        'Set the clock of this machine right, or those of the brokers: they take no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then goes on by itself.',
+        'Correct the clock of this machine or of the brokers: they accept no record from more than an hour ahead (message.timestamp.after.max.ms). Rollcall then continues by itself.',
       cause: error,
     });
   }
   if (failure.type === 'UNKNOWN_TOPIC_OR_PARTITION') {
     return new RollcallError('KAFKA_TOPIC_MISSING', `A topic is missing in Kafka while ${doing}`, {
       remedy:
-        'It is created at the next start; if its data was deleted on purpose, everything is published again.',
+        'Rollcall creates the topic at the next start. If its data was deleted, Rollcall publishes everything again.',
       cause: error,
     });
   }
   return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${reasonOf(failure)}`, {
     remedy:
-      'Check kafka.brokers, that the brokers are up, and that their advertised listeners can be reached from here.',
+      'Check kafka.brokers, that the brokers are up, and that their advertised listeners are reachable from here.',
     cause: error,
   });
 }
 
-/** What any failure inside a transaction means: nothing is known of its outcome. */
+/** The error for any failure within a transaction: its outcome is unknown. */
 export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const failure = innermost(error);
   const detail = failure.type ?? reasonOf(failure);
@@ -119,13 +115,13 @@ export function outcomeUnknown(error: unknown, doing: string): RollcallError {
     'KAFKA_OUTCOME_UNKNOWN',
     `The outcome of a transaction is unknown (${doing}): ${detail}`,
     {
-      remedy: 'Nothing to do: Rollcall reads from Kafka what happened and goes on from there.',
+      remedy: 'There is nothing to do: Rollcall reads the outcome from Kafka and continues from there.',
       cause: error,
     },
   );
 }
 
-/** A batch that the broker does not take: trying again would not help. */
+/** The error for a batch that the broker does not accept: a retry would not help. */
 export function tooLarge(error: unknown, collection: string): RollcallError {
   return new RollcallError('KAFKA_REFUSED', `Kafka refused records of ${collection} as too large`, {
     remedy:

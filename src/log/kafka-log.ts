@@ -28,13 +28,13 @@ export interface KafkaLogOptions {
   /** Registry id of each topic's value schema. */
   readonly schemaIds: ReadonlyMap<TopicSuffix, number>;
   readonly progressCodec: ProgressCodec;
-  /** Names this process for as long as it lives. */
+  /** Identifies this process during its lifetime. */
   readonly owner: string;
   readonly now: () => number;
   readonly randomId: () => string;
 }
 
-/** A tenant's topics in Kafka, written through one transactional producer (`transactional.id` = `<p>.<t>`). */
+/** Creates the log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
 export function createKafkaLog(options: KafkaLogOptions): TenantLog {
   return new KafkaLog(options);
 }
@@ -127,7 +127,7 @@ class KafkaLog implements TenantLog {
   #appendEndMarkers(partitions: () => Promise<ReadonlyMap<string, readonly number[]>>): Promise<EndMarkers> {
     return this.#producer.inTurn(
       async (producer) => appendEndMarkers(producer, await partitions()),
-      (error) => outcomeUnknown(error, 'marking the ends of the topics'),
+      (error) => outcomeUnknown(error, 'appending end markers'),
     );
   }
 

@@ -4,7 +4,7 @@ import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { kafkaError } from './kafka-errors.ts';
 
-/** A stretch of a partition: offsets from `from` up to, not including, `to`. */
+/** A part of a partition: offsets from `from` up to, but not including, `to`. */
 export interface Stretch {
   readonly topic: string;
   readonly partition: number;
@@ -15,7 +15,7 @@ export interface Stretch {
 export interface ReadMessages {
   readonly topic: string;
   readonly partition: number;
-  /** Only messages within the stretch; never empty. */
+  /** Messages within the stretch; never empty. */
   readonly messages: readonly KafkaMessage[];
 }
 
@@ -25,26 +25,26 @@ export interface ReadOptions {
   readonly stretches: readonly Stretch[];
   readonly onMessages: (read: ReadMessages) => Promise<void>;
   /**
-   * Also read what lies beyond the stretches when the reading begins, and cannot be read yet. A commit is answered
-   * before its markers are written: without this, a reader who knows of a commit may not find it.
+   * Also waits for records of open transactions behind the stretches. A broker answers a commit before it writes the
+   * markers: without this, a caller that knows of a commit may not find its records.
    */
   readonly awaitsDecision?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
 const STALLED_AFTER_MS = 60_000;
-/** A transaction that stays open for longer belongs to a process that died before it could commit. */
+/** A transaction that stays open longer belongs to a process that died before its commit. */
 const DECIDED_WITHIN_MS = 10_000;
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 500;
 
 /**
- * Reads stretches of partitions with `read_committed`, each in order, until all are read to their end.
+ * Reads stretches of partitions with `read_committed`, each in order, to their ends.
  *
- * The end is found by position: the last record may have been compacted away or belong to an aborted transaction,
- * and then no handler ever sees it, but the consumer's own position passes it (END_BATCH_PROCESS). This needs the
- * offset before `to` to be a live record or a control batch: see `appendEndMarkers`.
- * kafkajs cannot be told partitions, so each attempt joins a throw-away group and commits nothing.
+ * It detects an end by the consumer's position (END_BATCH_PROCESS), since no handler sees a last record that was
+ * compacted away or belongs to an aborted transaction. So the offset before `to` must be a live record or a control
+ * batch: see `appendEndMarkers`.
+ * kafkajs cannot assign partitions, so each attempt joins a temporary group and commits nothing.
  */
 export async function readStretches(options: ReadOptions): Promise<void> {
   const reader = new StretchReader(options);
@@ -55,7 +55,7 @@ export async function readStretches(options: ReadOptions): Promise<void> {
     } catch (error) {
       options.signal.throwIfAborted();
       const failure = kafkaError(error, 'reading topics');
-      // A coordinator that is still loading, a leader that moved: gone on from where it broke off.
+      // A coordinator that is still loading, or a leader that moved: the next attempt continues where this one stopped.
       if (attempt === ATTEMPTS || failure.code !== 'KAFKA_UNREACHABLE') throw failure;
       await delay(BETWEEN_ATTEMPTS_MS * attempt);
     }
@@ -64,9 +64,9 @@ export async function readStretches(options: ReadOptions): Promise<void> {
 
 class StretchReader {
   readonly #options: ReadOptions;
-  /** What is still to be read, by `<topic>/<partition>`; `from` moves on as messages are handled. */
+  /** Unread stretches, by `<topic>/<partition>`; `from` advances with the handled messages. */
   readonly #open = new Map<string, Stretch>();
-  /** Where the stretches end without what is still undecided; only of those that were extended. */
+  /** Original ends of the stretches that were extended by undecided records. */
   readonly #stableEnds = new Map<string, number>();
   readonly #positions = new Map<string, number>();
 
@@ -98,7 +98,7 @@ class StretchReader {
       },
     });
     const ended = Promise.withResolvers<void>();
-    // It may reject before anyone awaits it; the await below still sees that.
+    // It may reject before the await below, which still sees the rejection.
     ended.promise.catch(() => undefined);
     const onAbort = (): void => ended.reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -132,7 +132,7 @@ class StretchReader {
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const name = `${payload.topic}/${payload.partition}`;
       const stretch = this.#extended(name, payload);
-      // Of a partition that is read to its end, others' records may go on coming.
+      // Records of other writers may still arrive for a partition that is read to its end.
       if (stretch === undefined) return;
       const position = Number(payload.lastOffset) + 1;
       if (position > (this.#positions.get(name) ?? -1)) lastProgressAtMs = performance.now();
@@ -150,7 +150,7 @@ class StretchReader {
     }, 1_000);
   }
 
-  /** The stretch, with what is appended to its partition but undecided; only its first batch extends it. */
+  /** Returns the stretch, extended at its first batch to the high watermark, which includes undecided records. */
   #extended(name: string, { highWatermark }: { readonly highWatermark: string }): Stretch | undefined {
     const stretch = this.#open.get(name);
     if (stretch === undefined || this.#options.awaitsDecision !== true || this.#stableEnds.has(name)) {
@@ -170,10 +170,10 @@ class StretchReader {
 
   async #handle({ batch }: EachBatchPayload): Promise<void> {
     const name = `${batch.topic}/${batch.partition}`;
-    // What was undecided when the end was asked for may be decided by now, and then comes with the first batch.
+    // Records that were undecided when the end was determined may be decided now: they come with the first batch.
     const stretch = this.#extended(name, batch);
     if (stretch === undefined) return;
-    // Before the seek takes effect, what lies before the stretch may arrive.
+    // Before the seek takes effect, records before the stretch may arrive.
     const messages = batch.messages.filter(({ offset }) => {
       const position = Number(offset);
       return position >= stretch.from && position < stretch.to;
@@ -191,7 +191,7 @@ class StretchReader {
       `Reading ${name} made no progress for ${STALLED_AFTER_MS / 1000} s`,
       {
         remedy:
-          'Check that all partitions have a leader and that no foreign transaction hangs on these topics.',
+          "Check that all partitions have a leader and that no other program's transaction hangs on these topics.",
       },
     );
   }

@@ -18,12 +18,12 @@ const DECODER = 'kafkajs/src/protocol/recordBatch/v0/decoder';
 const patched = new WeakSet<DecodeBatch>();
 
 /**
- * Lets kafkajs 2.2.4 pass batches that compaction has emptied.
+ * Lets kafkajs 2.2.4 read past batches that compaction has emptied.
  *
- * The cleaner keeps the last batch of each producer even if no record of it is left (KIP-98, "Log Compaction for
- * Transactional Topics"). kafkajs takes such a batch for nothing at all, and where a segment holds nothing else it asks
- * for the same offset for ever. So each batch whose last offset has no record gets a control record there: no reader ever
- * sees it, and the position moves on. To be called before the first record is fetched.
+ * The cleaner keeps the last batch of each producer even if none of its records remains (KIP-98, "Log Compaction for
+ * Transactional Topics"). kafkajs ignores such a batch; if a segment contains nothing else, kafkajs fetches the same
+ * offset without end. This patch adds a control record to each batch without a record at its last offset: no consumer
+ * receives it, and the position advances. Call this before the first fetch.
  */
 export function passEmptiedBatches(): void {
   const require = createRequire(import.meta.url);

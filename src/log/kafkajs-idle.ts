@@ -10,8 +10,8 @@ const patched = new WeakSet<object>();
 /**
  * Stops kafkajs 2.2.4 from waking each idle connection once a millisecond.
  *
- * Its request queue re-arms a timer with a delay of `throttledUntil - now`, which is negative whenever nothing is
- * throttled. With nothing pending there is nothing to check: every new request schedules the check itself.
+ * Its request queue re-arms a timer with a delay of `throttledUntil - now`, which is negative when nothing is
+ * throttled. An idle queue needs no timer: every new request schedules the check itself.
  */
 export function letIdleConnectionsSleep(): void {
   const queueClass = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as {

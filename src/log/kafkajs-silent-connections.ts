@@ -20,11 +20,11 @@ interface KafkaJsErrors {
 const patched = new WeakSet<object>();
 
 /**
- * Has kafkajs 2.2.4 give up a connection on which an answer did not come in time, and fail what was asked.
+ * Makes kafkajs 2.2.4 close a connection when a request on it times out, and fail its pending requests.
  *
- * Left alone it asks again on the same connection, a dozen times, which takes minutes; and a connection that a firewall has
- * forgotten stays dead whatever is sent on it. Java's client, too, closes the connection when a request times out. Whether to
- * ask again is for those who asked to decide: each of them begins anew, on a new connection.
+ * By itself it retries a dozen times on the same connection, which takes minutes; a connection that a firewall dropped
+ * stays dead. Java's client also closes the connection when a request times out. The callers decide about a retry,
+ * which then uses a new connection.
  */
 export function dropSilentConnections(): void {
   const require = createRequire(import.meta.url);

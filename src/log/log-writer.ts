@@ -31,11 +31,11 @@ export interface LogWriterParts {
   readonly now: () => number;
 }
 
-/** Commits transactions, and remembers what no progress record says: which topics lost records, and where removals lie. */
+/** Commits transactions, and keeps what no progress record contains: the topics that lost records, and the offsets of removals. */
 export class LogWriter {
   readonly #parts: LogWriterParts;
   readonly #partitionOf = createKeyPartitioner();
-  /** Topics that were found to begin again, until a progress record says so: what was appended since hides it. */
+  /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
   readonly #lostTopics = new Set<string>();
   readonly #removedAt: Record<string, number> = {};
   /** Offset of the last record in `progress` that this process wrote. */
@@ -45,7 +45,7 @@ export class LogWriter {
     this.#parts = parts;
   }
 
-  /** From now on every record in `progress` must lie behind this offset. */
+  /** Requires every later record in `progress` to have an offset above this one. */
   continueAfter(progressEnd: number): void {
     this.#progressEnd = progressEnd;
   }
@@ -60,20 +60,20 @@ export class LogWriter {
 
   commit(transaction: Transaction): Promise<Committed> {
     const { producer, topics, now } = this.#parts;
-    const { derived: follows = [], lostTopics = [] } = transaction;
+    const { derived: derivedBefore = [], lostTopics = [] } = transaction;
     return producer.inTurn(
       async (current) => {
-        let offsets = allOffsets([transaction.progress, ...follows]);
+        let offsets = allOffsets([transaction.progress, ...derivedBefore]);
         const addressed = await this.#address(transaction.records);
         const kafkaTransaction = await current.transaction();
         for (const topicMessages of splitIntoSends(addressed)) {
           const written = await kafkaTransaction.sendBatch({ acks: -1, topicMessages });
           offsets = withLastOffsets(offsets, topicMessages, written);
         }
-        // In a send of its own, because it names the offsets of the data it stands for (ADR 1).
-        const followers = follows.map(({ collection }) => collection);
-        const progress = withOffsets(transaction.progress, offsetsWithout(offsets, followers));
-        const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
+        // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
+        const derivedNames = derivedBefore.map(({ collection }) => collection);
+        const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
+        const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
         const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
         const topic = topics.name('progress');
         const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
@@ -107,7 +107,7 @@ export class LogWriter {
         }
         await transaction.commit();
       },
-      (error) => outcomeUnknown(error, 'removing what is no longer mirrored'),
+      (error) => outcomeUnknown(error, 'removing records that are no longer mirrored'),
     );
   }
 
@@ -127,7 +127,7 @@ export class LogWriter {
     const addressed: AddressedRecord[] = [];
     for (const record of records) {
       const topic = topics.name(record.topic);
-      // Awaited only for the first record of a topic.
+      // Only the first record of a topic needs a request.
       const partitions = topics.knownPartitionCount(topic) ?? (await topics.countPartitions(topic));
       const partition = this.#partitionOf(record.key, partitions);
       const message = {

@@ -2,10 +2,10 @@ import { Partitioners, type Message, type PartitionMetadata } from 'kafkajs';
 
 /**
  * Bound of one record batch, bytes before compression. A broker's `message.max.bytes` (1,048,588 by default)
- * holds for a whole batch, and kafkajs sends one batch a partition.
+ * applies to a batch, and kafkajs sends one batch per partition.
  */
 export const MAX_BATCH_BYTES = 900_000;
-/** Offsets, lengths, attributes of a record, generously. */
+/** Upper bound for offsets, lengths and attributes of a record. */
 const RECORD_OVERHEAD_BYTES = 64;
 
 export interface AddressedRecord {
@@ -20,7 +20,7 @@ export interface TopicMessages {
   readonly messages: Message[];
 }
 
-/** Kafka's murmur2 partition of a key: the contract's, and Java's default (kafkajs `DefaultPartitioner`). */
+/** Assigns partitions by murmur2 of the key, as the contract requires and Java's client does by default. */
 export function createKeyPartitioner(): (key: string, partitions: number) => number {
   const partitioner = Partitioners.DefaultPartitioner();
   const metadataBySize = new Map<number, PartitionMetadata[]>();
@@ -40,7 +40,7 @@ export function createKeyPartitioner(): (key: string, partitions: number) => num
   };
 }
 
-/** Size of a record on the wire, roughly and never too little. */
+/** Returns an upper bound for the size of a record on the wire. */
 export function recordBytes(message: Message): number {
   let bytes = RECORD_OVERHEAD_BYTES + byteLength(message.key) + byteLength(message.value);
   for (const [name, value] of Object.entries(message.headers ?? {})) {
@@ -55,8 +55,8 @@ function byteLength(part: Buffer | string | null | undefined): number {
 }
 
 /**
- * Cuts records into sends, each with every topic once (kafkajs copies the array of a topic named twice) and no
- * partition's batch over {@link MAX_BATCH_BYTES}. Keeps the order within each partition.
+ * Splits records into sends. Each send has every topic once (kafkajs copies the array of a topic that comes twice) and
+ * no partition's batch above {@link MAX_BATCH_BYTES}. The order within each partition stays.
  */
 export function splitIntoSends(records: readonly AddressedRecord[]): TopicMessages[][] {
   const sends: TopicMessages[][] = [];

@@ -17,16 +17,16 @@ export interface OwnershipParts {
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
   readonly groupIdPrefix: string;
-  /** Names this process for as long as it lives. */
+  /** Identifies this process during its lifetime. */
   readonly owner: string;
   readonly now: () => number;
   readonly randomId: () => string;
 }
 
-/** Takes a tenant over, and gives up where a newer process has taken it over: `@owner` in `progress` names the owner. */
+/** Takes a tenant over, unless a newer process has: `@owner` in `progress` names the owner. */
 export class TakeOver {
   readonly #parts: OwnershipParts;
-  /** Where `progress` ended before this process first tried to own: an owner named beyond that came later. */
+  /** The end of `progress` before this process first tried to own: an owner that is named behind it came later. */
   #progressEndAtFirst: number | null = null;
   #hasOwned = false;
 
@@ -44,7 +44,7 @@ export class TakeOver {
     const ownedSinceMs = now();
     const fencedAt = await this.#fence();
     const logged = await this.#readProgress({ to: fencedAt + 1, signal });
-    // A process that was fenced, or slow, looks again once nobody else can commit: a newer one may have come in between.
+    // This process checks again now that no other process can commit: a newer one may have come in between.
     if (this.#isSupersededBy(logged)) throw this.#superseded();
     const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
@@ -52,8 +52,8 @@ export class TakeOver {
   }
 
   /**
-   * A process that initialises its producer again after an unknown outcome would fence a newer process, so it first reads
-   * who owns the tenant. That holds for a first take-over that failed, too; an owner from before is the one to supersede.
+   * A process that initialises its producer again, after an unknown outcome or a failed take-over, would fence a newer
+   * process, so it first reads who owns the tenant. At the first attempt it supersedes the owner that it finds.
    */
   async #giveUpIfSuperseded(signal: AbortSignal): Promise<void> {
     const end = await this.#parts.topics.progressEnd();
@@ -64,7 +64,7 @@ export class TakeOver {
     if (this.#isSupersededBy(await this.#readProgress({ to: end, signal }))) throw this.#superseded();
   }
 
-  /** A process that has owned the tenant came before any other one that `progress` names, even if the topic begins again. */
+  /** Any other owner that `progress` names is newer than a process that has owned the tenant, even in a recreated topic. */
   #isSupersededBy({ owner, ownerOffset }: LoggedTenant): boolean {
     if (owner === null || owner === this.#parts.owner) return false;
     return this.#hasOwned || ownerOffset >= (this.#progressEndAtFirst ?? 0);
@@ -76,15 +76,15 @@ export class TakeOver {
       `Another process has taken over tenant ${this.#parts.tenantId}`,
       {
         remedy:
-          'Run one process a tenant; this one ends, the newer one goes on. In Kubernetes use strategy Recreate.',
+          'Run one process per tenant; this process ends and the newer one continues. In Kubernetes use strategy Recreate.',
       },
     );
   }
 
   /**
-   * The init of the producer fences older ones and resolves what they left open. Returns the offset of a record in
-   * `progress` before which every transaction is decided. The record is an end marker, which is aborted: a process that
-   * turns out to be superseded leaves no trace that the newer process could take for a process that came after it.
+   * The initialisation of the producer fences older ones and resolves their open transactions. Returns the offset of an
+   * end marker in `progress`; every transaction before it is decided. An end marker is aborted, so a process that turns
+   * out to be superseded leaves no record that the newer process could mistake for a newer owner.
    */
   async #fence(): Promise<number> {
     const { producer, topics } = this.#parts;
@@ -96,7 +96,7 @@ export class TakeOver {
     });
   }
 
-  /** Tells a process that is fenced who came; returns the record's offset. */
+  /** Publishes this process as the owner, for the process that it fenced; returns the record's offset. */
   #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
     const { progressCodec, owner, randomId, tenantId, frame, topics } = this.#parts;
     const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
@@ -126,7 +126,7 @@ export class TakeOver {
   }
 }
 
-/** A record lies behind what was there before: an offset that says nothing would pass for an empty log. */
+/** Requires an offset above `before`: without this check a missing offset would look like an empty log. */
 function offsetAfter(before: number, offset: number | undefined): number {
   if (offset !== undefined && offset > before) return offset;
   throw new Error(`the brokers answered a write with offset ${offset}`);

@@ -10,22 +10,22 @@ import {
   type Progress,
 } from '../model/progress.ts';
 
-/** Key of the record that tells who owns a tenant (contract, topic `progress`). */
+/** Key of the record that names a tenant's owner (contract, topic `progress`). */
 export const OWNER_KEY = '@owner';
 const HASH_HEX_DIGITS = 32;
 
 export interface ProgressCodec {
-  /** Avro body of a progress record. */
+  /** Returns the Avro body of a progress record. */
   encode(progress: Progress): Buffer;
   encodeOwner(owner: { owner: string; ownedSinceMs: number }): Buffer;
-  /** Reads a framed value, written under this or an earlier version of the schema. */
+  /** Reads a framed value of this or an earlier version of the schema. */
   decode(record: LoggedProgress): Promise<{ progress: Progress | null; owner: string | null }>;
 }
 
-/** A record of `progress`: what {@link ProgressCodec.decode} needs of it. */
+/** The input of {@link ProgressCodec.decode}, from a record of `progress`. */
 export interface LoggedProgress {
   readonly framed: Buffer;
-  /** The `ce_mapping` header; null when there is none. */
+  /** The `ce_mapping` header; null without one. */
   readonly mapping: string | null;
   /** The `ce_firstload` header. */
   readonly firstLoad: 'over' | undefined;
@@ -41,7 +41,7 @@ export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): L
   };
 }
 
-/** The value of a progress record as avro/progress.avsc shapes it; times are ms since the epoch. */
+/** The value of a progress record, as in avro/progress.avsc; times are ms since the epoch. */
 interface ProgressValue {
   readonly collection: string;
   readonly sequence?: number | null;
@@ -132,7 +132,7 @@ function fullToValue({
   return { ...same, startedAt: startedAtMs };
 }
 
-/** Null for `@owner` and for a collection this version does not know. */
+/** Returns null for `@owner` and for a collection that this version does not know. */
 function fromValue(value: ProgressValue, headers: Omit<LoggedProgress, 'framed'>): Progress | null {
   if (
     !isCollectionName(value.collection) ||
@@ -174,7 +174,7 @@ function fromValue(value: ProgressValue, headers: Omit<LoggedProgress, 'framed'>
   };
 }
 
-/** Avro libraries give a timestamp as a number or a Date, as their logical types are set up. */
+/** Avro libraries return a timestamp as a number or a Date, depending on their logical types. */
 function toMs(time: number | Date | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return Number(time);
@@ -196,7 +196,7 @@ export function progressHeaders(options: {
   const headers = changeHeaders({
     tenantId: options.tenantId,
     topic: 'progress',
-    // A transaction may hold the progress of several collections.
+    // A transaction may contain the progress of several collections.
     id: `${options.progress.transactionId}-${options.progress.collection}`,
     kind: options.progress.sequence === 1 ? 'created' : 'updated',
     modifiedAtMs: null,

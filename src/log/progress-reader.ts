@@ -10,7 +10,7 @@ import { UndecodableRecord } from './registry-errors.ts';
 import type { Registry } from './registry.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
-/** What `progress` tells to somebody who does not own the tenant. */
+/** The content of `progress`, for a process that does not own the tenant. */
 export interface KnownProgress {
   readonly progress: ReadonlyMap<CollectionName, Progress>;
   /** The last process that took the tenant over. */
@@ -19,8 +19,8 @@ export interface KnownProgress {
 }
 
 /**
- * Reads the `progress` of tenants to its end as of now, owning nothing: whatever was committed before the call is in it.
- * Null for a tenant whose topic is not there.
+ * Reads the `progress` of tenants to its current end, without owning them. The result contains everything that was
+ * committed before the call. It is null for a tenant without the topic.
  * Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readKnownProgress(options: {
@@ -46,7 +46,7 @@ export async function readKnownProgress(options: {
     const [range] = await fetchOffsets(admin, topic);
     stretches.push({ topic, partition: 0, from: range?.low ?? 0, to: range?.high ?? 0 });
   }
-  // One reading for all: joining a consumer group costs more than the records.
+  // One read for all tenants: to join a consumer group costs more than to read the records.
   await readStretches({
     kafka,
     groupIdPrefix: `${topicPrefix}.progress`,
@@ -84,7 +84,7 @@ interface ToCollect {
   readonly registry: Registry;
 }
 
-/** A collection whose newest record cannot be decoded has no progress, as its owner sees it too. */
+/** A collection whose newest record cannot be decoded has no progress, here and for its owner. */
 async function collectIfReadable(options: ToCollect): Promise<void> {
   try {
     await collect(options);
@@ -131,16 +131,16 @@ function ownerIn(value: unknown): KnownProgress['owner'] {
   return owner === null || owner === undefined ? null : { owner, ownedSinceMs: Number(ownedSince ?? 0) };
 }
 
-/** The registry client names neither itself nor the topic. */
+/** Adds the registry and the topic, which an error of the registry client does not name. */
 function undecodable(topic: string, error: unknown): unknown {
   if (error instanceof RollcallError) return error;
   const { status } = error as { status?: unknown };
   const why = typeof status === 'number' ? `HTTP ${status}` : 'no answer';
   return new RollcallError(
     'REGISTRY_UNREACHABLE',
-    `The schema registry gives no schema for ${topic} (${why})`,
+    `The schema registry returns no schema for ${topic} (${why})`,
     {
-      remedy: 'Check registry.url, and that this is the registry that Rollcall publishes with.',
+      remedy: 'Check registry.url, and that Rollcall publishes with this registry.',
       cause: error,
     },
   );

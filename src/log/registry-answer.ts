@@ -1,8 +1,8 @@
 import { COMPATIBILITY } from '@kafkajs/confluent-schema-registry';
 
-/** What of a registry's answer may be repeated in errors and findings: not its free text (invariant 9). */
+/** The parts of a registry's answer that errors and findings may quote; its free text is none of them (invariant 9). */
 
-/** The level of a subject: compacted topics keep values of every version alive, so all versions must fit all. */
+/** The level of a subject: compacted topics keep values of every schema version, so each version must fit all others. */
 export const LEVEL = 'FULL_TRANSITIVE';
 export const NOT_FOUND = 404;
 
@@ -12,20 +12,18 @@ export function isSuccess(status: number): boolean {
 
 const LEVELS: ReadonlySet<string> = new Set(Object.keys(COMPATIBILITY));
 
-/** A compatibility level by its name, `unknown` when it is none that is defined. */
+/** Returns the name of a compatibility level, `unknown` for any other text. */
 export function knownLevel(level: unknown): string {
   const name = typeof level === 'string' ? level.toUpperCase() : '';
   return LEVELS.has(name) ? name : 'unknown';
 }
 
-/** Why no answer came: the system's or undici's code. Their texts may hold what was received. */
+/** Returns the system's or undici's code of a network failure; their texts may quote received data. */
 export function networkTrouble(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     const { code } = cause as NodeJS.ErrnoException;
     if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
     if (cause instanceof AggregateError) return networkTrouble(cause.errors[0]);
   }
-  return error instanceof Error && error.name === 'HTTPParserError'
-    ? 'what answers is not HTTP'
-    : 'no answer';
+  return error instanceof Error && error.name === 'HTTPParserError' ? 'the answer is not HTTP' : 'no answer';
 }

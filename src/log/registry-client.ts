@@ -5,7 +5,7 @@ import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-h
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
 
-/** An answer other than success. The library tells a subject without a level by `status`. */
+/** An answer other than success. The library recognises a subject without a level by `status`. */
 export class RefusedRequest extends Error {
   readonly status: number;
   readonly method: string;
@@ -18,8 +18,9 @@ export class RefusedRequest extends Error {
 }
 
 /**
- * The library, whose requests go through `http`. Sent by itself they have no end when an answer is cut off, tell a
- * broken connection as an HTTP 400, and end the process when the body of an error is `null` (ADR 16).
+ * Creates the library's client and sends its requests through `http`. The library's own requests never end when an
+ * answer is cut off, report a broken connection as HTTP 400, and end the process when an error's body is `null`
+ * (ADR 16).
  */
 export function createRegistryClient(url: string, http: RegistryHttp): SchemaRegistry {
   const throughHttp: Middleware = () => ({
@@ -28,7 +29,7 @@ export function createRegistryClient(url: string, http: RegistryHttp): SchemaReg
       const body = request.body() as string | undefined;
       const answer = await withLevelFirst(http, { method, path: request.path(), body });
       if (!isSuccess(answer.status)) throw new RefusedRequest(answer.status, method);
-      // All that the library takes of an answer.
+      // The library reads nothing else of an answer.
       return { data: () => answer.body } as never;
     },
   });
@@ -39,14 +40,14 @@ export function createRegistryClient(url: string, http: RegistryHttp): SchemaReg
 }
 
 /**
- * The library gives a subject without a level its level after the schema. Given before, the registry holds that schema,
- * too, against what is there.
+ * The library sets a subject's missing level after it has registered the schema. With the level set before, the
+ * registry also checks that schema against the existing versions.
  */
 async function withLevelFirst(http: RegistryHttp, request: RegistryRequest): Promise<RegistryAnswer> {
   const { method, path } = request;
   const answer = await http(request);
   if (method !== 'GET' || !path.startsWith('/config/') || answer.status !== NOT_FOUND) return answer;
   const set = await http({ method: 'PUT', path, body: JSON.stringify({ compatibility: LEVEL }) });
-  // Some registries know no level of a subject that they have not met: the library sets it later there.
+  // Some registries refuse a level for a subject that does not exist yet: there the library sets it later.
   return isSuccess(set.status) ? { ...set, body: { compatibilityLevel: LEVEL } } : set;
 }

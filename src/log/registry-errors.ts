@@ -5,7 +5,7 @@ import { RefusedRequest } from './registry-client.ts';
 const CONFLICTS: ReadonlySet<number> = new Set([409, 422]);
 const WHERE = 'Check registry.url; Apicurio serves the compatible API under /apis/ccompat/v7.';
 
-/** Throws what an answer of the registry other than success means. `what` names the resource. */
+/** Throws the error for an answer of the registry other than success. `what` names the resource. */
 export function refuseUnlessOk(status: number, at: { url: string; what: string }): void {
   if (!isSuccess(status)) throw statusError(status, at);
 }
@@ -27,12 +27,12 @@ export function statusError(status: number, { url, what }: { url: string; what: 
     'REGISTRY_UNREACHABLE',
     `The schema registry answered HTTP ${status} for ${what}`,
     {
-      remedy: 'If it goes on, look at the registry.',
+      remedy: 'If this continues, check the registry.',
     },
   );
 }
 
-/** What the library threw when it registered a schema. Its texts may hold what was received. */
+/** Explains an error of the library from registering a schema, without its text, which may quote received data. */
 export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
   if (error instanceof RollcallError) return error;
   if (error instanceof RefusedRequest) {
@@ -46,9 +46,9 @@ export function registeringError(error: unknown, { url, subject }: { url: string
   const level = knownLevel(/ != (\w+)\)$/.exec(error.message)?.[1]);
   return new RollcallError(
     'SCHEMA_INCOMPATIBLE',
-    `Subject ${subject} has compatibility ${level}, the contract wants ${LEVEL}`,
+    `Subject ${subject} has compatibility ${level}, the contract requires ${LEVEL}`,
     {
-      remedy: `Set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"} once you know why it was changed.`,
+      remedy: `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
     },
   );
 }
@@ -58,7 +58,7 @@ function incompatible(status: number, { url, subject }: { url: string; subject: 
     'SCHEMA_INCOMPATIBLE',
     `The schema of ${subject} does not fit the versions already registered (HTTP ${status})`,
     {
-      remedy: `Look at GET ${url}/subjects/${subject}/versions: another program registered there, or this version of Rollcall is older than the one before.`,
+      remedy: `Check GET ${url}/subjects/${subject}/versions: another program registered a schema there, or a newer version of Rollcall ran before.`,
     },
   );
 }
@@ -66,21 +66,21 @@ function incompatible(status: number, { url, subject }: { url: string; subject: 
 export function oddAnswer(url: string): RollcallError {
   return new RollcallError(
     'REGISTRY_REFUSED',
-    `What is at ${url} answers, but not as a schema registry does`,
+    `The server at ${url} does not answer as a schema registry does`,
     { remedy: WHERE },
   );
 }
 
 const LOST_SCHEMAS =
-  'Was the registry emptied, or is it another one? Point registry.url at the one the topics were written with, or restore its schemas.';
+  'Check whether the registry was emptied or replaced. Set registry.url to the registry that the topics were written with, or restore its schemas.';
 
-/** A record that no schema at hand fits. Without a cause: a decoder's message may quote what it read. */
+/** The error for a record that fits no available schema. It has no cause, since a decoder's message may quote its input. */
 export class UndecodableRecord extends RollcallError {
   constructor(url: string, why: 'unknown id' | 'misfit') {
     const message =
       why === 'unknown id'
-        ? `The registry at ${url} knows no Avro schema of the id that a record names`
-        : `The schema that the registry at ${url} gives for a record does not fit it`;
+        ? `The registry at ${url} has no Avro schema with the id that a record names`
+        : `The schema that the registry at ${url} returns for a record does not fit it`;
     super('REGISTRY_REFUSED', message, { remedy: LOST_SCHEMAS });
   }
 }
@@ -88,9 +88,9 @@ export class UndecodableRecord extends RollcallError {
 export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {
   return new RollcallError(
     'REGISTRY_REFUSED',
-    `The registry at ${url} gave id ${id} for the schema of ${subject}, but does not hold that schema under it`,
+    `The registry at ${url} returned id ${id} for the schema of ${subject}, but has another schema or none under that id`,
     {
-      remedy: `Nothing is published meanwhile, as nobody could read it. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest; Rollcall asks again by itself.`,
+      remedy: `Rollcall publishes nothing meanwhile, since no consumer could read it, and retries by itself. Compare GET ${url}/schemas/ids/${id} with GET ${url}/subjects/${subject}/versions/latest.`,
     },
   );
 }

@@ -4,11 +4,11 @@ import { RollcallError } from '../errors.ts';
 import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { networkTrouble } from './registry-answer.ts';
 
-/** At most so many requests are under way; others wait, and their time-outs begin when they are sent. */
+/** Bound of concurrent requests; others wait, and their time-outs begin when they are sent. */
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Far beyond any schema, or list of subjects. */
+/** Far above the size of any schema or list of subjects. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS: Backoff = { firstMs: 100, longestMs: 1_000 };
@@ -17,26 +17,26 @@ export interface RegistryConnection {
   /** Base of a Confluent-compatible API, without a trailing slash. */
   readonly url: string;
   readonly username?: string | undefined;
-  /** Called at each request, so that it is never kept in the open. */
+  /** Called for each request, so that the password stays nowhere as plain text. */
   readonly password?: (() => string) | undefined;
 }
 
 export interface RegistryAnswer {
   readonly status: number;
-  /** Parsed JSON; null when it is none. */
+  /** Parsed JSON; null if the body is not JSON. */
   readonly body: unknown;
 }
 
 export interface RegistryRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the base URL. */
+  /** Relative to the base URL. */
   readonly path: string;
   /** JSON. */
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Requests to a schema registry, any of which may be repeated. Throws `REGISTRY_UNREACHABLE` when there is no answer. */
+/** Sends a request to a schema registry, and may repeat it. Throws `REGISTRY_UNREACHABLE` when there is no answer. */
 export type RegistryHttp = (options: RegistryRequest) => Promise<RegistryAnswer>;
 
 export function createRegistryHttp({ url, username, password }: RegistryConnection): RegistryHttp {
@@ -89,16 +89,14 @@ function parseOrNull(text: string): unknown {
   }
 }
 
-/** A registry that does not answer in time is overloaded or cut off: asking again at once would not help. */
+/** A registry that times out is overloaded or unreachable: an immediate retry would not help. */
 function isTimeout(error: unknown): boolean {
   return String((error as { code?: unknown }).code).endsWith('_TIMEOUT');
 }
 
 function unreachable(url: string, error: unknown): RollcallError {
   const why = networkTrouble(error);
-  return new RollcallError(
-    'REGISTRY_UNREACHABLE',
-    `The schema registry at ${url} cannot be reached: ${why}`,
-    { remedy: 'Check registry.url, and that the registry is up and can be reached from here.' },
-  );
+  return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} is unreachable: ${why}`, {
+    remedy: 'Check registry.url, and that the registry is up and reachable from here.',
+  });
 }

@@ -18,24 +18,24 @@ import {
 import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
-/** A schema that did not fit a record is asked for again no sooner: the registry may have been at fault. */
+/** The earliest new request for a schema that did not fit a record: the registry may have been wrong. */
 const ASK_AGAIN_AFTER_MS = 30_000;
 
-/** Used at start and for reading old records only; never on the hot path. */
+/** The schema registry, used at the start and to read old records; never on the hot path. */
 export interface Registry {
   /**
-   * Registers a value schema and returns its id, which names this very schema in the registry. Refuses a level other
-   * than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
+   * Registers a value schema and returns its id, after it has checked that the registry has exactly this schema under
+   * the id. Refuses a level other than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
    */
   register(subject: string, schema: AvroRecord): Promise<number>;
-  /** Throws like {@link Registry.register} where registering would fail; registers nothing. */
+  /** Throws `REGISTRY_…` if the registry does not list its subjects; registers nothing. */
   ping(): Promise<void>;
-  /** Deletes a subject, softly where the registry knows that: its ids still decode. False where it is not there. */
+  /** Deletes a subject, softly if the registry supports it: its ids still decode. Returns false if it does not exist. */
   removeSubject(subject: string): Promise<boolean>;
   /**
-   * Decodes a framed value with the schema that its id names. Where the topics are given that it may be of, and the
-   * registry has lost that schema or holds another one under the id, with the schema of these topics, if it fits.
-   * Throws `UndecodableRecord` when nothing fits, `REGISTRY_…` when the registry cannot be asked.
+   * Decodes a framed value with the schema that its id names. `topics` are the topics that the value may be of: if the
+   * registry has lost that schema or has another one under the id, their current schemas are tried.
+   * Throws `UndecodableRecord` when no schema fits, `REGISTRY_…` when the registry does not answer.
    */
   decode(framed: Buffer, topics?: readonly TopicSuffix[]): Promise<unknown>;
 }
@@ -44,7 +44,7 @@ export function createRegistry(connection: RegistryConnection, now: () => number
   const { url } = connection;
   const http = createRegistryHttp(connection);
   const client = createRegistryClient(url, http);
-  // A client believes for good what it was told, or what it registered: each question goes to a new one.
+  // A client caches schemas without end, so each lookup uses a new one.
   const schemaUnder = (id: number): Promise<unknown> => createRegistryClient(url, http).getSchema(id);
   const schemas = new SchemasById(schemaUnder, { url, now });
   const ownTypes = new Map<TopicSuffix, avro.Type>();
@@ -92,18 +92,18 @@ export function createRegistry(connection: RegistryConnection, now: () => number
 }
 
 interface KnownSchema {
-  /** Null where the registry knows no schema of the id, or none that is Avro. */
+  /** Null if the registry has no schema with the id, or none in Avro. */
   readonly type: avro.Type | null;
   readonly askedAtMs: number;
 }
 
-/** Schemas as the registry holds them, each asked for once. */
+/** Caches the registry's schemas by id. */
 class SchemasById {
   readonly #schemaUnder: (id: number) => Promise<unknown>;
   readonly #url: string;
   readonly #now: () => number;
   readonly #known = new Map<number, Promise<KnownSchema>>();
-  /** Ids whose schema was found to be the one registered, by its text: what many subjects share is compared once. */
+  /** Verified ids by schema text, so that a schema that many subjects share is compared once. */
   readonly #same = new Map<string, number>();
 
   constructor(
@@ -115,7 +115,7 @@ class SchemasById {
     this.#now = now;
   }
 
-  /** Throws when the registry holds another schema under an id that it gave for this one. */
+  /** Throws when the registry has another schema under the id that it returned for this one. */
   async requireSame(id: number, of: { subject: string; schema: AvroRecord }): Promise<void> {
     const text = JSON.stringify(of.schema);
     if (this.#same.get(text) === id) return;
@@ -127,7 +127,7 @@ class SchemasById {
     this.#same.set(text, id);
   }
 
-  /** `types`: those that the value should be of, in any version; none: whatever the registry says. */
+  /** `types` are the expected types, in any version; without any, the registry's schema decides alone. */
   async decode(framed: Buffer, types: readonly avro.Type[]): Promise<unknown> {
     if (!isFramed(framed)) throw new UndecodableRecord(this.#url, 'misfit');
     const id = framed.readInt32BE(1);
@@ -151,7 +151,7 @@ class SchemasById {
       return { type: schema instanceof avro.Type ? schema : null, askedAtMs: this.#now() };
     } catch (error) {
       const status = error instanceof RefusedRequest ? error.status : null;
-      // Whatever else the library throws says that it can make no schema of what it was given.
+      // Any other error of the library means that the answer is no schema.
       if (status === NOT_FOUND || (status === null && !(error instanceof RollcallError))) {
         return { type: null, askedAtMs: this.#now() };
       }
@@ -161,18 +161,18 @@ class SchemasById {
   }
 }
 
-/** As the bytes say, without Rollcall's own conversions. */
+/** The Avro type of a schema, without Rollcall's own conversions. */
 function typeOf(schema: unknown): avro.Type {
   return avroType(schema as AvroSchema);
 }
 
-/** With the first that fits all of the bytes; undefined when none does. */
+/** Decodes with the first type that fits all bytes; returns undefined when none does. */
 function decodeWith(types: readonly avro.Type[], body: Buffer): unknown {
   for (const type of types) {
     try {
       return type.fromBuffer(body);
     } catch {
-      // The next one may fit.
+      // The next type may fit.
     }
   }
   return undefined;

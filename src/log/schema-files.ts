@@ -5,12 +5,12 @@ import { COLLECTIONS, OWN_TOPICS, type TopicSuffix } from '../model/collections.
 
 /** The schema of a topic's values. */
 export interface SchemaFile {
-  /** As it is registered. */
+  /** The text of the file. */
   readonly text: string;
   readonly schema: AvroRecord;
 }
 
-/** Collections whose rows are users, or versions of absences: one shape, one file. */
+/** Topics that share the schema file of another topic. */
 const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
   students: 'users',
   teachers: 'users',
@@ -18,7 +18,7 @@ const SAME_SHAPE: Partial<Record<TopicSuffix, TopicSuffix>> = {
   absences: 'absence-versions',
 };
 
-/** Reads the schema of every topic's values from avro/. For the start; throws when a file is missing or no JSON. */
+/** Reads the value schema of every topic from avro/, synchronously. Throws when a file is missing or not JSON. */
 export function readSchemaFiles(): ReadonlyMap<TopicSuffix, SchemaFile> {
   return new Map(
     [...COLLECTIONS, ...OWN_TOPICS].map((suffix) => [suffix, readSchemaFile(SAME_SHAPE[suffix] ?? suffix)]),

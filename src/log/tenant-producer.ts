@@ -4,8 +4,8 @@ import type { RollcallError } from '../errors.ts';
 /**
  * The one transactional producer of a tenant (KIP-98). A failed task discards it.
  *
- * A producer whose send or commit was rejected must never be used again: kafkajs rolls its sequence back, and if the
- * broker had taken the batch after all, the next one of that size passes for a repetition and is lost.
+ * A producer whose send or commit failed must not be used again: kafkajs rolls its sequence back. If the broker did
+ * accept the batch, it would treat the next batch of that size as a duplicate, and that batch would be lost.
  */
 export class TenantProducer {
   readonly #kafka: Kafka;
@@ -18,16 +18,16 @@ export class TenantProducer {
     this.#transactionalId = transactionalId;
   }
 
-  /** Makes a new producer. To connect it fences older ones and resolves the transaction that they left open. */
+  /** Creates a producer. Connecting it fences older ones and resolves their open transaction. */
   create(): void {
     this.#producer = this.#kafka.producer({
       transactionalId: this.#transactionalId,
       idempotent: true,
       maxInFlightRequests: 1,
-      // Rollcall creates a deleted topic again itself, with the settings of the contract instead of the brokers' defaults.
+      // Rollcall itself recreates a deleted topic, with the contract's settings instead of the brokers' defaults.
       allowAutoTopicCreation: false,
       transactionTimeout: 60_000,
-      // Every message names its partition; the partitioner only has to pass it on.
+      // Every message names its partition, which the partitioner returns.
       createPartitioner:
         () =>
         ({ message }) =>
@@ -35,7 +35,7 @@ export class TenantProducer {
     });
   }
 
-  /** Runs a task once those before it have ended: a transaction must not begin amid another one. */
+  /** Runs a task after all earlier ones, since a transaction must not begin within another one. */
   inTurn<T>(
     task: (producer: Producer) => Promise<T>,
     toError: (error: unknown) => RollcallError,
@@ -48,7 +48,7 @@ export class TenantProducer {
     return turn;
   }
 
-  /** Runs a task at once. `toError` says what a failure means, also the failure that there is no producer. */
+  /** Runs a task at once. `toError` explains a failure, also that of a missing producer. */
   async run<T>(
     task: (producer: Producer) => Promise<T>,
     toError: (error: unknown) => RollcallError,

@@ -6,21 +6,21 @@ import type { Ownership } from './log.ts';
 import { loggedProgress, OWNER_KEY, type LoggedProgress, type ProgressCodec } from './progress-codec.ts';
 import { UndecodableRecord } from './registry-errors.ts';
 
-/** In place of an owner whose record cannot be decoded: it is somebody, and not this process. */
+/** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
 
-/** What a tenant's `progress` tells, up to an offset. */
+/** The content of a tenant's `progress`, up to an offset. */
 export interface LoggedTenant extends Omit<Ownership, 'owner'> {
-  /** Who took the tenant over last; null where nobody is named. */
+  /** The last process that took the tenant over; null when no record names one. */
   readonly owner: string | null;
   /** Offset of the record that names the owner, or -1. */
   readonly ownerOffset: number;
 }
 
 /**
- * Reads `progress` from its beginning to before the offset `to`. A collection whose newest record cannot be decoded has no
- * progress, as if its records were lost: what came before is not how far it is, but it tells whether a first load is over.
- * Throws `KAFKA_…` and `REGISTRY_…`.
+ * Reads `progress` from its beginning up to, but not including, the offset `to`. A collection whose newest record cannot
+ * be decoded has no progress, as if its records were lost: an older record is outdated, but shows whether the first
+ * load is over. Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readTenantProgress(options: {
   kafka: Kafka;
@@ -41,7 +41,7 @@ export async function readTenantProgress(options: {
   const onMessage = async (message: KafkaMessage): Promise<void> => {
     const key = message.key?.toString('utf8');
     if (message.value === null) {
-      // What was told before is of a collection that somebody purged.
+      // A null value means that a person purged the collection: earlier records no longer count.
       if (key === undefined || !isCollectionName(key)) return;
       for (const known of [progress, transactionIds, recordedAtMs, unreadable, loadedBefore])
         known.delete(key);

@@ -8,7 +8,7 @@ import { kafkaError } from './kafka-errors.ts';
 import type { TopicRange } from './log.ts';
 import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
 
-/** What the brokers know of a tenant's topics: partitions, offsets, settings. Changes nothing. */
+/** Reads partitions, offsets and settings of a tenant's topics from the brokers. */
 export class TenantTopics {
   readonly #scope: { readonly topicPrefix: string; readonly tenantId: string };
   readonly #admin: Admin;
@@ -51,7 +51,7 @@ export class TenantTopics {
     return count;
   }
 
-  /** All partitions of topics, by the topics' names. */
+  /** Returns all partitions of topics, by topic name. */
   async allPartitions(suffixes: readonly TopicSuffix[]): Promise<ReadonlyMap<string, readonly number[]>> {
     const all = await Promise.all(
       suffixes.map(async (suffix) => {
@@ -63,7 +63,7 @@ export class TenantTopics {
     return new Map(all);
   }
 
-  /** Where the topics begin and end. Throws `KAFKA_TOPIC_MISSING`. */
+  /** Returns the first and last offsets of the topics. Throws `KAFKA_TOPIC_MISSING`. */
   async ranges(suffixes: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
     await this.connect();
     return Promise.all(
@@ -77,7 +77,7 @@ export class TenantTopics {
     );
   }
 
-  /** Where `progress` ends for a reader of committed records. */
+  /** Returns the end of `progress` for a reader of committed records. */
   async progressEnd(): Promise<number> {
     const [range] = await fetchOffsets(this.#admin, this.name('progress'));
     return range?.high ?? 0;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { kafkaError } from './kafka-errors.ts';
 
-/** Where to begin in a partition. */
+/** The first offset to read in a partition. */
 export interface StartingPoint {
   readonly topic: string;
   readonly partition: number;
@@ -15,11 +15,11 @@ export interface FollowOptions {
   readonly groupIdPrefix: string;
   /** Every partition to follow. */
   readonly from: readonly StartingPoint[];
-  /** Called once, when records begin to arrive as they are committed. */
+  /** Called once, when the consumer has joined and records arrive as they are committed. */
   readonly onReady: () => void;
-  /** Called for one record at a time, in order per partition; false ends it. */
+  /** Called for one record at a time, in order per partition; false stops following. */
   readonly onMessage: (topic: string, partition: number, message: KafkaMessage) => Promise<boolean>;
-  /** Ends it, without an error. */
+  /** Stops following, without an error. */
   readonly signal: AbortSignal;
 }
 
@@ -27,10 +27,11 @@ const ATTEMPTS = 8;
 const BETWEEN_ATTEMPTS_MS = 500;
 
 /**
- * Follows topics with `read_committed` from the given offsets on, each record once, until told to end.
+ * Follows topics with `read_committed` from the given offsets, each record once, until `onMessage` returns false or the
+ * signal aborts.
  *
- * kafkajs begins anew at the beginning whenever its group is joined again, as nothing is ever committed here:
- * so it is sent to its place after each joining, and what comes twice meanwhile is dropped by its offset.
+ * kafkajs starts from the beginning whenever it rejoins its group, since nothing is committed here. So each join seeks
+ * to the next offsets, and records that come twice are dropped by their offset.
  */
 export async function followTopics(options: FollowOptions): Promise<void> {
   const following = new Following(options);
@@ -127,10 +128,10 @@ class Following {
       const offset = Number(message.offset);
       if (this.isDone) return;
       if (offset < (this.#next.get(name)?.offset ?? 0)) continue;
-      const goOn = await this.#options.onMessage(topic, partition, message);
+      const isContinued = await this.#options.onMessage(topic, partition, message);
       this.#next.set(name, { topic, partition, offset: offset + 1 });
       this.handled += 1;
-      if (!goOn) this.#isEnded = true;
+      if (!isContinued) this.#isEnded = true;
     }
   }
 }

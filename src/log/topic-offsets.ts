@@ -4,9 +4,9 @@ import { innermost, kafkaError } from './kafka-errors.ts';
 
 export interface PartitionRange {
   readonly partition: number;
-  /** First offset still there. */
+  /** First available offset. */
   readonly low: number;
-  /** First offset that a `read_committed` reader cannot have yet (the last stable offset). */
+  /** First offset that a `read_committed` reader cannot read yet (the last stable offset). */
   readonly high: number;
 }
 
@@ -15,11 +15,10 @@ const ATTEMPTS = 50;
 const BETWEEN_ATTEMPTS_MS = 100;
 
 /**
- * Where the partitions of a topic begin and end, by partition.
+ * Returns the first and last offsets of a topic's partitions, in the order of the partitions.
  *
- * kafkajs asks for offsets with `read_committed` whatever it is told, so `high` does not pass an open transaction:
- * never a proof of how far one's own unfinished writing got. A leader that is moving, as after a topic's creation,
- * is waited for; kafkajs gives up on it at once.
+ * kafkajs always requests offsets with `read_committed`, so `high` stops at an open transaction and does not show how
+ * far an unfinished write got. This waits while a leader moves, as after a topic's creation; kafkajs would fail.
  */
 export async function fetchOffsets(admin: Admin, topic: string): Promise<PartitionRange[]> {
   const offsets = await whileLeadersMove(topic, () => admin.fetchTopicOffsets(topic));
@@ -28,7 +27,7 @@ export async function fetchOffsets(admin: Admin, topic: string): Promise<Partiti
     .toSorted((a, b) => a.partition - b.partition);
 }
 
-/** The first offset of each partition stamped at or after an instant; where there is none, the end. */
+/** Returns the first offset of each partition with a timestamp at or after an instant; without one, the end. */
 export async function fetchOffsetsSince(
   admin: Admin,
   topic: string,
@@ -38,15 +37,15 @@ export async function fetchOffsetsSince(
   return offsets.map(({ partition, offset }) => ({ partition, offset: Number(offset) }));
 }
 
-async function whileLeadersMove<T>(topic: string, ask: () => Promise<T>): Promise<T> {
+async function whileLeadersMove<T>(topic: string, fetchOnce: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await ask();
+      return await fetchOnce();
     } catch (error) {
-      // kafkajs stumbles over an answer that came while another question had its metadata refreshed.
-      const isPassing = error instanceof TypeError || LEADER_MOVED.has(innermost(error).type ?? '');
-      if (attempt === ATTEMPTS || !isPassing) {
-        throw kafkaError(error, `asking for the offsets of ${topic}`);
+      // kafkajs throws a TypeError if another request refreshes the metadata before the answer arrives.
+      const isTransient = error instanceof TypeError || LEADER_MOVED.has(innermost(error).type ?? '');
+      if (attempt === ATTEMPTS || !isTransient) {
+        throw kafkaError(error, `reading the offsets of ${topic}`);
       }
       await delay(BETWEEN_ATTEMPTS_MS);
     }

@@ -3,7 +3,7 @@ import type { TopicSuffix } from '../model/collections.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How an existing topic's setting is held against the wanted one. */
+/** How an existing topic's setting is compared with the wanted one. */
 type Bound = 'equal' | 'at-least' | 'at-most';
 
 export interface TopicSetting {
@@ -13,10 +13,10 @@ export interface TopicSetting {
 }
 
 /**
- * The settings of a topic (contract, "Topic settings").
+ * Returns the wanted settings of a topic (contract, "Topic settings").
  *
- * A consumer that bootstraps has `delete.retention.ms` to read to the end before it could miss a removal;
- * `segment.ms` and `max.compaction.lag.ms` bound how long an erased value can still be read.
+ * A consumer that bootstraps must reach the end within `delete.retention.ms`, or it may miss a removal.
+ * `segment.ms` and `max.compaction.lag.ms` bound how long an erased value stays readable.
  */
 export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
   const keepsHistory = suffix === 'absence-changes';
@@ -36,7 +36,7 @@ export function topicSettings(suffix: TopicSuffix): readonly TopicSetting[] {
   return settings;
 }
 
-/** `progress` is read whole and in order: one partition (contract). Others as configured. */
+/** Returns one partition for `progress`, which is read in order (contract), and the configured count for other topics. */
 export function partitionCount(suffix: TopicSuffix, configured: number): number {
   return suffix === 'progress' ? 1 : configured;
 }

@@ -20,14 +20,14 @@ export interface WantedTopic {
   readonly replicationFactor: number;
 }
 
-/** What a topic is like beside what it should be. */
+/** A topic compared with the contract. */
 export interface TopicFinding {
   readonly topic: WantedTopic;
   readonly exists: boolean;
   readonly partitions: number | null;
-  /** Each in words, with the wanted value: `segment.ms is 604800000, should be at most 86400000`. */
+  /** Each as a text with the wanted value: `segment.ms is 604800000, should be at most 86400000`. */
   readonly differences: readonly string[];
-  /** Settings that `alterConfigs` can cure; a partition count cannot be cured in place. */
+  /** Whether `alterConfigs` can fix the differences; it cannot change a partition count. */
   readonly curable: boolean;
 }
 
@@ -46,7 +46,7 @@ export function wantedTopics(options: {
   }));
 }
 
-/** Compares topics with the contract. Changes nothing. */
+/** Compares topics with the contract. Throws `KAFKA_…`. */
 export async function inspectTopics(admin: Admin, wanted: readonly WantedTopic[]): Promise<TopicFinding[]> {
   try {
     const existing = new Set(await admin.listTopics());
@@ -99,13 +99,13 @@ function compare(
   return { topic, exists: true, partitions, differences, curable };
 }
 
-/** Creates topics that are missing, with the contract's settings. Existing ones are left as they are. */
+/** Creates missing topics with the contract's settings. Throws `KAFKA_…`. */
 export async function createMissingTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
   const missing = findings.filter(({ exists }) => !exists);
   if (missing.length === 0) return;
   try {
     await admin.createTopics({
-      // kafkajs would give up on a broker that does not know the topic yet, as happens right after its creation.
+      // kafkajs would fail at a broker that does not know the topic yet, as happens right after its creation.
       waitForLeaders: false,
       topics: missing.map(({ topic }) => ({
         topic: topic.name,
@@ -120,7 +120,7 @@ export async function createMissingTopics(admin: Admin, findings: readonly Topic
   }
 }
 
-/** The controller has made the topic; until brokers have heard of it and lead it, they say it is not there. */
+/** Waits until the brokers lead a new topic: before that, they report it as missing. */
 async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -135,8 +135,8 @@ async function waitUntilLed(admin: Admin, topic: string): Promise<void> {
 }
 
 /**
- * Sets what differs, keeping a topic's other settings: the protocol's AlterConfigs replaces all of a topic's
- * settings at once, so those set on the topic itself are read first and sent along.
+ * Corrects differing settings and keeps a topic's other ones: the protocol's AlterConfigs replaces all of a topic's
+ * settings, so this reads those that are set on the topic itself and sends them along.
  */
 export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]): Promise<void> {
   const curable = findings.filter(
@@ -172,7 +172,7 @@ export async function cureTopics(admin: Admin, findings: readonly TopicFinding[]
   }
 }
 
-/** The refusal that lists every difference; null when there is none. */
+/** Returns the error that lists every difference; null when there is none. */
 export function topicMismatch(findings: readonly TopicFinding[]): RollcallError | null {
   const wrong = findings.filter(({ differences }) => differences.length > 0);
   if (wrong.length === 0) return null;
@@ -182,7 +182,7 @@ export function topicMismatch(findings: readonly TopicFinding[]): RollcallError 
   const partitionsDiffer = wrong.some(({ curable }) => !curable);
   return new RollcallError('KAFKA_TOPIC_MISMATCH', `Topics differ from the contract:\n${list.join('\n')}`, {
     remedy: partitionsDiffer
-      ? 'Settings: "rollcall topics apply". Partitions: set kafka.partitions to what the topic has; changing a partition count would break the order per key.'
+      ? 'Fix settings with "rollcall topics apply". For partitions, set kafka.partitions to the count of the topic; another count would break the order per key.'
       : 'Run "rollcall topics apply", or change them with kafka-configs.',
   });
 }

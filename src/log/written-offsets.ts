@@ -2,19 +2,19 @@ import type { RecordMetadata } from 'kafkajs';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 
-/** A partition that begins anew: its topic was deleted and created again under us. */
+/** A partition's offsets begin again: its topic was deleted and recreated while this process writes to it. */
 export class LostRecords extends Error {
   readonly topic: string;
 
   constructor(topic: string) {
-    super(`${topic} has lost what was written to it`);
+    super(`${topic} has lost records that were written to it`);
     this.topic = topic;
   }
 }
 
 /**
- * Adds the last offsets of a send. Each partition must have been written exactly once: kafkajs, meeting a change of
- * leader amid a send, may write a partition's batch to both brokers.
+ * Adds the last offsets of a send. Throws unless each partition was written exactly once: if a leader changes during a
+ * send, kafkajs may write a partition's batch to both brokers.
  */
 export function withLastOffsets(
   offsets: Offsets,
@@ -34,7 +34,7 @@ export function withLastOffsets(
     const count = counts.get(name);
     if (count === undefined || baseOffset === undefined) throw new Error(`unexpected answer for ${name}`);
     counts.delete(name);
-    // A topic that was recreated counts from 0 again; committed, that would pass for a continuation.
+    // A recreated topic counts from 0 again; such an offset, once committed, would look like a continuation.
     if (Number(baseOffset) <= (result[name] ?? -1)) throw new LostRecords(topic);
     result[name] = Number(baseOffset) + count - 1;
   }

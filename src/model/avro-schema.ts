@@ -1,4 +1,4 @@
-/** An Avro schema as JSON (Avro 1.12), as far as the files in avro/ use it. */
+/** An Avro schema as JSON: the part of Avro 1.12 that the files in avro/ use. */
 export type AvroSchema = string | readonly AvroSchema[] | AvroDefinition;
 
 export interface AvroDefinition {
@@ -19,7 +19,7 @@ export interface AvroField {
   readonly doc?: string | undefined;
 }
 
-/** A record schema: what every topic value is. */
+/** A record schema, as every topic value has one. */
 export interface AvroRecord extends AvroDefinition {
   readonly type: 'record';
   readonly name: string;

@@ -1,13 +1,13 @@
 /**
- * The collections Rollcall mirrors: names, places at the hub, shape of keys.
- * Names are the contract: topics, config, commands and metrics use them as they stand here.
+ * The collections that Rollcall mirrors: their names, and their addresses at the hub.
+ * The names are part of the contract: topics, configuration, commands and metrics use them.
  */
 
 const ROSTERING = '/ims/oneroster/rostering/v1p2';
 const GRADEBOOK = '/ims/oneroster/gradebook/v1p2';
 const ABSENCES = '/ims/oneroster/absences/v1p0';
 
-/** Collections whose rows come one by one out of a list at the hub (spec 4.1), each row one record. */
+/** Collections that the hub serves as a list of rows (spec 4.1); each row becomes one record. */
 export const ROW_COLLECTIONS = [
   'orgs',
   'academic-sessions',
@@ -27,12 +27,12 @@ export const ROW_COLLECTIONS = [
   'afterschool-users',
 ] as const;
 
-/** Collections whose records Rollcall puts together from several rows. */
+/** Collections whose records Rollcall composes from several rows. */
 export const COMPOSED_COLLECTIONS = ['class-students', 'schedules'] as const;
 
 /**
- * Topics that follow from the rows of `absence-versions` (spec 3) and are published in the same transactions: they have
- * no passes and no index of their own.
+ * Topics that are derived from the rows of `absence-versions` (spec 3) and published in the same transactions. They
+ * have no syncs and no index of their own.
  */
 export const CHAIN_COLLECTIONS = ['absences', 'absence-changes'] as const;
 export type ChainCollection = (typeof CHAIN_COLLECTIONS)[number];
@@ -41,7 +41,7 @@ export const COLLECTIONS = [...ROW_COLLECTIONS, ...COMPOSED_COLLECTIONS, ...CHAI
 
 export type CollectionName = (typeof COLLECTIONS)[number];
 
-/** Topics of a tenant that hold no collection of the hub's. */
+/** Topics of a tenant without a collection of the hub. */
 export const OWN_TOPICS = ['rejects', 'progress'] as const;
 export type TopicSuffix = CollectionName | (typeof OWN_TOPICS)[number];
 
@@ -49,13 +49,13 @@ export interface Collection {
   readonly name: CollectionName;
   /** Path below the base URL; `{id}` stands for the parent's id in nested collections. */
   readonly path: string;
-  /** Property of the response body that holds the list (OneRoster 1.2 envelopes). */
+  /** Property of the response body with the list (OneRoster 1.2 envelopes). */
   readonly envelope: string;
-  /** False where the hub takes only `limit` and `offset` (spec 4.1): then no delta either. */
+  /** False if the hub accepts only `limit` and `offset` (spec 4.1): then incremental syncs are impossible too. */
   readonly keyset: boolean;
-  /** Mirrored when the configuration says `collections: all`. */
+  /** Whether `collections: all` includes it. */
   readonly byDefault: boolean;
-  /** The collection whose passes bring this one's records; null where it has passes of its own. */
+  /** The collection whose syncs publish this one's records; null when it has its own syncs. */
   readonly derivedFrom: CollectionName | null;
 }
 
@@ -90,7 +90,7 @@ const DESCRIPTIONS: readonly Collection[] = [
     keyset: false,
     byDefault: false,
   }),
-  // Of the Core API: asked for by student and days, in bodies of several shapes (spec 4.4).
+  // Core API: requests name a student and days, and bodies have several shapes (spec 4.4).
   collection('schedules', '/api/core/schedules', 'schedules', { keyset: false }),
   collection('absences', `${ABSENCES}/absences/detail`, 'absences', { derivedFrom: 'absence-versions' }),
   collection('absence-changes', `${ABSENCES}/absences/detail`, 'absences', {
@@ -100,7 +100,7 @@ const DESCRIPTIONS: readonly Collection[] = [
 
 const BY_NAME = new Map(DESCRIPTIONS.map((description) => [description.name, description]));
 
-/** The description of a collection. Every `CollectionName` has one. */
+/** Returns the description of a collection. */
 export function collectionNamed(name: CollectionName): Collection {
   const found = BY_NAME.get(name);
   if (found === undefined) throw new Error(`no collection is named ${name}`);
@@ -111,7 +111,7 @@ export function isCollectionName(name: string): name is CollectionName {
   return (COLLECTIONS as readonly string[]).includes(name);
 }
 
-/** The collection whose passes bring its records: for most the collection itself. */
+/** Returns the collection whose syncs publish its records: for most collections, the collection itself. */
 export function sourceOf(name: CollectionName): CollectionName {
   return collectionNamed(name).derivedFrom ?? name;
 }

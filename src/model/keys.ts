@@ -1,6 +1,6 @@
-/** Keys of records, as the contract writes them. */
+/** Keys of records, as the contract defines them. */
 
-/** Percent-encodes what would make a key of two parts ambiguous; nothing else is touched. */
+/** Percent-encodes the characters that would make a key of two parts ambiguous. */
 function encodePart(part: string): string {
   return part.replaceAll('%', '%25').replaceAll('|', '%7C');
 }
@@ -10,12 +10,12 @@ function decodePart(part: string): string {
   return part.replaceAll('%7C', '|').replaceAll('%25', '%');
 }
 
-/** `<first>|<second>`, with `|` and `%` inside a part percent-encoded. */
+/** Returns `<first>|<second>`, with `|` and `%` inside a part percent-encoded. */
 export function compositeKey(first: string, second: string): string {
   return `${encodePart(first)}|${encodePart(second)}`;
 }
 
-/** The two parts of a {@link compositeKey}; null when the text is not one. */
+/** Returns the two parts of a {@link compositeKey}; null for any other text. */
 export function splitCompositeKey(key: string): readonly [string, string] | null {
   const bar = key.indexOf('|');
   if (bar === -1) return null;

@@ -7,26 +7,26 @@ export type SyncMode = 'FULL' | 'DELTA';
 
 export interface LastCompleteFull {
   readonly passId: string;
-  /** Hub time at the pass's start, ms since the epoch. */
+  /** Hub time at the sync's start, ms since the epoch. */
   readonly startedAtMs: number;
-  /** Who has read beyond these holds the collection as of `startedAtMs`. */
+  /** A consumer that has read past these offsets has the collection as of `startedAtMs`. */
   readonly offsets: Offsets;
   readonly rows: number;
   readonly rowsRejected: number;
   readonly rowsWithheld: number;
 }
 
-/** How far a collection is: the value of its record in `progress`, in the same transaction as what it tells of. */
+/** A collection's progress: the value of its record in `progress`, committed in the same transaction as the data. */
 export interface Progress {
   readonly collection: CollectionName;
   /** 1, 2, …: number of the collection's last transaction. */
   readonly sequence: number;
-  /** Random; tells this log's transaction from another log's of the same number. */
+  /** Random; distinguishes this log's transaction from another log's transaction with the same number. */
   readonly transactionId: string;
   readonly passId: string;
   readonly mode: SyncMode;
   readonly complete: boolean;
-  /** Hub time at the pass's start, ms since the epoch. */
+  /** Hub time at the sync's start, ms since the epoch. */
   readonly startedAtMs: number;
   readonly rowsSeen: number;
   readonly rowsPublished: number;
@@ -35,57 +35,57 @@ export interface Progress {
   readonly rowsWithheld: number;
   readonly totalAtStart: number | null;
   readonly totalAtEnd: number | null;
-  /** Everything the hub changed before this hub time is committed; null before the first complete full pass. */
+  /** Everything that the hub changed before this hub time is committed; null before the first complete full sync. */
   readonly watermarkMs: number | null;
-  /** Cumulative; includes this transaction's own data. */
+  /** Cumulative, including this transaction's own data. */
   readonly offsets: Offsets;
   readonly lastCompleteFull: LastCompleteFull | null;
   /**
-   * Id of the mapping (core/mapping-id.ts) that all rows at the hub were published under, {@link SEVERAL_MAPPINGS} where
-   * it was more than one: a header of the record, none of its fields.
+   * Id of the mapping (core/mapping-id.ts) under which all rows were published, {@link SEVERAL_MAPPINGS} for more than
+   * one. It is a header of the record, not a field.
    */
   readonly mapping?: string | null | undefined;
   /**
-   * Only of `absence-changes`: its first load is over, although `lastCompleteFull` was lost. A header, too: it can still
-   * be read where the value cannot.
+   * Only for `absence-changes`: the first load is over, although `lastCompleteFull` was lost. It is a header of the
+   * record, readable even if the value is not.
    */
   readonly firstLoad?: 'over' | undefined;
 }
 
-/** Whether all that there is was told at least once since the topic began: what is told from then on is news. */
+/** Whether everything was published at least once since the topic began: later records are news. */
 export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): boolean {
   return firstLoad === 'over' || lastCompleteFull !== null;
 }
 
-/** The id of no mapping: a complete full pass has not published all rows again yet. */
+/** Stands for several mappings: no complete full sync has republished all rows yet. */
 export const SEVERAL_MAPPINGS = 'several';
 
-/** The progress as committed: with the transaction's own data offsets, also where it completes a full pass. */
+/** Returns the progress with the offsets of its transaction, also in `lastCompleteFull` if it completes a full sync. */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;
   const completesFull = progress.complete && full !== null && full.passId === progress.passId;
   return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
 }
 
-/** Whether a topic lost records between two of a collection's progress records: an index from before knows of them still. */
+/** Whether a topic lost records between two progress records of a collection: an older index still contains them. */
 function recordsLoss(before: Progress, now: Progress): boolean {
   return Object.entries(before.offsets).some(([name, offset]) => (now.offsets[name] ?? -1) < offset);
 }
 
 /**
- * Whether an index from before the later of two progress records cannot be read on from: a topic lost records, or rows were
- * published under another mapping, and an index holds what the mapping in force made of them.
+ * Whether recovery cannot continue from an index older than the later of two progress records: a topic lost records, or
+ * rows were published under another mapping, which changes their content hashes.
  */
 export function outdatesIndex(before: Progress, now: Progress): boolean {
   return recordsLoss(before, now) || (before.mapping ?? null) !== (now.mapping ?? null);
 }
 
-/** Those of one collection's topic. */
+/** Returns the offsets of one collection's topic. */
 export function offsetsOf(offsets: Offsets, collection: TopicSuffix): Offsets {
   return Object.fromEntries(Object.entries(offsets).filter(([name]) => isOf(name, collection)));
 }
 
-/** Those of all topics but some. */
+/** Returns the offsets of all topics but some. */
 export function offsetsWithout(offsets: Offsets, collections: readonly TopicSuffix[]): Offsets {
   return Object.fromEntries(
     Object.entries(offsets).filter(([name]) => !collections.some((each) => isOf(name, each))),
@@ -97,7 +97,7 @@ function isOf(name: string, collection: TopicSuffix): boolean {
   return name.slice(0, name.lastIndexOf('/')).endsWith(`.${collection}`);
 }
 
-/** All that a transaction's progress records tell together. */
+/** Merges the offsets of a transaction's progress records. */
 export function allOffsets(progress: readonly (Pick<Progress, 'offsets'> | null)[]): Offsets {
   return Object.assign({}, ...progress.map((each) => each?.offsets ?? {})) as Offsets;
 }

@@ -1,11 +1,11 @@
 import type { TopicSuffix } from './collections.ts';
 
-/** `<prefix>.<tenant>.<suffix>`: the name of a topic. */
+/** Returns the name of a topic: `<prefix>.<tenant>.<suffix>`. */
 export function topicName(scope: { topicPrefix: string; tenantId: string }, suffix: TopicSuffix): string {
   return `${scope.topicPrefix}.${scope.tenantId}.${suffix}`;
 }
 
-/** `<topic>/<partition>`: how the progress record names a partition. */
+/** Returns the name of a partition in progress records: `<topic>/<partition>`. */
 export function partitionName(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }

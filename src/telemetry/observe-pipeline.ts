@@ -213,7 +213,7 @@ function sayHubAnswers(health: Health, suspects: Suspects, tenant: string): void
 
 function reasonOf(error: unknown): { why: string; remedy: string } {
   if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };
-  return { why: 'something unforeseen happened', remedy: 'See the log.' };
+  return { why: 'an unexpected error occurred', remedy: 'See the log.' };
 }
 
 const PARTS: Readonly<Record<ErrorSource, HealthPart>> = {

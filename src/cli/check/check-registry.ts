@@ -90,7 +90,7 @@ function misfits(each: SubjectFinding, at: { subject: string; url: string }): Fi
     findings.push(
       failure(
         at.subject,
-        `${each.subject} has compatibility ${each.level ?? 'unknown'}, the contract wants FULL_TRANSITIVE`,
+        `${each.subject} has compatibility ${each.level ?? 'unknown'}, the contract requires FULL_TRANSITIVE`,
         `Once you know why it was changed: PUT ${at.url}/config/${each.subject} {"compatibility":"FULL_TRANSITIVE"}`,
       ),
     );

@@ -118,5 +118,5 @@ function inconclusiveRemedy(isListed: boolean): string {
 
 /** Only our own errors are known to hold no content of rows. */
 function messageOf(error: unknown): string {
-  return error instanceof RollcallError ? error.message : 'something unforeseen happened; see the log';
+  return error instanceof RollcallError ? error.message : 'an unexpected error occurred; see the log';
 }

@@ -261,7 +261,7 @@ describe('one writer per tenant', () => {
       await second.says('"mirroring"');
       await first.endsWith(1);
       expect(first.output()).toContain('Another process has taken over tenant north');
-      expect(first.output()).toContain('→ Run one process a tenant');
+      expect(first.output()).toContain('→ Run one process per tenant');
       expect(first.output()).not.toMatch(/^\s+at /m);
       const [id = ''] = hub.district.ids('users');
       hub.district.patch('users', id, { givenName: 'Somebody Else' });

@@ -134,7 +134,9 @@ describe('schemas that differ from the contract', () => {
     await register([{ name: 'sourcedId', type: 'string' }]);
     await call('PUT', `/config/${subject()}`, { compatibility: 'BACKWARD' });
     const output = await run('run', 1);
-    expect(output).toContain(`${subject()} has compatibility BACKWARD, the contract wants FULL_TRANSITIVE`);
+    expect(output).toContain(
+      `${subject()} has compatibility BACKWARD, the contract requires FULL_TRANSITIVE`,
+    );
     expect(await call('GET', `/config/${subject()}`)).toMatchObject({ compatibilityLevel: 'BACKWARD' });
     expect(await call('GET', `/subjects/${subject()}/versions`)).toEqual([1]);
   });

@@ -48,7 +48,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     what: 'no registry',
     settings: () => ({ registry: { url: `http://${NOWHERE}` } }),
-    message: `http://${NOWHERE} cannot be reached`,
+    message: `http://${NOWHERE} is unreachable`,
     remedy: 'Check registry.url',
   },
   {
