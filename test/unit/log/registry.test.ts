@@ -127,7 +127,7 @@ describe('registering', () => {
     trouble.wrongIdFor = 'p.u.orgs-value';
     await expect(registry.register('p.u.orgs-value', ORGS)).rejects.toMatchObject({
       code: 'REGISTRY_REFUSED',
-      message: expect.stringContaining('gave id 2 for the schema of p.u.orgs-value'),
+      message: expect.stringContaining('returned id 2 for the schema of p.u.orgs-value'),
     });
     trouble.wrongIdFor = '';
     expect(await registry.register('p.u.orgs-value', ORGS)).toBe(1);
