@@ -6,7 +6,7 @@ import type { SyncMode } from '../model/progress.ts';
 import type { Emit } from './events.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import type { SyncParts } from './sync-parts.ts';
-import { runSync } from './sync-pass.ts';
+import { runSync } from './run-sync.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncRetries } from './sync-retries.ts';
 import type { SyncOptions } from './sync-runner.ts';

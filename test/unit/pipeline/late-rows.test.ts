@@ -3,7 +3,7 @@ import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/page-decision.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import { runSync } from '../../../src/pipeline/sync-pass.ts';
+import { runSync } from '../../../src/pipeline/run-sync.ts';
 import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 

@@ -1,64 +1,29 @@
 import { countAgrees, judgeCompleteness, type Completeness, type FullScan } from '../core/completeness.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
-import { isFromHub } from '../errors.ts';
-import type { SyncMode } from '../model/progress.ts';
 import type { CollectionWriter } from './collection-writer.ts';
-import type { SyncOptions } from './sync-runner.ts';
 import type { ActiveSync } from './active-sync.ts';
 import { resolveMissing } from './deletions.ts';
 import { countWithheld } from './withholding.ts';
-import { readScans, type Scanned } from './read-scans.ts';
-import { newSyncStats, type SyncStats } from './sync-stats.ts';
+import type { KeyedRow } from '../core/page-decision.ts';
+import type { SyncClock } from '../core/watermark.ts';
+import type { SyncStats } from './sync-stats.ts';
 import type { SourceEnd } from './source-page.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncParts } from './sync-parts.ts';
 
-/** Reads a collection once, whole or since the watermark, and publishes what changed. Throws what the hub throws. */
-export async function runSync(
-  parts: SyncParts,
-  mode: SyncMode,
-  { signal, acceptNew = false, approved, republication }: SyncOptions & { readonly signal: AbortSignal },
-): Promise<SyncResult> {
-  const { writer, identity } = parts;
-  const { collection } = parts.deletions;
-  if (acceptNew) await identity?.clear(collection);
-  // One that came with other rows itself must be read to tell when its own are back.
-  else if (identity?.isFlagged(collection) === false) await identity.require(collection);
-  const localStartMs = parts.now();
-  const stats = newSyncStats({ passId: parts.randomId(), mode, startedAtMs: localStartMs });
-  const isFull = mode === 'FULL';
-  const sync: ActiveSync = {
-    stats,
-    seen: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
-    met: isFull ? undefined : new SeenKeys(seedFrom(stats.passId)),
-    seenByOthers: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
-    seenRejects: isFull ? new SeenKeys(seedFrom(stats.passId)) : null,
-    readVersion: writer.readVersion(),
-    republication,
-    // What is published again on request is not new.
-    onNew:
-      isFull && republication === undefined ? (key, stampMs) => parts.late.noteNew(key, stampMs) : undefined,
-  };
-  if (isFull) parts.late.beginFull(writer.progress?.watermarkMs ?? null);
-  writer.begin(sync);
-  try {
-    const knownRowsBefore = await writer.countWanted();
-    if (isFull) await parts.requireRecords();
-    const scanned = await readScans({ parts, sync, knownRowsBefore, acceptNew, localStartMs, signal });
-    if (scanned === 'wholesale') return { kind: 'wholesale', stats };
-    return await complete({ parts, sync, knownRowsBefore, approved, ...scanned });
-  } catch (error) {
-    // What was read before the hub failed is as good as ever, and should not wait for the next pass.
-    if (isFromHub(error)) {
-      await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
-    }
-    throw error;
-  } finally {
-    writer.end(sync);
-  }
+/** What the scans of a sync found; their rows are with the writer. */
+export interface Scanned {
+  readonly ends: readonly SourceEnd[];
+  /** Values that had content and have none now: the end of the sync decides on them. */
+  readonly becameEmpty: readonly KeyedRow[];
+  readonly clock: SyncClock;
 }
 
-async function complete(
+/**
+ * Ends a sync whose scans have ended: decides whether they saw everything, resolves what they did not see, and commits the
+ * last transaction, which moves the watermark.
+ */
+export async function completeSync(
   options: {
     parts: SyncParts;
     sync: ActiveSync;
@@ -172,9 +137,4 @@ async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise
   if (writer.knownRejects === 0 || sync.seenRejects === null) return;
   const gone = await writer.unseen('rejects', sync);
   await writer.remove(sync, 'rejects', gone.keys);
-}
-
-/** A 32-bit seed out of a random id's hexadecimal digits. */
-function seedFrom(passId: string): number {
-  return Number.parseInt(passId.replaceAll('-', '').slice(0, 8), 16) | 0;
 }

@@ -1,0 +1,51 @@
+import type { SourceEnd, SourcePage } from './source-page.ts';
+
+/** The pages of one scan, fetched one ahead of the reader. To be iterated once. */
+export class PagesAhead implements AsyncIterable<SourcePage> {
+  readonly #pages: AsyncGenerator<SourcePage, SourceEnd>;
+  #next: Promise<IteratorResult<SourcePage, SourceEnd>>;
+  #end: SourceEnd | null = null;
+
+  constructor(pages: AsyncGenerator<SourcePage, SourceEnd>) {
+    this.#pages = pages;
+    this.#next = ahead(pages);
+  }
+
+  /** How the scan ended. Throws before it has. */
+  get end(): SourceEnd {
+    if (this.#end === null) throw new Error('the scan has not ended');
+    return this.#end;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<SourcePage, void> {
+    try {
+      for (;;) {
+        const step = await this.#next;
+        if (step.done === true) {
+          this.#end = step.value;
+          return;
+        }
+        this.#next = ahead(this.#pages);
+        yield step.value;
+      }
+    } finally {
+      await this.#pages.return(undefined as never).catch(() => undefined);
+    }
+  }
+
+  /** Whether the next page, or the end, has arrived by the next turn of the event loop. */
+  hasNext(): Promise<boolean> {
+    const arrived = this.#next.then(
+      () => true,
+      () => true,
+    );
+    return Promise.race([arrived, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+  }
+}
+
+/** The generator's next step, which may fail before anyone awaits it. */
+function ahead<T, R>(pages: AsyncGenerator<T, R>): Promise<IteratorResult<T, R>> {
+  const next = pages.next();
+  next.catch(() => undefined);
+  return next;
+}

@@ -1,0 +1,187 @@
+import type { KeyedRow } from '../core/page-decision.ts';
+import { SeenKeys } from '../core/seen-keys.ts';
+import { sumOrNull } from '../core/sum-or-null.ts';
+import { deltaFrom, isOversizedDelta, syncClock, type SyncClock } from '../core/watermark.ts';
+import { isFromHub } from '../errors.ts';
+import type { SyncMode } from '../model/progress.ts';
+import type { ActiveSync } from './active-sync.ts';
+import { BecomesFull } from './becomes-full.ts';
+import { completeSync, type Scanned } from './complete-sync.ts';
+import { IdentityGate, type AdmittedPage } from './identity-gate.ts';
+import { PagesAhead } from './pages-ahead.ts';
+import type { SourceEnd, SourcePage } from './source-page.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SyncResult } from './sync-result.ts';
+import type { SyncOptions } from './sync-runner.ts';
+import { newSyncStats } from './sync-stats.ts';
+
+/** A sync on its way from the hub's pages to the writer. */
+interface RunningSync {
+  readonly parts: SyncParts;
+  readonly sync: ActiveSync;
+  readonly gate: IdentityGate;
+  readonly knownRowsBefore: number;
+  readonly localStartMs: number;
+  readonly becameEmpty: KeyedRow[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a collection once, all of it or what changed since the watermark, and publishes what changed. Throws what the hub
+ * throws, and `HUB_FOREIGN_DATA`.
+ */
+export async function runSync(
+  parts: SyncParts,
+  mode: SyncMode,
+  options: SyncOptions & { readonly signal: AbortSignal },
+): Promise<SyncResult> {
+  const { writer, identity } = parts;
+  const { acceptNew = false, approved, signal } = options;
+  const { collection } = parts.deletions;
+  if (acceptNew) await identity?.clear(collection);
+  // A collection that had other rows itself is read, to notice when its own are back.
+  else if (identity?.isFlagged(collection) === false) await identity.require(collection);
+  const localStartMs = parts.now();
+  const sync = newSync(parts, mode, options);
+  if (mode === 'FULL') parts.late.beginFull(writer.progress?.watermarkMs ?? null);
+  writer.begin(sync);
+  try {
+    const knownRowsBefore = await writer.countWanted();
+    if (mode === 'FULL') await parts.requireRecords();
+    const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew, signal });
+    const scanned = await scanAll({
+      parts,
+      sync,
+      gate,
+      knownRowsBefore,
+      localStartMs,
+      becameEmpty: [],
+      signal,
+    });
+    return await completeSync({ parts, sync, knownRowsBefore, approved, ...scanned });
+  } catch (error) {
+    if (error instanceof BecomesFull) return { kind: 'wholesale', stats: sync.stats };
+    // What was read before the hub failed is right, and need not wait for the next sync.
+    if (isFromHub(error)) {
+      await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
+    }
+    throw error;
+  } finally {
+    writer.end(sync);
+  }
+}
+
+function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
+  const passId = parts.randomId();
+  const isFull = mode === 'FULL';
+  const keys = (): SeenKeys => new SeenKeys(seedFrom(passId));
+  return {
+    stats: newSyncStats({ passId, mode, startedAtMs: parts.now() }),
+    seen: isFull ? keys() : null,
+    met: isFull ? undefined : keys(),
+    seenByOthers: isFull ? keys() : null,
+    seenRejects: isFull ? keys() : null,
+    readVersion: parts.writer.readVersion(),
+    republication,
+    // What is published again on request is not new.
+    onNew:
+      isFull && republication === undefined ? (key, stampMs) => parts.late.noteNew(key, stampMs) : undefined,
+  };
+}
+
+async function scanAll(run: RunningSync): Promise<Scanned> {
+  const { parts, sync, gate, signal } = run;
+  const { writer } = parts;
+  const { stats } = sync;
+  // Where many parents are new in the configuration, the first pages would hold no published row.
+  const scans = await parts.scans(sync.seen === null ? undefined : 'known-first');
+  // Each of many short scans would end in a small transaction of its own.
+  const isSingle = scans.length === 1;
+  const modifiedAfterMs = stats.mode === 'DELTA' ? incrementalBegin(parts) : undefined;
+  const ends: SourceEnd[] = [];
+  let clock: SyncClock | null = null;
+  let pageCount = 0;
+  for (const scan of scans) {
+    if (scan.isOfNewParent === true) await stageAll(run, await gate.close());
+    const pages = new PagesAhead(scan.open({ modifiedAfterMs, readVersion: writer.readVersion, signal }));
+    for await (const page of pages) {
+      clock ??= startClock(run, page.hubTimeMs);
+      if (isSingle) stats.totalAtStart ??= page.total;
+      pageCount += 1;
+      await stageAll(run, await gate.admit(page));
+      if (sync.seen === null && pageCount > 1 && isOversizedDelta(stats.rowsSeen, run.knownRowsBefore))
+        throw new BecomesFull();
+      // While the next page is on its way; with pages waiting, more rows share a transaction.
+      const mustWait = isSingle && writer.hasPending && !(await pages.hasNext());
+      if (writer.isFull || mustWait) await writer.flush(sync);
+    }
+    ends.push(pages.end);
+  }
+  await stageAll(run, await gate.close());
+  stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
+  stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
+  return { ends, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
+}
+
+async function stageAll(run: RunningSync, pages: readonly AdmittedPage[]): Promise<void> {
+  for (const page of pages) await stage(run, page);
+}
+
+/** Hands a page's rows to the writer, which decides what changed. */
+async function stage(run: RunningSync, admitted: AdmittedPage): Promise<void> {
+  const { parts, sync, gate } = run;
+  const { writer } = parts;
+  const { page } = admitted;
+  await gate.require(admitted);
+  const readings = await withoutEmptied(run, page);
+  const rows = { readings, readVersion: page.readVersion };
+  let tally = gate.needsProof(admitted) ? await writer.acceptUnlessAllNew(sync, rows) : null;
+  if (tally === null) {
+    if (gate.needsProof(admitted)) await gate.prove(page);
+    tally = await writer.accept(sync, rows);
+  }
+  if (sync.seen === null) {
+    for (const { key, decoded } of readings) {
+      if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteMet(key, decoded.modifiedAtMs);
+    }
+  }
+  parts.onPage(sync.stats, tally);
+}
+
+/** Values that became empty wait for the end of the sync, where the guard sees all losses together. */
+async function withoutEmptied(
+  { parts, sync, becameEmpty: all }: RunningSync,
+  { readings }: SourcePage,
+): Promise<readonly KeyedRow[]> {
+  const empty = readings.filter(({ becameEmpty }) => becameEmpty === true);
+  if (empty.length === 0) return readings;
+  const emptied = new Set(await parts.writer.differing(empty));
+  for (const { key } of emptied) if (key !== null) sync.seen?.add(key);
+  all.push(...emptied);
+  return readings.filter((row) => !emptied.has(row));
+}
+
+/** The sync's clock, by the hub's time at its first page. */
+function startClock({ parts, sync, localStartMs }: RunningSync, hubTimeMs: number | null): SyncClock {
+  const clock = syncClock({
+    hubTimeMs,
+    localTimeMs: localStartMs,
+    previousSkewMs: parts.clock.skewMs,
+    overlapMs: parts.overlapMs,
+  });
+  parts.clock.skewMs = clock.skewMs;
+  sync.stats.startedAtMs = clock.startedAtMs;
+  return clock;
+}
+
+/** From when on an incremental sync reads, hub time in ms. */
+function incrementalBegin({ writer, inheritedWatermarkMs, overlapMs }: SyncParts): number | undefined {
+  const watermarkMs = writer.progress?.watermarkMs ?? null;
+  if (watermarkMs === null) return undefined;
+  return deltaFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
+}
+
+/** A 32-bit seed out of a random id's hexadecimal digits. */
+function seedFrom(passId: string): number {
+  return Number.parseInt(passId.replaceAll('-', '').slice(0, 8), 16) | 0;
+}
