@@ -19,11 +19,11 @@ import {
 } from './model/collections.ts';
 
 /**
- * The configuration: one schema that holds type, default and description of every key.
+ * The configuration: one schema with the type, default and description of every key.
  * `config.schema.json` is generated from it. Durations are text in the file and milliseconds here (`…Ms`).
  */
 
-/** The schema of `rollcall.yaml`, before variables are filled in (input) and as the program uses it (output). */
+/** The schema of `rollcall.yaml` (input) and of the configuration that the program uses (output). */
 const configSchema = z.strictObject({
   tenants: z
     .array(tenant)
@@ -38,20 +38,20 @@ const configSchema = z.strictObject({
       host: text(255).prefault('127.0.0.1').describe('Address to listen on; 0.0.0.0 in a container.'),
       port: wholeNumber({ min: 0, max: 65_535 })
         .prefault(8080)
-        .describe('Port of /livez, /readyz and /metrics; 0: any free one.'),
+        .describe('Port of /livez, /readyz and /metrics; 0: any free port.'),
     })
     .prefault({})
-    .describe('Where probes and metrics are served.'),
+    .describe('The address that serves probes and metrics.'),
   deletions: z
     .strictObject({
       withholdAbove: z
         .strictObject({
           rows: wholeNumber({ min: 0, max: 1e9 }).prefault(50).describe('More rows than this, and'),
-          ratio: ratio().prefault(0.05).describe('more than this part of the rows known before.'),
+          ratio: ratio().prefault(0.05).describe('more than this share of the published rows.'),
         })
         .prefault({})
-        .describe('When the deletions of a pass wait for a person.'),
-      perDay: flag().prefault(true).describe("Whether a day's deletions count together."),
+        .describe('Above these limits the deletions of a sync are withheld and need a decision.'),
+      perDay: flag().prefault(true).describe('Whether all deletions of a day count together.'),
     })
     .prefault({})
     .describe('The guard against deleting too much.'),
@@ -62,7 +62,7 @@ const configSchema = z.strictObject({
       ),
     })
     .optional()
-    .describe('Needed where a collection pseudonymises fields.'),
+    .describe('Required if a collection pseudonymises fields.'),
 });
 
 export type Config = z.output<typeof configSchema>;
@@ -70,52 +70,52 @@ export type TenantConfig = Config['tenants'][number];
 export type KafkaConfig = Config['kafka'];
 export type { CollectionSettings } from './config/tenant.ts';
 
-/** The settings of a collection, the tenant's defaults filled in. */
+/** Returns the settings of a collection, with the tenant's defaults. */
 export function collectionSettings(tenant: TenantConfig, name: CollectionName): CollectionSettings {
   return tenant.collections[name];
 }
 
-/** The collections that are mirrored for a tenant, in the order of the model. */
+/** Returns the mirrored collections of a tenant, in the order of the model. */
 export function enabledCollections(tenant: TenantConfig): Collection[] {
   return COLLECTIONS.filter((name) => tenant.collections[name].enabled).map((name) => collectionNamed(name));
 }
 
-/** Those of them that have passes of their own: the others follow from their rows. */
+/** Returns the mirrored collections with their own syncs; the others are derived from them. */
 export function passCollections(tenant: TenantConfig): Collection[] {
   return enabledCollections(tenant).filter(({ derivedFrom }) => derivedFrom === null);
 }
 
-/** Partitions that a topic is created with. */
+/** Returns the number of partitions for the creation of a topic. */
 export function partitionsOf(kafka: KafkaConfig, suffix: TopicSuffix): number {
   return suffix === 'progress' ? 1 : (kafka.partitions[suffix] ?? kafka.partitions.default);
 }
 
-/** The JSON Schema of the file as a person writes it: `config.schema.json`. */
+/** Returns the JSON Schema of the file, `config.schema.json`. */
 export function configJsonSchema(): JsonSchema {
   return jsonSchemaOf(configSchema);
 }
 
 /**
- * Reads, fills and checks a configuration. Throws `CONFIG_INVALID` that lists every problem with its
- * line and path, and nothing else.
+ * Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and
+ * its path.
  */
 export function loadConfig(options: {
-  /** Path of the YAML file: for messages and for `readFile`. */
+  /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
   env: FillSources['env'];
-  /** Text of a file, UTF-8; throws as `node:fs` does. Also used for `${file:/path}`. */
+  /** Returns the UTF-8 text of a file, also for `${file:/path}`; throws as `node:fs` does. */
   readFile: FillSources['readFile'];
 }): Config {
   const { path, env, readFile } = options;
   const file = readYaml(readConfigFile(path, readFile), { env, readFile });
-  // A file that is no YAML has no value; what the schema would say of that is noise.
+  // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);
   const result = configSchema.safeParse(file.value, { error: describeIssue });
   const found = [
     ...(result.success ? [] : schemaProblems(result.error, file)),
     ...crossCheck(file.value).map(({ path, message }) => ({ path, message, line: file.lineOf(path) })),
   ];
-  // What could not be filled in is known to be wrong already.
+  // A value that could not be filled in has its problem already.
   const unfilled = new Set(file.problems.map((problem) => formatPath(problem.path)));
   const problems = [...file.problems, ...found.filter((problem) => !unfilled.has(formatPath(problem.path)))];
   if (!result.success || problems.length > 0) throw problemsError(path, problems);
@@ -140,7 +140,7 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
       {
         remedy: missing
           ? 'Copy examples/rollcall.yaml there and fill it in, or name another file with --config or ROLLCALL_CONFIG.'
-          : 'See that it is a file that this user may read.',
+          : 'Make sure that it is a file and that this user may read it.',
       },
     );
   }

@@ -5,8 +5,8 @@ import { protectedFieldsOf } from '../core/mapping.ts';
 import { CHAIN_COLLECTIONS, isCollectionName } from '../model/collections.ts';
 
 /**
- * What is wrong between keys. Works on the file as read, so that it is told together with everything
- * else that is wrong, and skips what has not the right shape: the schema tells that.
+ * Checks keys against each other. It works on the unparsed file, so that one error lists these problems together with
+ * the schema's, and skips values of a wrong shape, which the schema reports.
  */
 export function crossCheck(value: unknown): Finding[] {
   const root = mapOf(value);
@@ -45,7 +45,7 @@ function settingsFindings(
     const findings: Finding[] = ['drop', 'pseudonymise'].flatMap((kind) =>
       listOf(settings[kind]).flatMap((field, position) =>
         isProtected(name, field)
-          ? [{ path: [...path, kind, position], message: 'names a field that Rollcall cannot do without' }]
+          ? [{ path: [...path, kind, position], message: 'names a field that Rollcall needs' }]
           : [],
       ),
     );
@@ -57,18 +57,18 @@ function settingsFindings(
   });
 }
 
-/** A value of Rollcall's own, which consists of ids. */
+/** The values of class-students consist of ids, so they allow no mapping. */
 function mappingFindings(settings: Readonly<Record<string, unknown>>, path: KeyPath): Finding[] {
   return ['drop', 'pseudonymise', 'ignore']
     .filter((kind) => listOf(settings[kind]).length > 0)
     .map((kind) => ({
       path: [...path, kind],
       message:
-        'has no meaning here: the values are ids alone, which can be neither dropped nor pseudonymised',
+        'has no meaning here: the values consist of ids, which can be neither dropped nor pseudonymised',
     }));
 }
 
-/** Absences and their changes are told together, out of the versions. */
+/** Absences and their changes are derived together from the versions. */
 function chainFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
   const written = tenant['collections'];
   const isMirrored = (name: string): boolean =>
@@ -80,13 +80,13 @@ function chainFindings(tenant: Readonly<Record<string, unknown>>, index: number)
       .filter((key) => key !== 'enabled')
       .map((key) => ({
         path: ['tenants', index, 'collections', name, key],
-        message: 'has no meaning here: set it for absence-versions, from which these records follow',
+        message: 'has no meaning here: set it for absence-versions, from which these records are derived',
       })),
   );
   const lacking = ['absence-versions', ...CHAIN_COLLECTIONS].filter((name) => !isMirrored(name));
   const partners = lacking.map((name) => ({
     path: ['tenants', index, 'collections'],
-    message: `names ${mirrored.join(' and ')}, which cannot be had without ${name}: mirror both, or neither`,
+    message: `names ${mirrored.join(' and ')}, which require ${name}: mirror both, or neither`,
   }));
   return [...settings, ...partners];
 }
@@ -114,5 +114,5 @@ function missingPartner(
   const hasSecond = map[second] !== undefined;
   if (hasFirst === hasSecond) return [];
   const [absent, present] = hasFirst ? [second, first] : [first, second];
-  return [{ path: [...options.path, absent], message: `is missing; ${present} alone is of no use` }];
+  return [{ path: [...options.path, absent], message: `is missing; ${present} alone has no effect` }];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Building blocks of the configuration's schema: one for each kind of value, with its own message. */
+/** Building blocks of the configuration's schema: one for each kind of value, with its messages. */
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -12,7 +12,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 const DURATION = /^(\d{1,15})(ms|s|m|h|d)$/;
 
-/** `"90s"` → 90000. Null when it is no duration: digits, then `ms`, `s`, `m`, `h` or `d`. */
+/** Parses a duration: digits, then `ms`, `s`, `m`, `h` or `d`; `"90s"` → 90000. Returns null for any other text. */
 export function parseDurationMs(text: string): number | null {
   const match = DURATION.exec(text);
   const unitMs = UNIT_MS[match?.[2] ?? ''];
@@ -21,20 +21,23 @@ export function parseDurationMs(text: string): number | null {
   return Number.isSafeInteger(ms) ? ms : null;
 }
 
-/** A duration as text, read as milliseconds; `min` and `max` included. */
+/** A duration as text, parsed to milliseconds; the bounds are inclusive. */
 export function duration(bounds: { min: string; max: string }) {
   const minMs = parseDurationMs(bounds.min) ?? 0;
   const maxMs = parseDurationMs(bounds.max) ?? 0;
   return z
-    .string({ error: 'a duration such as 60s is text: digits, then ms, s, m, h or d' })
-    .regex(DURATION, { error: 'is no duration: digits, then ms, s, m, h or d, for example 60s', abort: true })
+    .string({ error: 'must be a duration as text: digits, then ms, s, m, h or d, for example 60s' })
+    .regex(DURATION, {
+      error: 'is not a duration: digits, then ms, s, m, h or d, for example 60s',
+      abort: true,
+    })
     .transform((text) => parseDurationMs(text) ?? Number.POSITIVE_INFINITY)
     .refine((ms) => ms >= minMs && ms <= maxMs, {
       error: `must be between ${bounds.min} and ${bounds.max}`,
     });
 }
 
-/** A whole number; digits as text are taken too, as a filled-in variable is text. */
+/** An integer, also as text, since a filled-in variable is text. */
 export function wholeNumber(bounds: { min: number; max: number }) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
@@ -56,7 +59,7 @@ export function ratio() {
   );
 }
 
-/** `true` or `false`, also as text, as a filled-in variable is text. */
+/** `true` or `false`, also as text, since a filled-in variable is text. */
 export function flag() {
   return z.preprocess(
     (value) => (value === 'true' ? true : value === 'false' ? false : value),
@@ -72,7 +75,7 @@ export function text(maxLength = 1000) {
     .max(maxLength, { error: `is longer than ${maxLength} characters` });
 }
 
-/** Text that is never shown again. */
+/** Text that no output shows. */
 export function secret(minLength = 1) {
   return z
     .string({ error: 'must be text (put a number in quotes)' })
@@ -82,17 +85,17 @@ export function secret(minLength = 1) {
 }
 
 function urlProblem(value: string, schemes: readonly string[]): string | null {
-  if (!URL.canParse(value)) return `is no address: ${schemes[0]}//host/path is expected`;
+  if (!URL.canParse(value)) return `is not an address: ${schemes[0]}//host/path is expected`;
   const url = new URL(value);
   if (!schemes.includes(url.protocol)) return `must begin with ${schemes.map((s) => `${s}//`).join(' or ')}`;
   if (url.hostname === '') return 'names no host';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(value))
     return 'must not have a query (?) or fragment (#)';
   return null;
 }
 
-/** An http or https address without credentials, query or fragment; slashes at its end are taken off. */
+/** An http or https address without credentials, query or fragment; trailing slashes are removed. */
 export function httpUrl() {
   return z
     .string({ error: 'must be text' })
@@ -106,12 +109,12 @@ export function httpUrl() {
 /** An IANA time zone, for example `Europe/Oslo`. */
 export function timeZone() {
   return text(100).refine(isTimeZone, {
-    error: 'is no time zone: an IANA name such as Europe/Oslo is expected',
+    error: 'is not a time zone: an IANA name such as Europe/Oslo is expected',
   });
 }
 
 function isTimeZone(name: string): boolean {
-  // An offset such as +01:00 is accepted by Intl but knows no summer time: a name is what the contract asks for.
+  // Intl accepts an offset such as +01:00, but an offset has no summer time, and the contract requires a name.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';

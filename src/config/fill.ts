@@ -1,15 +1,15 @@
 import { errorCodeOf } from './error-code.ts';
 
-/** Where the values for `${…}` come from. */
+/** The sources of values for `${…}`. */
 export interface FillSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Text of a file; throws as `node:fs` does. */
+  /** Returns the text of a file; throws as `node:fs` does. */
   readonly readFile: (path: string) => string;
 }
 
 export interface Filled {
   readonly text: string;
-  /** What could not be filled, as the end of a sentence that begins with the key. */
+  /** Each is the end of a sentence that begins with the key. */
   readonly problems: readonly string[];
 }
 
@@ -17,20 +17,20 @@ const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Fills `${NAME}` from the environment and `${file:/path}` from a file (one line break at its end is
- * taken off, as editors and Secrets add one). `$${` stands for `${`. What is filled in is not filled again.
+ * Fills `${NAME}` from the environment and `${file:/path}` from a file, without one line break at its end, which editors
+ * and Secrets add. `$${` stands for `${`. It does not fill placeholders within filled-in values.
  */
 export function fillText(text: string, sources: FillSources): Filled {
   const problems: string[] = [];
-  const filled = text.replace(PLACEHOLDER, (whole: string, name: string | undefined, end: string) => {
+  const filled = text.replace(PLACEHOLDER, (placeholder: string, name: string | undefined, end: string) => {
     if (name === undefined) return '${';
     const found =
       end === ''
-        ? { problem: 'holds "${" without "}"; write "$${" for the characters themselves' }
+        ? { problem: 'contains "${" without "}"; write "$${" for the characters themselves' }
         : lookUp(name, sources);
     if ('value' in found) return found.value;
     problems.push(found.problem);
-    return whole;
+    return placeholder;
   });
   return { text: filled, problems };
 }
@@ -40,10 +40,10 @@ function lookUp(name: string, sources: FillSources): { value: string } | { probl
   if (!NAME.test(name)) {
     return {
       problem:
-        'holds a "${…}" that is neither a variable\'s name nor file:/path; write "$${" for the characters themselves',
+        'contains a "${…}" that is neither a variable\'s name nor file:/path; write "$${" for the characters themselves',
     };
   }
-  // Object.hasOwn: `${constructor}` is no variable.
+  // Object.hasOwn, because `${constructor}` is not a variable.
   const value = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
   return value === undefined
     ? { problem: `needs the environment variable ${name}, which is not set` }
@@ -51,7 +51,7 @@ function lookUp(name: string, sources: FillSources): { value: string } | { probl
 }
 
 function readSecretFile(path: string, sources: FillSources): { value: string } | { problem: string } {
-  if (path === '') return { problem: 'holds "${file:}" without a path' };
+  if (path === '') return { problem: 'contains "${file:}" without a path' };
   try {
     return { value: sources.readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {

@@ -11,7 +11,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'must be text',
 };
 
-/** Messages for what has none of its own in the schema. They never hold the value: it might be a secret. */
+/** Returns the message of an issue that has none in the schema. It never contains the value, which may be a secret. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return EXPECTED[issue.expected] ?? 'has the wrong type';
   if (issue.code === 'too_big') return 'is too long';
@@ -22,7 +22,7 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string {
   return near === null ? list : `must be one of the known names; did you mean "${near}"?`;
 }
 
-/** What the schema found, as problems with a path each. */
+/** Turns the schema's issues into problems with paths. */
 export function problemsOf(
   issues: readonly Issue[],
   options: {
@@ -52,12 +52,12 @@ function unknownKey(
   return { path, message: `is not a known key${help}`, line: options.lineOf(path) };
 }
 
-/** Nothing was written there: then that is the problem, whatever the schema says of nothing. */
+/** Returns the problem of a key without a value, which replaces the schema's message; null for a key with a value. */
 function absence(value: unknown, path: KeyPath): string | null {
   const found = path.reduce<unknown>((parent, part) => ownValue(parent, part), value);
   if (path.length === 0 && (found === null || found === undefined)) return 'is empty';
   if (found === undefined) return 'is missing';
-  return found === null ? 'has no value: give it one, or take the key out' : null;
+  return found === null ? 'has no value: set one, or remove the key' : null;
 }
 
 function ownValue(parent: unknown, key: string | number): unknown {
@@ -65,7 +65,7 @@ function ownValue(parent: unknown, key: string | number): unknown {
   return (parent as Readonly<Record<string | number, unknown>>)[key];
 }
 
-/** Of the alternatives of a union, the one that was meant: it fits but for something further in. */
+/** Picks the branch of a union whose kind fits, and reports its inner issues. */
 function flatten(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const meant = issue.errors.find((branch) => branch.every((inner) => !isOtherKind(inner)));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KeyPath } from './problem.ts';
 
-/** As much of JSON Schema as is read here. */
+/** The part of JSON Schema that this file reads. */
 export interface JsonSchema {
   type?: string | undefined;
   properties?: Record<string, JsonSchema> | undefined;
@@ -21,9 +21,9 @@ const PLACEHOLDER = {
 };
 const PLACEHOLDER_REF = { $ref: '#/$defs/placeholder' };
 
-/** The JSON Schema (draft 2020-12) of what a person writes: defaults shown, `${…}` allowed for every value. */
+/** Returns the JSON Schema (draft 2020-12) of the file, with defaults, and with `${…}` allowed for every value. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  // Zod describes each of its schemas on its own: through JSON it becomes a plain tree of our own.
+  // Through JSON, Zod's schema becomes a plain tree.
   const plain = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input' }))) as JsonSchema;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -33,7 +33,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   };
 }
 
-/** An editor must not mark `port: ${PORT}` as wrong: what is checked is the value filled in. */
+/** An editor must accept `port: ${PORT}`: only the filled-in value is checked. */
 function allowPlaceholders(schema: JsonSchema): JsonSchema {
   const result = { ...schema };
   if (schema.properties !== undefined) {
@@ -63,7 +63,7 @@ function withPlaceholder({ description, default: value, ...restriction }: JsonSc
   };
 }
 
-/** The keys that may stand in the map at a path; none where there is no map. */
+/** Returns the keys that the map at a path may have; none if there is no map. */
 export function knownKeys(schema: JsonSchema, path: KeyPath): string[] {
   let places = [schema];
   for (const part of path) {

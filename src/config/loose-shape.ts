@@ -1,19 +1,19 @@
 import type { KeyPath } from './problem.ts';
 
-/** Something that is wrong between keys. */
+/** A problem between keys. */
 export interface Finding {
   readonly path: KeyPath;
   readonly message: string;
 }
 
-/** A map of the file, or an empty one where it has another shape: that is told elsewhere. */
+/** Returns a map of the file; an empty one for another shape, which the schema reports. */
 export function mapOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 }
 
-/** Likewise a list. */
+/** Returns a list of the file; an empty one for another shape. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

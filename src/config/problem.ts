@@ -2,19 +2,19 @@ import { RollcallError } from '../errors.ts';
 
 export type KeyPath = readonly (string | number)[];
 
-/** Something wrong with a configuration. Never holds a value of it: it might be a secret. */
+/** A problem of a configuration. It never contains a value, which may be a secret. */
 export interface Problem {
   readonly path: KeyPath;
   /** The end of a sentence that begins with the path: "is missing". */
   readonly message: string;
-  /** From 1; null where it cannot be told. */
+  /** Counts from 1; null if unknown. */
   readonly line: number | null;
 }
 
 const MAX_SHOWN = 50;
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/;
 
-/** `tenants[0].hub.baseUrl`; the whole file is `the configuration`. */
+/** Formats a path as `tenants[0].hub.baseUrl`, and the empty path as `the configuration`. */
 export function formatPath(path: KeyPath): string {
   const text = path
     .map((part) => {
@@ -26,7 +26,7 @@ export function formatPath(path: KeyPath): string {
   return text === '' ? 'the configuration' : text;
 }
 
-/** One error that tells all problems, in the order of the file. */
+/** Returns one error with all problems, in the order of the file. */
 export function problemsError(file: string, problems: readonly Problem[]): RollcallError {
   const sorted = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const lines = sorted.slice(0, MAX_SHOWN).map(formatProblem);

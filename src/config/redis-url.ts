@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** A Redis address taken apart, so that no password stays in what is shown. */
+/** The parts of a Redis address, so that the printable address contains no password. */
 interface RedisAddress {
   /** Without user name and password. */
   readonly url: string;
@@ -10,7 +10,7 @@ interface RedisAddress {
 }
 
 function problemOf(value: string): string | null {
-  if (!URL.canParse(value)) return 'is no address: redis://host:6379 is expected';
+  if (!URL.canParse(value)) return 'is not an address: redis://host:6379 is expected';
   const url = new URL(value);
   if (!['redis:', 'rediss:'].includes(url.protocol)) return 'must begin with redis:// or rediss://';
   if (url.hostname === '') return 'names no host';
@@ -38,7 +38,7 @@ function takeApart(value: string): RedisAddress {
   };
 }
 
-/** A `redis://` or `rediss://` address; user name and password in it are taken out of it. */
+/** A `redis://` or `rediss://` address; user name and password are separated from it. */
 export function redisUrl() {
   return z
     .string({ error: 'must be text' })

@@ -2,15 +2,15 @@ import { DEFAULT_LESSON_FIELDS } from '../core/schedules/lesson-fields.ts';
 import { collectionOf, type WhichStudents } from '../core/schedules/which-students.ts';
 import { listOf, mapOf, type Finding } from './loose-shape.ts';
 
-/** What is wrong between `schedules` and the collections of a tenant, in the file as it is written. */
+/** Checks `schedules` against the collections of a tenant, in the unparsed file. */
 export function scheduleFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
   const { collections } = tenant;
   const isList = Array.isArray(collections);
   const own = isList ? undefined : mapOf(collections)['schedules'];
   const isNamed = isList ? collections.includes('schedules') : own !== undefined && isOn(own);
-  // By default they are simply left out where nobody can tell whose they are.
-  const isMeant = isNamed || (!isList && own === undefined && tenant['schedules'] !== undefined);
-  if (!isMeant) return isMirrored(collections, 'schedules') ? studentFindings(tenant, index) : [];
+  // By default, schedules are off if no collection shows which students have them.
+  const isWanted = isNamed || (!isList && own === undefined && tenant['schedules'] !== undefined);
+  if (!isWanted) return isMirrored(collections, 'schedules') ? studentFindings(tenant, index) : [];
   return [
     ...sourceFindings(tenant, index),
     ...fieldFindings(tenant, index),
@@ -31,7 +31,7 @@ function sourceFindings(tenant: Readonly<Record<string, unknown>>, index: number
   ];
 }
 
-/** Whose schedules they are is told by absences: under a pseudonym the hub knows nobody. */
+/** Absences show which students have schedules, and the hub does not know a pseudonym. */
 function studentFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
   const students = mapOf(tenant['schedules'])['students'] ?? 'absent';
   if (students !== 'absent' || !isMirrored(tenant['collections'], 'absences')) return [];
@@ -51,7 +51,7 @@ function studentFindings(tenant: Readonly<Record<string, unknown>>, index: numbe
   );
 }
 
-/** Without a start no lesson has a day. */
+/** Rollcall needs the start of a lesson to know its day. */
 function fieldFindings(tenant: Readonly<Record<string, unknown>>, index: number): Finding[] {
   const given = listOf(mapOf(mapOf(tenant['schedules'])['fields'])['start']);
   const starts = new Set((given.length > 0 ? given : DEFAULT_LESSON_FIELDS.start).map(firstPart));
@@ -62,7 +62,7 @@ function fieldFindings(tenant: Readonly<Record<string, unknown>>, index: number)
         ? [
             {
               path: [index, 'collections', 'schedules', kind, position],
-              message: 'names a field that Rollcall cannot do without',
+              message: 'names a field that Rollcall needs',
             },
           ]
         : [],

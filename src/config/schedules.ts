@@ -11,7 +11,7 @@ function names(part: LessonPart, what: string) {
     .describe(what);
 }
 
-/** Whose schedules are mirrored, for which days, and what the hub calls the parts of a lesson. */
+/** The students and days of mirrored schedules, and the hub's names for the parts of a lesson. */
 export const schedules = z
   .strictObject({
     students: z
@@ -26,18 +26,18 @@ export const schedules = z
       .strictObject({
         id: names('id', 'Identifier.'),
         title: names('title', 'Title.'),
-        date: names('date', 'The day, where start and end are times of day.'),
-        start: names('start', 'Beginning: a timestamp, or a time of day.'),
-        end: names('end', 'End, likewise.'),
+        date: names('date', 'The day, if start and end are times of day.'),
+        start: names('start', 'Start: a timestamp, or a time of day.'),
+        end: names('end', 'End: a timestamp, or a time of day.'),
         classes: names('classes', 'Teaching groups: references or ids, one or a list.'),
-        teachers: names('teachers', 'Teachers, likewise.'),
-        rooms: names('rooms', 'Rooms, likewise.'),
+        teachers: names('teachers', 'Teachers: references or ids, one or a list.'),
+        rooms: names('rooms', 'Rooms: references or ids, one or a list.'),
         cancelled: names('cancelled', 'Whether it is cancelled: a boolean, or a word for its state.'),
       })
       .prefault({})
       .describe(
-        'What the hub calls the parts of a lesson: names in the order in which they are tried, in place of the default ones. `a.b`: member `b` of `a`.',
+        "The hub's field names for the parts of a lesson, in the order in which Rollcall tries them; they replace the defaults. `a.b`: member `b` of `a`.",
       ),
   })
   .prefault({})
-  .describe('Which schedules are mirrored.');
+  .describe('The schedules to mirror.');

@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A value that no log, error or dump may show (invariant 9): printed in any way it is `[redacted]`.
- * Only {@link Secret.reveal} gives it away; call it where it is sent, not before.
+ * A value that no log, error or dump may show (invariant 9): every form of output prints `[redacted]`.
+ * Only {@link Secret.reveal} returns it; call it where the value is sent, not before.
  */
 export class Secret {
   readonly #value: string;

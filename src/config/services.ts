@@ -5,23 +5,23 @@ import { redisUrl } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
 const pem = text(100_000).regex(/-----BEGIN [A-Z ]+-----/, {
-  error: 'is no PEM: "-----BEGIN …" is expected',
+  error: 'is not PEM: "-----BEGIN …" is expected',
 });
 
-/** Where the topics are. */
+/** The connection to Kafka, and the settings of topics. */
 export const kafka = z
   .strictObject({
     brokers: z
       .array(text().regex(/^[^\s/,@]+:\d{1,5}$/, { error: 'must be host:port' }))
       .min(1, { error: 'names no broker' })
-      .describe('Addresses to begin with, host:port.'),
+      .describe('Addresses of bootstrap brokers, host:port.'),
     topicPrefix: text(100)
-      .regex(/^[a-zA-Z0-9._-]+$/, { error: 'may hold only a-z, A-Z, 0-9, ".", "_" and "-"' })
+      .regex(/^[a-zA-Z0-9._-]+$/, { error: 'may contain only a-z, A-Z, 0-9, ".", "_" and "-"' })
       .prefault('rollcall')
       .describe('First part of every topic and of the transactional ids.'),
     replicationFactor: wholeNumber({ min: 1, max: 100 })
       .prefault(3)
-      .describe('Of topics that Rollcall creates.'),
+      .describe('Replication factor of topics that Rollcall creates.'),
     partitions: z
       .union(
         [partitionCount(), z.partialRecord(z.enum(['default', 'rejects', ...COLLECTIONS]), partitionCount())],
@@ -32,7 +32,7 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1.',
+        'Partitions of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1.',
       ),
     ssl: z
       .union(
@@ -47,7 +47,7 @@ export const kafka = z
               .describe('Key of the client certificate, PEM: the text or the path of a file.'),
             rejectUnauthorized: flag()
               .prefault(true)
-              .describe('False accepts any certificate: never in production.'),
+              .describe('False accepts any certificate: never use it in production.'),
           }),
         ],
         { error: 'must be true, false or a map of settings' },
@@ -61,7 +61,7 @@ export const kafka = z
         password: secret().describe('Password.'),
       })
       .optional()
-      .describe('Left out: no authentication.'),
+      .describe('SASL authentication; without it, none.'),
   })
   .describe('The Kafka cluster.');
 
@@ -69,16 +69,16 @@ function partitionCount() {
   return wholeNumber({ min: 1, max: 10_000 });
 }
 
-/** Where the schemas are. */
+/** The connection to the schema registry. */
 export const registry = z
   .strictObject({
     url: httpUrl().describe('Address of a Confluent-compatible schema registry.'),
-    username: text().optional().describe('Left out: no authentication.'),
+    username: text().optional().describe('User name; without it, no authentication.'),
     password: secret().optional().describe('Password of `username`.'),
   })
   .describe('The schema registry.');
 
-/** Where the index is. */
+/** The connection to Redis. */
 export const redis = z
   .strictObject({
     url: redisUrl().describe('redis:// or rediss:// address, with the database number as its path.'),
@@ -87,7 +87,7 @@ export const redis = z
     keyPrefix: text(100).prefault('rollcall').describe('First part of every key.'),
   })
   .describe(
-    'The index. Left out: it lives in memory and is rebuilt from the topics at each start (small tenants).',
+    'Redis for the index. Without it, Rollcall keeps the index in memory and rebuilds it from the topics at each start (for small tenants).',
   )
   .transform(({ url, username, password, ...rest }) => ({
     ...rest,

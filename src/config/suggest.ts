@@ -1,8 +1,8 @@
-/** The known word that a mistyped one is most likely meant to be; null when none is near. */
+/** Returns the known word nearest to a mistyped one; null when none is near. */
 export function suggest(word: string, known: readonly string[]): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3));
   const wanted = plain(word);
-  // A long word is no typing mistake, and comparing it would cost time.
+  // A long word is not a typing mistake, and its comparison would take time.
   if (wanted.length > 60) return null;
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(wanted, plain(candidate)) }))
@@ -11,7 +11,7 @@ export function suggest(word: string, known: readonly string[]): string | null {
   return ranked[0]?.candidate ?? null;
 }
 
-/** `base_url`, `base-url` and `baseURL` are all meant to be `baseUrl`. */
+/** Makes `base_url`, `base-url` and `baseURL` equal to `baseUrl`. */
 function plain(word: string): string {
   return word.toLowerCase().replace(/[-_ ]/g, '');
 }

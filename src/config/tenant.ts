@@ -10,12 +10,12 @@ const fullPull = z
   .strictObject({
     at: z
       .string({ error: 'must be text: "04:00", in quotes' })
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'is no time of day: "HH:MM" in 24 hours is expected' })
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'is not a time of day: "HH:MM" in 24 hours is expected' })
       .prefault('04:00')
       .describe('Time of day, HH:MM.'),
     timeZone: timeZone().prefault('Europe/Oslo').describe('IANA time zone of `at`, for example Europe/Oslo.'),
   })
-  .describe('When the daily full pass begins. Missed while down: at start.');
+  .describe('When the daily full sync begins. If it was missed, it begins at the next start.');
 
 const fieldNames = z.array(text(200)).max(200).prefault([]);
 
@@ -24,17 +24,19 @@ const collectionSettingsSchema = z
     enabled: flag()
       .optional()
       .describe(
-        'Whether the collection is mirrored. `class-students` is off by default, and `schedules` where the collection that tells whose they are is off.',
+        'Whether the collection is mirrored. `class-students` is off by default, and so is `schedules` if the collection that names its students is off.',
       ),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .optional()
       .describe("Instead of the tenant's deltaEvery."),
     fullPull: fullPull.optional().describe("Instead of the tenant's fullPull."),
-    drop: fieldNames.describe('Top-level fields that are left out of everything.'),
+    drop: fieldNames.describe('Top-level fields that Rollcall never publishes.'),
     pseudonymise: fieldNames.describe(
-      'Top-level fields that are replaced by a keyed hash (needs pseudonymise.key).',
+      'Top-level fields that a keyed hash replaces (needs pseudonymise.key).',
     ),
-    ignore: fieldNames.describe('Top-level fields that are published but are no change by themselves.'),
+    ignore: fieldNames.describe(
+      'Top-level fields that are published, but whose change alone publishes nothing.',
+    ),
   })
   .describe('Settings of one collection.');
 
@@ -54,34 +56,34 @@ const hub = z
       .string({ error: 'must be text' })
       .max(2000)
       .prefault('')
-      .describe('Scopes to ask for, separated by spaces; empty: none.'),
-    pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Rows asked for in one page.'),
+      .describe('Requested scopes, separated by spaces; empty: none.'),
+    pageSize: wholeNumber({ min: 1, max: 10_000 }).prefault(1000).describe('Requested rows per page.'),
     paging: z
       .enum(['auto', 'keyset', 'sourced-id-filter', 'offset'])
       .prefault('auto')
       .describe(
-        'How pages are asked for. `auto` begins with keyset and steps down where the hub does not follow.',
+        'How Rollcall requests pages. `auto` begins with keyset and steps down if the hub does not support it.',
       ),
     maxConcurrentRequests: wholeNumber({ min: 1, max: 64 })
       .prefault(4)
-      .describe('Requests under way at the same time.'),
+      .describe('Upper bound of concurrent requests.'),
     requestTimeout: duration({ min: '1ms', max: '1h' })
       .prefault('60s')
-      .describe('Longest time for one request, its body included.'),
+      .describe('Time limit of one request, including its body.'),
     maxResponseBytes: wholeNumber({ min: 1024, max: 1024 ** 3 })
       .prefault(64 * 1024 ** 2)
-      .describe('A response with more bytes than this, unpacked, is given up.'),
+      .describe('Upper bound of a response in bytes, after decompression.'),
   })
   .describe('The Education Data Hub of this tenant.')
   .transform(({ requestTimeout, ...rest }) => ({ ...rest, requestTimeoutMs: requestTimeout }));
 
-/** One tenant: its hub, and what is mirrored of it when. */
+/** One tenant: its hub, its collections, and the times of their syncs. */
 export const tenant = z
   .strictObject({
     id: z
       .string({ error: 'must be text (put a number in quotes)' })
       .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be 1 to 40 of a-z, 0-9 and -' })
-      .describe('Name of the tenant: part of its topics.'),
+      .describe("Id of the tenant, part of its topics' names."),
     hub,
     collections: z
       .union(
@@ -94,15 +96,15 @@ export const tenant = z
       )
       .prefault('all')
       .describe(
-        '`all`, a list of the only ones to mirror, or a map with settings (all stay on unless `enabled: false`).',
+        '`all`, a list of the collections to mirror, or a map with settings (every collection is on unless `enabled: false`).',
       ),
     fullPull: fullPull.prefault({}),
     deltaEvery: duration({ min: '1ms', max: '1d' })
       .prefault('60s')
-      .describe('Pause between two delta passes of a collection.'),
+      .describe('Pause between two incremental syncs of a collection.'),
     deltaOverlap: duration({ min: '0s', max: '1d' })
       .prefault('5m')
-      .describe('How far a delta reaches back behind the watermark.'),
+      .describe('How far an incremental sync reaches back behind the watermark.'),
     afterschools: z
       .array(text())
       .max(10_000)
@@ -113,11 +115,11 @@ export const tenant = z
       .strictObject({
         forgetAfter: duration({ min: '1d', max: '3650d' })
           .prefault('30d')
-          .describe('When the key of a deleted absence is nulled.'),
+          .describe('How long after its deletion the key of an absence becomes null in absence-changes.'),
       })
       .prefault({})
       .transform(({ forgetAfter }) => ({ forgetAfterMs: forgetAfter }))
-      .describe('How absence changes are kept.'),
+      .describe('How long absence changes are kept.'),
   })
   .transform(({ collections, deltaEvery, deltaOverlap, ...rest }) => ({
     ...rest,
@@ -132,7 +134,7 @@ export const tenant = z
   }));
 
 export interface CollectionSettings {
-  /** False also where there is nothing to read: `afterschool-users` without `afterschools`, `schedules` of nobody known. */
+  /** Also false if there is nothing to read: `afterschool-users` without `afterschools`, `schedules` without students. */
   readonly enabled: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: { readonly at: string; readonly timeZone: string };
@@ -172,9 +174,9 @@ function resolveCollections(
     return [name, settings];
   });
   const resolved = Object.fromEntries(entries) as Record<CollectionName, CollectionSettings>;
-  const settingWith = collectionOf(tenant.scheduled);
-  const isKnownWhose = settingWith === null || resolved[settingWith].enabled;
-  if (isKnownWhose) return resolved;
+  const studentSource = collectionOf(tenant.scheduled);
+  const hasStudents = studentSource === null || resolved[studentSource].enabled;
+  if (hasStudents) return resolved;
   return { ...resolved, schedules: { ...resolved.schedules, enabled: false } };
 }
 

@@ -3,7 +3,7 @@ import type { Document, Node, YAMLError } from 'yaml';
 import { fillText, type FillSources } from './fill.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
-/** Longer is no configuration but a mistake. */
+/** A longer file is not a configuration. */
 const MAX_LENGTH = 1024 ** 2;
 const MAX_DEPTH = 50;
 
@@ -11,13 +11,13 @@ const MAX_DEPTH = 50;
 export interface YamlFile {
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** The line of a key, from 1; of the nearest key above it where it is missing. */
+  /** Returns the line of a key, from 1; for a missing key, the line of the nearest key above it. */
   readonly lineOf: (path: KeyPath) => number | null;
 }
 
-/** Own words for the parser's: its messages quote the file, and the file may hold secrets. */
+/** Messages in place of the parser's, which quote the file and may thus contain secrets. */
 const SYNTAX: Readonly<Record<string, string>> = {
-  BAD_DQ_ESCAPE: 'has an unknown escape (\\) in double quotes; single quotes take it as it is',
+  BAD_DQ_ESCAPE: 'has an unknown escape (\\) in double quotes; single quotes need no escapes',
   BAD_INDENT: 'is indented wrongly',
   BAD_SCALAR_START: 'has text that must be in quotes (it begins with @ or `)',
   BLOCK_AS_IMPLICIT_KEY: 'has a second colon on a line; text with a colon and a space needs quotes',
@@ -26,12 +26,12 @@ const SYNTAX: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'begins a second document (---); one is expected',
   TAB_AS_INDENT: 'is indented with a tab; use spaces',
   TAG_RESOLVE_FAILED: 'has an unknown tag (!); text that begins with ! needs quotes',
-  UNEXPECTED_TOKEN: 'has something that does not belong there',
+  UNEXPECTED_TOKEN: 'has an unexpected character',
 };
 
 /** Parses YAML and fills `${…}` in its values (not in its keys). Never throws. */
 export function readYaml(text: string, sources: FillSources): YamlFile {
-  if (text.length > MAX_LENGTH) return broken('is longer than 1 MiB: this is no configuration', null);
+  if (text.length > MAX_LENGTH) return broken('is longer than 1 MiB: this is not a configuration', null);
   const lines = new LineCounter();
   let document: Document.Parsed;
   try {
@@ -41,7 +41,7 @@ export function readYaml(text: string, sources: FillSources): YamlFile {
   }
   const syntax = [...document.errors, ...document.warnings];
   if (syntax.length > 0) {
-    // The first ones: what comes after is mostly their consequence.
+    // Only the first ones, since the others are mostly their consequences.
     const problems = syntax.slice(0, 3).map((error) => syntaxProblem(error, lines));
     return { value: undefined, problems, lineOf: () => null };
   }
@@ -63,11 +63,11 @@ function fillDocument(
     },
     Alias: (_key, node, ancestors) => {
       if (node.resolve(document) !== undefined) return;
-      const message = 'refers (*) to an anchor that is not there; text that begins with * needs quotes';
+      const message = 'refers (*) to an anchor that does not exist; text that begins with * needs quotes';
       problems.push({ path: pathOf(ancestors, node), message, line: lineOfNode(node, lines) });
     },
     Scalar: (key, node, ancestors) => {
-      // Some readers of maps skip this key in silence: it must not pass for one that is known.
+      // Some code that reads maps skips this key silently, so it is reported here.
       if (key === 'key' && node.value === '__proto__') {
         const line = lineOfNode(node, lines);
         problems.push({ path: pathOf(ancestors, node), message: 'is not a known key', line });
@@ -90,7 +90,7 @@ function fillDocument(
 
 const PEM_KEYS = new Set(['ca', 'cert', 'key']);
 
-/** Cheap, as the path of every value would cost the square of a long list's length. */
+/** Avoids the path of every value, which would take quadratic time for a long list. */
 function mayNeedFilling(text: string, ancestors: readonly unknown[]): boolean {
   const parent = ancestors.at(-1);
   return (

@@ -1,4 +1,4 @@
-/** A part of the program that others may have to wait for. */
+/** A part of the program that readiness depends on. */
 export type HealthPart =
   | 'start'
   | 'config'
@@ -10,29 +10,29 @@ export type HealthPart =
   | 'pipeline'
   | 'stop';
 
-/** Why the program is not ready: for people and for probes, so without secrets and row content. */
+/** Why the program is not ready, for people and probes: without secrets and row content. */
 export interface NotReady {
   readonly part: HealthPart;
-  /** Absent when it concerns every tenant. */
+  /** Absent if it concerns every tenant. */
   readonly tenant?: string | undefined;
   readonly why: string;
   readonly remedy: string;
 }
 
-/** What is known of the program's state: what keeps it from being ready, and whether it is past help. */
+/** The readiness and liveness of the program. */
 export interface Health {
-  /** Notes a reason; returns whether that is news (a part has one reason per tenant, a new one replaces it). */
+  /** Sets a part's reason for a tenant, in place of the one before; returns whether the text is new. */
   notReady(reason: NotReady): boolean;
-  /** Takes a part's reason back; returns whether there was one. */
+  /** Clears a part's reason; returns whether there was one. */
   ready(part: HealthPart, tenant?: string): boolean;
-  /** Nothing but a restart helps. The first such reason stays. */
+  /** Records that only a restart helps. The first such reason stays. */
   fatal(why: string): void;
   reasons(): readonly NotReady[];
-  /** Why it is past help; null while it is not. */
+  /** Returns why only a restart helps; null otherwise. */
   fatalReason(): string | null;
 }
 
-/** A program that is ready and alive until told otherwise. */
+/** Starts as ready and alive. */
 export function createHealth(): Health {
   const reasons = new Map<string, NotReady>();
   let fatal: string | null = null;

@@ -15,24 +15,24 @@ export interface MetricsText {
   text(): Promise<string>;
 }
 
-/** The server of probes and metrics. Start it first and close it last, so that probes see the whole life. */
+/** The server of probes and metrics. Start it first and close it last, so that probes always get an answer. */
 export interface StatusServer {
   readonly host: string;
-  /** The port in use: a real one where 0 was asked for. */
+  /** The port in use, also if the requested port was 0. */
   readonly port: number;
   close(): Promise<void>;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Probes and scrapers are few. One connection more closes the oldest that nothing is asked on. */
+/** Probes and scrapers need few. One connection more closes the oldest idle one. */
 const MAX_CONNECTIONS = 100;
-/** How often Node looks for connections whose time is up; by default it lets them stay for half a minute. */
+/** How often Node checks time-outs of connections; its default is half a minute. */
 const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
 /**
  * Serves `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
- * Throws `CONFIG_INVALID` when it cannot listen there.
+ * Throws `CONFIG_INVALID` when it cannot listen at the address.
  */
 export async function startStatusServer(options: {
   host: string;
@@ -54,13 +54,13 @@ export async function startStatusServer(options: {
   );
   boundConnections(server);
   await listen(server, options);
-  // A broken connection of a prober is the prober's affair.
+  // A broken connection of a probe needs no action.
   server.on('error', () => {});
   const { port } = server.address() as AddressInfo;
   return { host: options.host, port, close: () => close(server) };
 }
 
-/** Refusing new connections instead would let idle ones keep every probe out. */
+/** Closes the oldest idle connection: refusing new ones would let idle connections lock out every probe. */
 function boundConnections(server: Server): void {
   const open = new Set<Socket>();
   const busy = new Set<Socket>();
@@ -84,7 +84,7 @@ async function respond(
   parts: { health: Health; metrics: MetricsText },
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    // Whatever body comes along is not read: the connection ends with the answer.
+    // The request's body is not read, so the connection must end with the answer.
     response.writeHead(405, { allow: 'GET, HEAD', connection: 'close' }).end();
     return;
   }
@@ -111,7 +111,7 @@ async function answer(url: string, parts: { health: Health; metrics: MetricsText
   }
 }
 
-/** That an answer comes at all shows that the event loop turns. */
+/** Any answer shows that the event loop runs. */
 function liveness(health: Health): Answer {
   const why = health.fatalReason();
   return why === null ? json(200, { live: true }) : json(500, { live: false, why });
@@ -122,7 +122,7 @@ function readiness(health: Health): Answer {
   const last = {
     part: 'stop',
     why: fatal,
-    remedy: 'The process ends by itself; its last log lines say more.',
+    remedy: 'The process ends by itself; see its last log lines.',
   };
   const reasons = fatal === null ? health.reasons() : [...health.reasons(), last];
   return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
@@ -151,10 +151,10 @@ async function listen(server: Server, { host, port }: { host: string; port: numb
     });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    const why = code === 'EADDRINUSE' ? 'another program listens there' : code;
+    const why = code === 'EADDRINUSE' ? 'another program uses the port' : code;
     throw new RollcallError(
       'CONFIG_INVALID',
-      `Probes and metrics cannot be served at ${host}:${port}: ${why}`,
+      `Rollcall cannot serve probes and metrics at ${host}:${port}: ${why}`,
       {
         remedy: 'Set http.host and http.port to an address of this machine and a free port.',
         cause: error,

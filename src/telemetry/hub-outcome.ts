@@ -20,7 +20,7 @@ const OUTCOMES: Readonly<Record<HubErrorCode, HubOutcome>> = {
   HUB_FOREIGN_DATA: 'invalid',
 };
 
-/** How a failed request counts in the metrics, by its error and HTTP status (null: there was no response). */
+/** Returns how a failed request counts in the metrics, by its error and HTTP status (null: no response). */
 export function hubOutcomeOf(code: ErrorCode, status: number | null): HubOutcome {
   if (status === 429) return 'rate-limited';
   if (status === 401) return 'unauthorised';

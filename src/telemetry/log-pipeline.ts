@@ -6,29 +6,29 @@ import type { PipelineEvent } from '../pipeline/events.ts';
 import { commonestReasons } from '../pipeline/sync-stats.ts';
 
 const DELETION_WORDS = {
-  withheld: 'deletions wait for a person',
-  approved: 'deletions that a person has approved are published',
-  discarded: 'a person has discarded the deletions that waited; nothing was removed',
-  waiting: 'deletions wait for a person since before this process began',
-  unproven: 'a full pass proved nothing; nothing is removed',
-  short: 'the hub counts more rows than it gave; it is read again',
-  'second-pass': 'deletions wait for a second pass to miss the same rows',
+  withheld: 'withheld deletions need a decision',
+  approved: 'deletions that a person approved are published',
+  discarded: 'a person discarded the withheld deletions; nothing was removed',
+  waiting: 'withheld deletions from before this process started need a decision',
+  unproven: 'a full sync was inconclusive; nothing is removed',
+  short: 'the hub counts more rows than it returned; the scan is repeated',
+  'second-pass': 'deletions wait for a second full sync to miss the same rows',
 } as const;
 
 const MOST_REASONS = 3;
 const LATE_ROWS =
-  'the hub shows rows later behind their stamps than deltaOverlap: deltas missed them until this full pass; raise it';
+  'incremental syncs missed rows that this full sync found, since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
 
 const PUBLISHED_WHILE_OPEN =
-  'absences were told by the best that is known: the hub did not say what became of versions that they refer to';
+  'absences are published although the hub did not answer for versions that they refer to';
 
-/** Null if nothing was counted, as where the collection has no chains. */
+/** Returns the counts above zero; null if there is none, as for a collection without chains. */
 function nonZero(tally: Readonly<ChainTally>): Partial<ChainTally> | null {
   const counted = Object.entries(tally).filter(([, count]) => count > 0);
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 
-/** Metrics for the usual, lines for the unusual. `isNews`: false for a failure that was told before. */
+/** Logs an event; the usual ones only count in metrics. `isNews`: false for a failure that is logged already. */
 export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean): void {
   switch (event.type) {
     case 'owned':
@@ -54,11 +54,11 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
-      const told = {
+      const details = {
         ...(absences === null ? {} : { absences }),
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
-      logger[level]({ collection, outcome, why, durationMs, ...stats, ...told }, 'a pass ended');
+      logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
       return;
     }
@@ -77,7 +77,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
     case 'not-offered':
       logger[event.isNews ? 'warn' : 'debug'](
         { collection: event.collection, error: event.error },
-        'the hub does not offer this collection; the others go on',
+        'the hub does not offer this collection; the others continue',
       );
       return;
     case 'deletion':
@@ -86,7 +86,10 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'purged': {
       const { collection, afterschool, rows, rejects } = event;
-      logger.warn({ collection, afterschool, rows, rejects }, 'a person has purged what is not configured');
+      logger.warn(
+        { collection, afterschool, rows, rejects },
+        'a person purged records that are not configured',
+      );
       return;
     }
     case 'hub':
@@ -102,7 +105,7 @@ function logHub(logger: Logger, event: HubEvent): void {
     case 'request-failed':
     case 'request-retried':
     case 'token-obtained':
-    // Rows that come and go while a list is read leave its total behind: usual on a living hub.
+    // Rows that change during a scan make its total outdated: this is usual for a hub in use.
     case 'total-unreliable':
       logger.debug(event, 'hub');
       return;
@@ -110,6 +113,6 @@ function logHub(logger: Logger, event: HubEvent): void {
       logger.info(event, 'the hub answers again');
       return;
     default:
-      logger.warn(event, 'the hub is unlike its specification, or unwell');
+      logger.warn(event, 'the hub deviates from its specification, or has a failure');
   }
 }

@@ -23,7 +23,7 @@ const SECRET_KEYS = new Set([
   'privatekey',
   'apikey',
 ]);
-/** The same in the usual spellings, on the first two levels: what pino can redact by itself. */
+/** The usual spellings, on the first two levels, for pino's own redaction. */
 const SECRET_PATHS = [
   'authorization',
   'Authorization',
@@ -37,20 +37,20 @@ const SECRET_PATHS = [
   'cookie',
 ].flatMap((key) => [key, `*.${key}`]);
 
-/** The level that ROLLCALL_LOG_LEVEL asks for; `info` if nothing. Throws `CONFIG_INVALID`. */
+/** Returns the level in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
 export function logLevelFrom(env: Readonly<Record<string, string | undefined>>): LogLevel {
   const wanted = env['ROLLCALL_LOG_LEVEL'] ?? '';
   if (wanted === '') return 'info';
   const level = LEVELS.find((known) => known === wanted.toLowerCase());
   if (level !== undefined) return level;
-  throw new RollcallError('CONFIG_INVALID', 'ROLLCALL_LOG_LEVEL names no level', {
+  throw new RollcallError('CONFIG_INVALID', 'ROLLCALL_LOG_LEVEL is not a log level', {
     remedy: `Set it to one of ${LEVELS.join(', ')}, or leave it out.`,
   });
 }
 
 /**
- * A logger of JSON lines. Redaction is the second net: nothing secret and no row content should get
- * here, and what does by mistake is taken out by the name of its key, or as a credential in text.
+ * Creates a logger of JSON lines. Redaction is the second safety net: no secret or row content should get here. What
+ * does by mistake is removed by the name of its key, or as a credential in text.
  */
 export function createLogger(options: { level: LogLevel; destination: DestinationStream }): Logger {
   return pino(
@@ -59,7 +59,7 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       serializers: { err: withoutData },
-      // Children's bindings pass by the formatters, but not by this.
+      // The bindings of child loggers bypass the formatters, but not this.
       redact: { paths: SECRET_PATHS, censor: REDACTED },
       formatters: { level: (label) => ({ level: label }), log: (fields) => redactMap(fields) },
       hooks: {
@@ -73,13 +73,13 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
 }
 
 /**
- * Where logs go: a file descriptor, as JSON; on a terminal, readable by people if pino-pretty is there
- * (a development dependency).
+ * Opens a file descriptor for logs: JSON, or on a terminal a readable form if pino-pretty is installed (a development
+ * dependency).
  */
 export async function openLogDestination(options: { fd: 1 | 2; isTty: boolean }): Promise<DestinationStream> {
-  // Synchronous: few lines, and none may be lost when the process ends.
+  // Synchronous, so that no line is lost when the process ends; there are few lines.
   const destination = pino.destination({ fd: options.fd, sync: true });
-  // A reader that went away must not take the process with it.
+  // A reader that closes its end must not end the process.
   destination.on('error', () => {});
   if (!options.isTty) return destination;
   try {
@@ -109,7 +109,7 @@ function redact(value: unknown, depth: number): unknown {
   return 'toJSON' in value ? value : redactMap(value, depth);
 }
 
-/** Pino takes the message of an error for the line's where there is none: not unseen. */
+/** Sets a safe message for an error without one: pino would use the error's own message. */
 function scrubParameters(parameters: readonly unknown[]): unknown[] {
   const [first, ...rest] = parameters;
   const error = first instanceof Error ? first : errorIn(first);
@@ -122,14 +122,14 @@ function errorIn(fields: unknown): Error | null {
   return fields.err instanceof Error ? fields.err : null;
 }
 
-/** Of what is put into a message: text as it may be shown. Fields are not text: the formatter sees to them. */
+/** Scrubs the values of a message. The formatter handles fields. */
 function scrubText(value: unknown, index?: number): unknown {
   if (typeof value === 'string') return scrub(value);
   if (index === undefined) return value;
   return value instanceof Error ? safeErrorMessage(value) : redact(value, 1);
 }
 
-/** What comes as an error; the formatter before this may have made it safe already. */
+/** Serialises a value under the error key; the formatter may have made it safe already. */
 function withoutData(value: unknown): unknown {
   return value instanceof Error || typeof value === 'string' ? safeError(value) : value;
 }

@@ -2,19 +2,19 @@ import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from 
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
 
-/** What a number belongs to. Tenants and collections come from the configuration: they are few and known. */
+/** The labels of a number. Tenants and collections come from the configuration, so they are few and known. */
 export interface Scope {
   readonly tenant: string;
   readonly collection: CollectionName;
 }
 
-/** What became of rows that the hub delivered; each row counts once. */
+/** Counts the rows that the hub delivered by their outcome; each row counts once. */
 export interface RowCounts {
   readonly unchanged?: number | undefined;
   readonly created?: number | undefined;
   readonly updated?: number | undefined;
   readonly rejected?: number | undefined;
-  /** Passed over because a newer state of the row was published after the request was sent, or as a duplicate. */
+  /** Stale rows (a newer state was published after the request was sent) and duplicates. */
   readonly skipped?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export type HubOutcome =
   | 'too-large';
 export type TransactionOutcome = 'committed' | 'aborted' | 'unknown';
 
-/** Events of `absence-changes` by their operations. */
+/** Events of `absence-changes` by operation. */
 export interface AbsenceCounts {
   readonly created: number;
   readonly replaced: number;
@@ -38,27 +38,27 @@ export interface AbsenceCounts {
   readonly restored: number;
 }
 
-/** The numbers of a process. Label values are the contract's names and the types above, nothing free. */
+/** The metrics of a process. Label values are the contract's names and the types above, never free text. */
 export interface Metrics {
-  /** Makes every counter of the scope exist at 0, so that a first increase shows as one. */
+  /** Creates every counter of the scope at 0, so that its first increase is visible. */
   prepare(scope: Scope): void;
-  /** Rows seen = unchanged + created + updated + rejected + skipped, by construction. */
+  /** Counts rows; seen = unchanged + created + updated + rejected + skipped. */
   countRows(scope: Scope, counts: RowCounts): void;
   countDeleted(scope: Scope, rows: number): void;
-  /** As {@link Metrics.prepare}, for a tenant's absences. */
+  /** Like {@link Metrics.prepare}, for a tenant's absences. */
   prepareAbsences(tenant: string): void;
   countAbsenceChanges(tenant: string, counts: AbsenceCounts): void;
-  /** Chains told by the best that is known, for want of an answer of the hub's. */
+  /** Counts absences that were published while open, since the hub did not answer for a reference. */
   countPublishedWhileOpen(tenant: string, chains: number): void;
   setContradictions(tenant: string, count: number): void;
   setWithheld(scope: Scope, rows: number): void;
   setRejects(scope: Scope, rows: number): void;
-  /** Rows that deltas have missed, as the last full pass that could tell says. */
+  /** Sets the late rows that the last full sync measured. */
   setLate(scope: Scope, rows: number): void;
   syncStarted(scope: Scope, mode: SyncMode): void;
-  /** `completedAtMs`: wall clock; null when the pass did not complete. */
+  /** `completedAtMs`: wall clock; null when the sync did not complete. */
   syncEnded(scope: Scope, sync: { mode: SyncMode; seconds: number; completedAtMs: number | null }): void;
-  /** For a start: the last complete pass as `progress` tells it. */
+  /** Sets the last complete sync from `progress`, at a start. */
   setLastCompleteSync(scope: Scope, sync: { mode: SyncMode; completedAtMs: number }): void;
   setWatermarkLag(scope: Scope, seconds: number): void;
   hubRequest(tenant: string, request: { outcome: HubOutcome; seconds: number }): void;
@@ -71,11 +71,11 @@ const MODE_LABELS = ['tenant', 'collection', 'mode'] as const;
 const OUTCOME_LABELS = ['tenant', 'outcome'] as const;
 const OPERATIONS = ['created', 'replaced', 'deleted', 'restored'] as const satisfies (keyof AbsenceCounts)[];
 const ROW_FATES = {
-  unchanged: 'Rows whose content was known already.',
-  created: 'Rows published that were not known before.',
+  unchanged: 'Rows whose content is already published.',
+  created: 'Rows published for the first time.',
   updated: 'Rows published because their content changed.',
-  rejected: 'Rows that could not be read, published to rejects.',
-  skipped: 'Rows passed over because a newer state was published meanwhile, or that came twice.',
+  rejected: 'Rows that could not be decoded, published to rejects.',
+  skipped: 'Rows skipped as stale, because a newer state was published meanwhile, or as duplicates.',
 } as const satisfies Record<keyof RowCounts, string>;
 
 /** Registers the metrics of Rollcall in `registry`; with `process: true` also those of the Node process. */
@@ -115,21 +115,21 @@ function rowMetrics(registry: Registry) {
   );
   const deleted = rows(
     'deleted',
-    'Removals published. These rows were not seen: they are gone from the hub.',
+    'Removals published. These rows are not among those seen: the hub no longer has them.',
   );
   const withheld = gauge(registry, {
     name: 'rollcall_deletions_withheld',
-    help: 'Removals that wait for a person: see rollcall deletes list.',
+    help: 'Withheld deletions that need a decision: see rollcall deletes list.',
     labelNames: SCOPE_LABELS,
   });
   const rejects = gauge(registry, {
     name: 'rollcall_rejects',
-    help: 'Rows of the hub that cannot be read at present.',
+    help: 'Rows of the hub that currently cannot be decoded.',
     labelNames: SCOPE_LABELS,
   });
   const late = gauge(registry, {
     name: 'rollcall_rows_late',
-    help: 'Rows that the last full pass found and deltas had missed: the hub shows them later behind their stamps than deltaOverlap.',
+    help: 'Rows that the last full sync found and incremental syncs had missed: the hub shows them longer after their dateLastModified than deltaOverlap.',
     labelNames: SCOPE_LABELS,
   });
   return {
@@ -156,17 +156,17 @@ function rowMetrics(registry: Registry) {
 function absenceMetrics(registry: Registry) {
   const changes = counter(registry, {
     name: 'rollcall_absence_changes_total',
-    help: 'Changes of absences published, by operation; those of a first load too.',
+    help: 'Published changes of absences, by operation, including those of a first load.',
     labelNames: ['tenant', 'operation'],
   });
   const toldOpen = counter(registry, {
     name: 'rollcall_absences_told_open_total',
-    help: 'Absences told by the best that was known: the hub did not say what became of a version they refer to.',
+    help: 'Absences published while open: the hub did not answer for a version that they refer to.',
     labelNames: ['tenant'],
   });
   const contradictions = gauge(registry, {
     name: 'rollcall_absence_contradictions',
-    help: "Places at which the hub's records of absences contradict each other at present.",
+    help: "Number of places where the hub's absence records currently contradict each other.",
     labelNames: ['tenant'],
   });
   const countAbsenceChanges = (tenant: string, counts: AbsenceCounts): void => {
@@ -186,17 +186,17 @@ function absenceMetrics(registry: Registry) {
 function syncMetrics(registry: Registry) {
   const last = gauge(registry, {
     name: 'rollcall_last_complete_pass_timestamp_seconds',
-    help: 'When the last complete pass ended, in seconds since the epoch.',
+    help: 'When the last complete sync ended, in seconds since the epoch.',
     labelNames: MODE_LABELS,
   });
   const inProgress = gauge(registry, {
     name: 'rollcall_pass_in_progress',
-    help: '1 while a pass is under way.',
+    help: '1 while a sync runs.',
     labelNames: MODE_LABELS,
   });
   const duration = new Histogram({
     name: 'rollcall_pass_duration_seconds',
-    help: 'How long passes took, complete or not.',
+    help: 'Duration of syncs, complete or not.',
     labelNames: MODE_LABELS,
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 10_800],
     registers: [registry],
@@ -224,24 +224,24 @@ function syncMetrics(registry: Registry) {
 function dependencyMetrics(registry: Registry) {
   const requests = counter(registry, {
     name: 'rollcall_hub_requests_total',
-    help: 'Requests to the hub and its token endpoint, retries included.',
+    help: 'Requests to the hub and its token endpoint, including retries.',
     labelNames: OUTCOME_LABELS,
   });
   const requestSeconds = new Histogram({
     name: 'rollcall_hub_request_seconds',
-    help: 'How long requests to the hub took, the body included.',
+    help: 'Duration of requests to the hub, including the body.',
     labelNames: ['tenant'],
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers: [registry],
   });
   const transactions = counter(registry, {
     name: 'rollcall_transactions_total',
-    help: 'Kafka transactions by how they ended.',
+    help: 'Kafka transactions by outcome.',
     labelNames: OUTCOME_LABELS,
   });
   const transactionSeconds = new Histogram({
     name: 'rollcall_transaction_seconds',
-    help: 'How long Kafka transactions took.',
+    help: 'Duration of Kafka transactions.',
     labelNames: ['tenant'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
     registers: [registry],
@@ -264,7 +264,7 @@ function dependencyMetrics(registry: Registry) {
   };
 }
 
-/** Only these two: a scope may be a larger object, and prom-client throws on labels that it does not know. */
+/** Picks the two labels: a scope may be a larger object, and prom-client throws on unknown labels. */
 function labels({ tenant, collection }: Scope) {
   return { tenant, collection };
 }

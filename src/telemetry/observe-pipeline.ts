@@ -7,25 +7,25 @@ import { hubOutcomeOf } from './hub-outcome.ts';
 import { logEvent } from './log-pipeline.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Turns what happens into metrics, log lines and readiness. Metrics for the usual, logs for the unusual. */
+/** Turns events into metrics, log lines and readiness. Usual events count in metrics, unusual ones are logged. */
 export function observePipeline(parts: {
   metrics: Metrics;
   health: Health;
   logger: Logger;
   now: () => number;
 }): (tenant: string, event: PipelineEvent) => void {
-  const suspects: Suspects = new Map();
+  const inconclusive: Inconclusive = new Map();
   const repeating = new Set<string>();
   return (tenant, event) => {
     const logger = parts.logger.child({ tenant });
     measure(parts, tenant, event);
-    const isNews = judgeHealth({ health: parts.health, suspects }, tenant, event);
+    const isNews = judgeHealth({ health: parts.health, inconclusive }, tenant, event);
     logEvent(logger, event, isNews);
     if (event.type === 'pass-ended') warnOfRepeated(logger, repeating, event, tenant);
   };
 }
 
-/** Once for each collection: a hub that does so does it at every pass. Ids are nobody's business here. */
+/** Warns once for each collection, since such a hub repeats ids at every sync. The line names no id. */
 function warnOfRepeated(
   logger: Logger,
   repeating: Set<string>,
@@ -37,7 +37,7 @@ function warnOfRepeated(
   repeating.add(scope);
   logger.warn(
     { collection, rowsRepeated: stats.rowsRepeated },
-    'the hub lists ids more than once, with different content; the first place of each counts, the rest is ignored',
+    'the hub lists ids more than once with different content; the first row of each id counts, the others are ignored',
   );
 }
 
@@ -138,9 +138,9 @@ function measureHub(metrics: Metrics, tenant: string, event: HubEvent): void {
   }
 }
 
-/** Returns whether the event tells something that was not known: fifteen collections fail of one cause. */
+/** Updates the health; returns whether the event is news, since one cause may fail many collections. */
 function judgeHealth(
-  { health, suspects }: { health: Health; suspects: Suspects },
+  { health, inconclusive }: { health: Health; inconclusive: Inconclusive },
   tenant: string,
   event: PipelineEvent,
 ): boolean {
@@ -157,7 +157,7 @@ function judgeHealth(
       health.notReady({
         part: 'pipeline',
         tenant,
-        why: 'the tenant is not being mirrored at present',
+        why: 'the tenant is currently not mirrored',
         remedy: reason.remedy,
       });
       return isNews;
@@ -166,18 +166,18 @@ function judgeHealth(
       if (!isFromHub(event.error)) return true;
       return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
     case 'not-offered':
-      // One collection that is not there is no harm; but if nothing else has answered, the address is wrong.
+      // One missing collection is harmless; but if no other has answered, the address is wrong.
       if (health.reasons().some((reason) => reason.part === 'hub' && reason.tenant === tenant)) {
         health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });
       }
       return true;
     case 'pass-ended':
-      noteTrust(suspects, tenant, event);
-      sayHubAnswers(health, suspects, tenant);
+      noteOutcome(inconclusive, tenant, event);
+      markHubAnswering(health, inconclusive, tenant);
       return true;
     case 'hub':
       if (event.event.type === 'request-done' && event.event.target !== 'token') {
-        sayHubAnswers(health, suspects, tenant);
+        markHubAnswering(health, inconclusive, tenant);
       }
       return true;
     default:
@@ -185,19 +185,23 @@ function judgeHealth(
   }
 }
 
-/** Collections whose last full pass proved nothing, with why, by tenant. */
-type Suspects = Map<string, Map<string, string>>;
+/** Collections whose last full sync was inconclusive, with the reason, by tenant. */
+type Inconclusive = Map<string, Map<string, string>>;
 
-function noteTrust(suspects: Suspects, tenant: string, event: PipelineEvent & { type: 'pass-ended' }): void {
-  const ofTenant = suspects.get(tenant) ?? new Map<string, string>();
-  suspects.set(tenant, ofTenant);
+function noteOutcome(
+  inconclusive: Inconclusive,
+  tenant: string,
+  event: PipelineEvent & { type: 'pass-ended' },
+): void {
+  const ofTenant = inconclusive.get(tenant) ?? new Map<string, string>();
+  inconclusive.set(tenant, ofTenant);
   if (event.outcome === 'suspect') ofTenant.set(event.collection, event.why ?? 'its list proves nothing');
   else if (event.outcome === 'complete' && event.stats.mode === 'FULL') ofTenant.delete(event.collection);
 }
 
-/** The hub answers; but lists that prove nothing are as bad as none. */
-function sayHubAnswers(health: Health, suspects: Suspects, tenant: string): void {
-  const [first] = suspects.get(tenant) ?? [];
+/** Marks the hub as ready, unless a collection's last full sync was inconclusive: such a list is as bad as no answer. */
+function markHubAnswering(health: Health, inconclusive: Inconclusive, tenant: string): void {
+  const [first] = inconclusive.get(tenant) ?? [];
   if (first === undefined) {
     health.ready('hub', tenant);
     return;
@@ -207,7 +211,7 @@ function sayHubAnswers(health: Health, suspects: Suspects, tenant: string): void
     part: 'hub',
     tenant,
     why: `${collection}: ${why}`,
-    remedy: "Look at what the hub answers, and at the token's rights; nothing was removed.",
+    remedy: "Check the hub's answer and the token's rights; nothing was removed.",
   });
 }
 

@@ -1,25 +1,25 @@
 import { RollcallError } from '../errors.ts';
 
-/** An error as it may be logged (invariant 9): no row content, no secret. */
+/** An error in a form that is safe to log (invariant 9): without row content and secrets. */
 export interface SafeError {
   readonly name: string;
   readonly code?: string | undefined;
   readonly message: string;
   readonly remedy?: string | undefined;
-  /** Where in our code it came from: only for mistakes, not for what we or a library say on purpose. */
+  /** Stack frames of our own code, only for programming errors. */
   readonly at?: readonly string[] | undefined;
   readonly cause?: SafeError | undefined;
 }
 
 const WITHHELD = 'message withheld, as it may quote data';
-/** A mistake of our own: the runtime writes these, and they name code, not data. */
+/** Programming errors: the runtime writes their messages, which name code, not data. */
 const RUNTIME_ERRORS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'AbortError', 'TimeoutError']);
 const MAX_MESSAGE = 1000;
 const MAX_CAUSES = 3;
 
 /**
- * The message of an error, if it may be shown. Parsers and the Avro encoder quote the data they choke on,
- * so only messages of known kinds pass: our own, the system's, kafkajs' own and the runtime's.
+ * Returns an error's message, if it is safe. Parsers and the Avro encoder quote the data they fail on, so only messages
+ * of known kinds are safe: our own, the system's, kafkajs' own and the runtime's.
  */
 export function safeErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return WITHHELD;
@@ -27,15 +27,15 @@ export function safeErrorMessage(error: unknown): string {
 }
 
 function mayBeShown(error: Error): boolean {
-  // A reply of Redis quotes a command's arguments; a broker's answer to a login may quote the name that was sent.
+  // A reply of Redis quotes a command's arguments; a broker's answer to a login may quote the user name.
   if (error.name === 'ReplyError' || error.name === 'KafkaJSSASLAuthenticationError') return false;
-  // kafkajs wraps what was thrown while it handed over a batch, and takes over its text.
+  // kafkajs wraps an error of a batch handler and copies its text.
   if (error.name.startsWith('KafkaJS') && error.cause instanceof Error) return mayBeShown(error.cause);
   if (error instanceof RollcallError || RUNTIME_ERRORS.has(error.name)) return true;
   return isReport(error) || /^ERR_[A-Z_]+$/.test(codeOf(error) ?? '');
 }
 
-/** Not a mistake, but what a library or the system says of the world: its name, code and message tell it all. */
+/** Whether a library or the system reports an outside failure: its name, code and message suffice without a stack. */
 function isReport(error: Error): boolean {
   if (error.name.startsWith('KafkaJS') || error.name === 'ReplyError') return true;
   return /^(E[A-Z]{2,}|UND_ERR_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(codeOf(error) ?? '');
@@ -58,7 +58,7 @@ function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Frames of our own code. Those of libraries are many, help nobody, and tell where the program is installed. */
+/** Returns frames of our own code. Frames of libraries are many, do not help, and show where the program is installed. */
 function whereOf(error: Error): { at?: readonly string[] } {
   if (isReport(error)) return {};
   const at = frames(error).filter((frame) => !LIBRARY.test(frame));
@@ -69,7 +69,7 @@ const LIBRARY = /[/\\]node_modules[/\\]/;
 const MAX_FRAMES = 4;
 const FRAME = /^at (.+ \()?(file:\/\/|node:|\/|[A-Z]:\\).*:\d+:\d+\)?$/;
 
-/** The frames. A stack begins with the message, which may have lines that look like frames. */
+/** Returns the frames after the message, since the message may have lines that look like frames. */
 function frames(error: Error): string[] {
   const stack = error.stack ?? '';
   const start = stack.indexOf(error.message);
@@ -78,7 +78,7 @@ function frames(error: Error): string[] {
   return lines.map((line) => line.trim()).filter((line) => FRAME.test(line));
 }
 
-/** Takes credentials out of text: `Authorization` values and user names and passwords in addresses. */
+/** Removes credentials from text: `Authorization` values, and user names and passwords in addresses. */
 export function scrub(text: string): string {
   return text
     .replace(/\b(Bearer|Basic)\s+[\w+/=.~-]{6,}/gi, '$1 [redacted]')

@@ -47,7 +47,7 @@ describe('class-students', () => {
     'refuses a mapping, since its values are only ids: %s',
     (setting) => {
       const collections = `collections: { class-students: { enabled: true, ${setting} } }`;
-      expect(() => namesOf(collections)).toThrow('the values are ids alone');
+      expect(() => namesOf(collections)).toThrow('the values consist of ids');
     },
   );
 });
@@ -59,7 +59,7 @@ describe('absences and their changes', () => {
     ['{ absence-versions: { enabled: false } }', 'absence-versions'],
     ['{ absences: { enabled: false } }', 'absences'],
   ])('%s is refused, since it lacks %s', (collections, lacking) => {
-    expect(() => namesOf(`collections: ${collections}`)).toThrow(`cannot be had without ${lacking}`);
+    expect(() => namesOf(`collections: ${collections}`)).toThrow(`require ${lacking}`);
   });
 
   it.each(['drop: [school]', 'pseudonymise: [student]', 'deltaEvery: 5m'])(

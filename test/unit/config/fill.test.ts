@@ -65,6 +65,6 @@ describe('places for values', () => {
         env: { HUB_SECRET: 's' },
         files: { '/ca.pem': 'no' },
       }),
-    ).toContain('no PEM');
+    ).toContain('not PEM');
   });
 });

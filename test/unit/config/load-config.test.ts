@@ -90,7 +90,7 @@ describe('every problem at once, each with its path and line', () => {
     ['an unknown time zone', { tenant: 'fullPull: { timeZone: Oslo }' }, 'timeZone', 'Europe/Oslo'],
     ['an offset as a time zone', { tenant: 'fullPull: { timeZone: "+01:00" }' }, 'timeZone', 'IANA'],
     ['an invalid hour', { tenant: 'fullPull: { at: "24:00" }' }, 'fullPull.at', 'HH:MM'],
-    ['a duration without unit', { tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'no duration'],
+    ['a duration without unit', { tenant: 'deltaEvery: "60"' }, 'deltaEvery', 'not a duration'],
     ['a duration as a number', { tenant: 'deltaEvery: 60' }, 'deltaEvery', 'duration'],
     ['a delta that never pauses', { tenant: 'deltaEvery: 0s' }, 'deltaEvery', 'between'],
     ['a page size of 0', { hub: 'pageSize: 0' }, 'hub.pageSize', 'at least 1'],
@@ -124,11 +124,11 @@ describe('every problem at once, each with its path and line', () => {
   });
 
   it.each([
-    ['http://user:pw@hub.example', 'must not hold a user name'],
+    ['http://user:pw@hub.example', 'must not contain a user name'],
     ['https://hub.example/?a=b', 'query'],
     ['https://hub.example/#', 'fragment'],
     ['ftp://hub.example', 'https:// or http://'],
-    ['hub.example', 'no address'],
+    ['hub.example', 'not an address'],
   ])('the address %s is refused', (url, hint) => {
     const message = refusalOf(yamlWith().replace('https://hub.example/north/', url));
     expect(message).toContain('tenants[0].hub.baseUrl');
