@@ -77,7 +77,7 @@ function percent(ratio: number): number {
  */
 export function triageCandidates(options: {
   candidates: readonly string[];
-  missedBefore: ReadonlyMap<string, string>;
+  missedBefore: ReadonlyMap<string, unknown>;
   needsSecondSync: boolean;
   confirmAtMost: number;
 }): {

@@ -35,7 +35,6 @@ export interface ScanState {
   readonly cursor: string | null;
   readonly firstTotal: number | null;
   readonly previousIds: ReadonlySet<string>;
-  readonly marks: ReadonlySet<string>;
   /** The limit of a page that came back full. */
   readonly honouredLimit: number | null;
   /** Consecutive pages in offset mode without a new row. */
@@ -74,9 +73,9 @@ export function stepDown(
   return { kind: 'step-down', to, reason };
 }
 
-function repeatsItself(state: ScanState, page: PageFacts): boolean {
+function repeatsItself(state: ScanState, page: PageFacts, marks: ReadonlySet<string>): boolean {
   if (state.pagesInMode === 0) return false;
-  if (page.mark !== null && state.marks.has(page.mark)) return true;
+  if (page.mark !== null && marks.has(page.mark)) return true;
   const { ids } = page;
   if (ids.length === 0) return false;
   const known = ids.filter((id) => state.previousIds.has(id)).length;
@@ -176,12 +175,12 @@ function decideNext(state: ScanState, page: PageFacts): NextStep {
 
 /**
  * Decides the next step after a page (spec 4.3; design: Syncs, Hubs that differ). Pure.
- * It never orders ids to choose a page, because the hub's collation is unknown.
+ * It never orders ids to choose a page, because the hub's collation is unknown. `marks`: of the earlier pages in this mode.
  */
-export function decidePage(state: ScanState, page: PageFacts): PageDecision {
+export function decidePage(state: ScanState, page: PageFacts, marks: ReadonlySet<string>): PageDecision {
   if (!page.hasList) return { deliver: true, step: { kind: 'end', reason: 'missing-list' } };
   if (page.rowCount === 0) return { deliver: true, step: decideEmpty(state) };
-  if (repeatsItself(state, page)) return { deliver: false, step: decideRepeated(state, page) };
+  if (repeatsItself(state, page, marks)) return { deliver: false, step: decideRepeated(state, page) };
   if (state.mode === 'sourced-id-filter' && state.auto && !looksSorted(page.ids)) {
     return { deliver: false, step: stepDown(state, 'rows are not sorted by sourcedId') };
   }
@@ -199,16 +198,9 @@ export function afterPage(state: ScanState, page: PageFacts, decision: PageDecis
     rowsInMode: state.rowsInMode + (decision.deliver ? page.rowCount : 0),
     firstTotal: state.pagesInMode === 0 ? page.total : state.firstTotal,
     previousIds: new Set(page.ids),
-    marks: page.mark === null ? state.marks : withMark(state.marks, page.mark),
     honouredLimit: full ? page.limit : state.honouredLimit,
     repeats: decision.deliver ? 0 : state.repeats + 1,
   };
-}
-
-/** Mutates the set: one scan owns it, and a copy for each page would cost quadratic time. */
-function withMark(marks: ReadonlySet<string>, mark: string): ReadonlySet<string> {
-  (marks as Set<string>).add(mark);
-  return marks;
 }
 
 /** Returns the state at the start of a scan, or of its continuation in another mode. */
@@ -224,7 +216,6 @@ export function beginIn(
     cursor: null,
     firstTotal: null,
     previousIds: new Set(),
-    marks: new Set(),
     honouredLimit: null,
     repeats: 0,
   };

@@ -60,6 +60,8 @@ class Scanner {
   #totalAtStart: number | null = null;
   #totalAtEnd: number | null = null;
   #previous: PageFacts | null = null;
+  /** Marks of the pages in this mode. */
+  readonly #marks = new Set<string>();
 
   constructor(context: ScanContext, read: ReadOptions, signal: AbortSignal) {
     this.#context = context;
@@ -85,9 +87,10 @@ class Scanner {
       // Rows after large ones may be small again.
       this.#atMost *= 2;
       const { facts, links } = fetched;
-      const decision = decidePage(this.#state, facts);
+      const decision = decidePage(this.#state, facts, this.#marks);
       this.#notice(fetched);
       this.#state = afterPage(this.#state, facts, decision);
+      if (facts.mark !== null) this.#marks.add(facts.mark);
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - repeatedIn(facts.ids);
       if (links.leadsOut !== null) this.#reportLinkOut(links.leadsOut);
@@ -168,6 +171,7 @@ class Scanner {
   #begin(mode: PagingMode): void {
     const { auto, filtered } = this.#state;
     this.#state = beginIn(mode, { auto, filtered, rowsBefore: this.#rows });
+    this.#marks.clear();
     this.#offset = 0;
     this.#previous = null;
     this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };

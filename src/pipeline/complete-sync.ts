@@ -37,7 +37,7 @@ export async function completeSync(
   const doubt = whyDoubtful(options.ends);
   // A row passed over as the older one may have been the newer: it must be read again (invariant 2).
   const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
-  const mayAdvance = stats.rowsStale === 0 && (sync.seen !== null || !parts.trust.isInconclusive);
+  const mayAdvance = stats.rowsStale === 0 && (sync.seen !== null || !parts.findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
   if (sync.seen === null) {
     if (doubt !== null) {
@@ -62,7 +62,7 @@ export async function completeSync(
   const isBelieved = empty === 'approved';
   const isInconclusive = completeness.kind === 'unproven' && completeness.isInconclusive && !isBelieved;
   const why = doubt ?? (isInconclusive ? completeness.why : null);
-  parts.trust.isInconclusive = why !== null;
+  parts.findings.noteFullSync({ isInconclusive: why !== null });
   if (why !== null) {
     await writer.flush(sync, 'incomplete');
     await remember();
@@ -91,11 +91,11 @@ export async function completeSync(
 
 /** What the full pass says of the overlap; remembered for `status` where it says anything. */
 async function noteLate(
-  { late, deletions, clock, now, overlapMs }: SyncParts,
+  { late, deletions, findings, now, overlapMs }: SyncParts,
   stats: SyncStats,
 ): Promise<void> {
   const { startedAtMs } = stats;
-  stats.late = late.endFull({ startedAtMs, endedAtMs: now() + (clock.skewMs ?? 0) });
+  stats.late = late.endFull({ startedAtMs, endedAtMs: findings.hubTimeMs(now()) });
   if (stats.late !== null) await deletions.memory.setLate(deletions.collection, { ...stats.late, overlapMs });
 }
 

@@ -1,5 +1,6 @@
 import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
+import type { MissingKey } from '../state/index-store.ts';
 import type { UnseenKeys } from './collection-writer.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
@@ -15,8 +16,6 @@ import {
   type Withheld,
 } from './withholding.ts';
 
-/** Before the pass that was told a value without content: that it was not there at all is another answer. */
-export const EMPTY = 'empty ';
 const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 const NONE_ASKED: Asked = { gone: [], unanswered: [] };
@@ -38,7 +37,7 @@ export async function resolveMissing(
   const keysThatBecameEmpty = new Set(judged.becameEmpty.flatMap(({ key }) => key ?? []));
   // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map(
-    [...waited].filter(([key, by]) => !hasMet(sync, 'rows', key) && !by.startsWith(EMPTY)),
+    [...waited].filter(([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && !becameEmpty),
   );
   const stillWaiting = new Map(
     [...waited].filter(([key]) => !hasMet(sync, 'rows', key) || keysThatBecameEmpty.has(key)),
@@ -58,7 +57,7 @@ export async function resolveMissing(
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const late = judged.becameEmpty.filter(({ key }) => key !== null && !approved.has(key));
-  const isConfirmedTwice = (key: string): boolean => waited.get(key)?.startsWith(EMPTY) === true;
+  const isConfirmedTwice = (key: string): boolean => waited.get(key)?.becameEmpty === true;
   const becameEmpty = late.filter(({ key }) => key !== null && isConfirmedTwice(key));
   const becameEmptyOnce = late.flatMap(({ key }) => (key !== null && !isConfirmedTwice(key) ? [key] : []));
   const needsSecondSync = completeness.kind === 'needs-second-pass';
@@ -118,9 +117,13 @@ function emitWaiting({ emit, collection }: DeletionParts, rows: number, complete
 function doubted(
   { passId }: ActiveSync['stats'],
   by: { readonly missed: readonly string[]; readonly becameEmpty: readonly string[] },
-): ReadonlyMap<string, string> {
-  const missed = by.missed.map((key) => [key, passId] as const);
-  return new Map([...missed, ...by.becameEmpty.map((key) => [key, `${EMPTY}${passId}`] as const)]);
+): ReadonlyMap<string, MissingKey> {
+  const missed: MissingKey = { passId, becameEmpty: false };
+  const emptied: MissingKey = { passId, becameEmpty: true };
+  return new Map([
+    ...by.missed.map((key) => [key, missed] as const),
+    ...by.becameEmpty.map((key) => [key, emptied] as const),
+  ]);
 }
 
 /** What waits for a person; of it, only what a person has approved goes out. */
@@ -131,7 +134,7 @@ async function withholdLosses(
     readonly held: Withheld;
     readonly release: Release;
     readonly approved: ReadonlySet<string>;
-    readonly stillWaiting: ReadonlyMap<string, string>;
+    readonly stillWaiting: ReadonlyMap<string, MissingKey>;
   },
 ): Promise<DeletionResult> {
   const { held, release, approved, stillWaiting } = losses;
@@ -173,7 +176,7 @@ async function askAgain(
   sync: ActiveSync,
   losses: {
     readonly candidates: readonly string[];
-    readonly missedBefore: ReadonlyMap<string, string>;
+    readonly missedBefore: ReadonlyMap<string, unknown>;
     readonly needsSecondSync: boolean;
   },
 ): Promise<Asked> {

@@ -166,10 +166,10 @@ function startClock({ parts, sync, localStartMs }: RunningSync, hubTimeMs: numbe
   const clock = syncClock({
     hubTimeMs,
     localTimeMs: localStartMs,
-    previousSkewMs: parts.clock.skewMs,
+    previousSkewMs: parts.findings.skewMs,
     overlapMs: parts.overlapMs,
   });
-  parts.clock.skewMs = clock.skewMs;
+  parts.findings.noteSkew(clock.skewMs);
   sync.stats.startedAtMs = clock.startedAtMs;
   return clock;
 }

@@ -1,6 +1,7 @@
 import type { PageTally } from '../core/page-decision.ts';
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from './collection-writer.ts';
+import type { HubFindings } from './hub-findings.ts';
 import type { TenantIdentity } from './tenant-identity.ts';
 import type { DeletionParts } from './withholding.ts';
 import type { SyncStats } from './sync-stats.ts';
@@ -19,10 +20,7 @@ export interface SyncParts {
   readonly inheritedWatermarkMs: number | null;
   /** Finds rows that deltas have missed; lives as long as the session. */
   readonly late: LateRowWatch;
-  /** Hub clock minus ours at the last pass; kept by the caller between passes. */
-  readonly clock: { skewMs: number | null };
-  /** Whether the last full pass proved nothing: until one does, changes come out, but the watermark stays. */
-  readonly trust: { isInconclusive: boolean };
+  readonly findings: HubFindings;
   readonly now: () => number;
   readonly randomId: () => string;
   readonly onPage: (stats: SyncStats, tally: PageTally) => void;

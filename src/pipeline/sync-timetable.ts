@@ -11,7 +11,7 @@ const FULL_RESTS = 10;
 
 export interface TimetableParts {
   readonly collection: CollectionName;
-  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'clock'>;
+  readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings'>;
   /** Whether the hub filters the collection by the time of a change. */
   readonly hasDelta: boolean;
   readonly fullPull: FullPullTime;
@@ -49,7 +49,7 @@ export class SyncTimetable {
       deltaEveryMs,
       hasDelta: this.canDelta,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
-      hubNowMs: nowMs + (sync.clock.skewMs ?? 0),
+      hubNowMs: sync.findings.hubTimeMs(nowMs),
       nowMs,
     });
   }

@@ -16,6 +16,7 @@ import { CollectionRunner } from './collection-runner.ts';
 import { CollectionWriter } from './collection-writer.ts';
 import type { WriterStart } from './writer-start.ts';
 import { TenantIdentity } from './tenant-identity.ts';
+import { HubFindings } from './hub-findings.ts';
 import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
 import { Offer, parentState, type ParentState } from './offer.ts';
@@ -170,8 +171,7 @@ function createRunner(options: {
     overlapMs: parts.deltaOverlapMs,
     inheritedWatermarkMs: options.start.progress?.watermarkMs ?? null,
     late: new LateRowWatch(() => Math.trunc(parts.random() * 2 ** 32)),
-    clock: { skewMs: null },
-    trust: { isInconclusive: false },
+    findings: new HubFindings(),
     now: parts.now,
     randomId: parts.randomId,
     onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),

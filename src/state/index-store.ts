@@ -118,11 +118,19 @@ export interface LateNote {
   readonly overlapMs: number;
 }
 
+/** Why a key waits for the recheck by a second full sync. */
+export interface MissingKey {
+  /** The full sync that first missed it. */
+  readonly passId: string;
+  /** The key was present but empty, where it had content; a key that was absent is different evidence. */
+  readonly becameEmpty: boolean;
+}
+
 /** A tenant's memory between syncs, besides the index. Losing it delays deletions and never causes one. */
 export interface DeletionMemory {
-  /** Keys that wait for the recheck by a second full sync, with the full sync that first missed them. */
-  missing(collection: CollectionName): Promise<ReadonlyMap<string, string>>;
-  setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void>;
+  /** Keys that wait for the recheck by a second full sync. */
+  missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>>;
+  setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void>;
   /** Keys of withheld deletions, with the time at which they were withheld (ms since the epoch). */
   withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>>;
   setWithheld(collection: CollectionName, keys: ReadonlyMap<string, number>): Promise<void>;

@@ -1,11 +1,11 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
+import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
 
 const DAYS_KEPT = 8;
 
 /** A tenant's deletion memory in this process. */
 export class MemoryDeletions implements DeletionMemory {
-  readonly #missing = new Map<CollectionName, ReadonlyMap<string, string>>();
+  readonly #missing = new Map<CollectionName, ReadonlyMap<string, MissingKey>>();
   readonly #withheld = new Map<CollectionName, ReadonlyMap<string, number>>();
   readonly #tripped = new Set<CollectionName>();
   readonly #notes = new Map<CollectionName, DeletionNote>();
@@ -14,11 +14,11 @@ export class MemoryDeletions implements DeletionMemory {
   readonly #late = new Map<CollectionName, LateNote>();
   readonly #removed = new Map<string, Map<string, number>>();
 
-  async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
+  async missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>> {
     return new Map(this.#missing.get(collection));
   }
 
-  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void> {
+  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void> {
     this.#missing.set(collection, new Map(keys));
   }
 

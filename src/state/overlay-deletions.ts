@@ -1,9 +1,9 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
+import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
 
 /** What a reader who must change nothing has noted of one collection; undefined: as the memory below has it. */
 interface Noted {
-  missing?: ReadonlyMap<string, string>;
+  missing?: ReadonlyMap<string, MissingKey>;
   withheld?: ReadonlyMap<string, number>;
   isTripped?: boolean;
   note?: { readonly value: DeletionNote | null };
@@ -27,11 +27,11 @@ export class OverlayDeletions implements DeletionMemory {
     this.#noted.delete(collection);
   }
 
-  async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
+  async missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>> {
     return new Map(this.#noted.get(collection)?.missing ?? (await this.#base.missing(collection)));
   }
 
-  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void> {
+  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void> {
     this.#of(collection).missing = new Map(keys);
   }
 

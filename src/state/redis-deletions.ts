@@ -1,6 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, LateNote } from './index-store.ts';
+import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 
@@ -18,12 +18,13 @@ export class RedisDeletions implements DeletionMemory {
     this.#keys = keys;
   }
 
-  async missing(collection: CollectionName): Promise<ReadonlyMap<string, string>> {
-    return this.#read(this.#keys.collection(collection).missing, (value) => value);
+  async missing(collection: CollectionName): Promise<ReadonlyMap<string, MissingKey>> {
+    return this.#read(this.#keys.collection(collection).missing, readMissing);
   }
 
-  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, string>): Promise<void> {
-    await this.#replace(this.#keys.collection(collection).missing, keys);
+  async setMissing(collection: CollectionName, keys: ReadonlyMap<string, MissingKey>): Promise<void> {
+    const values = [...keys].map(([key, missing]) => [key, missingText(missing)] as const);
+    await this.#replace(this.#keys.collection(collection).missing, new Map(values));
   }
 
   async withheld(collection: CollectionName): Promise<ReadonlyMap<string, number>> {
@@ -139,6 +140,18 @@ export class RedisDeletions implements DeletionMemory {
       for (const [error] of (await multi.exec()) ?? []) if (error !== null) throw error;
     });
   }
+}
+
+/** Before the id of the sync, for a key that was present but empty. */
+const EMPTY = 'empty ';
+
+function missingText({ passId, becameEmpty }: MissingKey): string {
+  return becameEmpty ? EMPTY + passId : passId;
+}
+
+function readMissing(text: string): MissingKey {
+  const becameEmpty = text.startsWith(EMPTY);
+  return { passId: becameEmpty ? text.slice(EMPTY.length) : text, becameEmpty };
 }
 
 /** Returns null for a note that cannot be read; a missing note only makes Rollcall more cautious. */

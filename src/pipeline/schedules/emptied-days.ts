@@ -1,6 +1,7 @@
 import { whyWithhold } from '../../core/deletion-guard.ts';
 import type { KeyedRow } from '../../core/page-decision.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
+import type { MissingKey } from '../../state/index-store.ts';
 import type { ActiveSync } from '../active-sync.ts';
 import {
   countWithheld,
@@ -28,7 +29,7 @@ export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
 export class EmptiedDays {
   readonly #parts: EmptiedDaysParts;
   /** Said once, with the pass that heard it. */
-  readonly #suspected: Map<string, string>;
+  readonly #suspected: Map<string, MissingKey>;
   readonly #withheld: Map<string, number>;
   readonly #confirmed = new Map<string, KeyedRow>();
   #isTripped: boolean;
@@ -46,7 +47,7 @@ export class EmptiedDays {
   private constructor(
     parts: EmptiedDaysParts,
     start: {
-      suspected: Map<string, string>;
+      suspected: Map<string, MissingKey>;
       withheld: Map<string, number>;
       isTripped: boolean;
       isListLost: boolean;
@@ -126,7 +127,7 @@ export class EmptiedDays {
       if (isConfirmedTwice || this.#withheld.has(key)) {
         this.#confirmed.set(key, reading);
       } else if (!this.#suspected.has(key) && this.#suspected.size < MOST_LISTED) {
-        this.#suspected.set(key, answer.passId);
+        this.#suspected.set(key, { passId: answer.passId, becameEmpty: true });
         this.#written.suspected = false;
         wantsSecond ||= !answer.isBlank;
       }

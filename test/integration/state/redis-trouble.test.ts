@@ -241,7 +241,7 @@ describe('trouble with Redis', () => {
     await index.lookup('rows', ['a'], 'tx-1');
     expect(await allKeys(index)).toEqual(new Set(['a']));
     await (await index.rebuild()).finish(positionAt(2));
-    await deletions.setMissing('users', new Map([['a', 'pass']]));
+    await deletions.setMissing('users', new Map([['a', { passId: 'pass', becameEmpty: false }]]));
     await deletions.addRemoved('2026-03-01', 'users', 1);
     await store.coordination.announce('north', { owner: 'me', ownedSinceMs: 1, info: {} }, 1_000);
     await store.coordination.leave('north', { id: 'r', kind: 'pull', parameters: {} }, 1_000);

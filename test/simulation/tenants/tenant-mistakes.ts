@@ -1,7 +1,6 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import { EMPTY } from '../../../src/pipeline/deletions.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_MISTAKES } from './afterschool-mistakes.ts';
@@ -134,7 +133,12 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
         withDeletions(state, {
           missing: async (collection) =>
             collection === 'class-students'
-              ? new Map([...broker.viewOf(collection).keys()].map((key) => [key, `${EMPTY}some-pass`]))
+              ? new Map(
+                  [...broker.viewOf(collection).keys()].map((key) => [
+                    key,
+                    { passId: 'some-pass', becameEmpty: true },
+                  ]),
+                )
               : state.deletions.missing(collection),
         }),
     },

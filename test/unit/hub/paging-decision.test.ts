@@ -36,17 +36,27 @@ function page(ids: string, facts: Partial<PageFacts> = {}): PageFacts {
   };
 }
 
-const keyset = beginIn('keyset', { auto: true, filtered: false, rowsBefore: 0 });
-const byFilter = beginIn('sourced-id-filter', { auto: true, filtered: false, rowsBefore: 0 });
-const offset = beginIn('offset', { auto: true, filtered: false, rowsBefore: 0 });
-const forced = beginIn('keyset', { auto: false, filtered: false, rowsBefore: 0 });
+/** The state of a scan, and the marks of its pages. */
+interface Scan extends ScanState {
+  readonly marks: ReadonlySet<string>;
+}
+
+function begin(...options: Parameters<typeof beginIn>): Scan {
+  return { ...beginIn(...options), marks: new Set() };
+}
+
+const keyset = begin('keyset', { auto: true, filtered: false, rowsBefore: 0 });
+const byFilter = begin('sourced-id-filter', { auto: true, filtered: false, rowsBefore: 0 });
+const offset = begin('offset', { auto: true, filtered: false, rowsBefore: 0 });
+const forced = begin('keyset', { auto: false, filtered: false, rowsBefore: 0 });
 
 /** Gives the state after these pages, with the cursor at their last id. */
-function after(state: ScanState, ...pages: PageFacts[]): ScanState {
+function after(state: Scan, ...pages: PageFacts[]): Scan {
   let known = state;
   for (const facts of pages) {
-    const next = afterPage({ ...known, marks: new Set(known.marks) }, facts, decidePage(known, facts));
-    known = { ...next, cursor: facts.ids.at(-1) ?? known.cursor };
+    const next = afterPage(known, facts, decidePage(known, facts, known.marks));
+    const marks = new Set([...known.marks, ...(facts.mark === null ? [] : [facts.mark])]);
+    known = { ...next, marks, cursor: facts.ids.at(-1) ?? known.cursor };
   }
   return known;
 }
@@ -62,7 +72,7 @@ const broken = { deliver: false, step: { kind: 'broken' } };
 const first = page('abc');
 const short = page('ab');
 
-const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
+const TABLE: readonly (readonly [string, Scan, PageFacts, object])[] = [
   // Ends
   [
     'a body without a list ends a first page as missing-list',
@@ -317,7 +327,7 @@ const TABLE: readonly (readonly [string, ScanState, PageFacts, object])[] = [
 
 describe('the decision after a page', () => {
   it.each(TABLE)('%s', (_, state, facts, expected) => {
-    expect(decidePage(state, facts)).toMatchObject(expected);
+    expect(decidePage(state, facts, state.marks)).toMatchObject(expected);
   });
 
   it('each row of the table has its own name', () => {

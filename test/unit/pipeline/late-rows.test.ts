@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/page-decision.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
+import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
 import { runSync } from '../../../src/pipeline/run-sync.ts';
 import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
@@ -76,8 +77,7 @@ class Bench {
       overlapMs,
       inheritedWatermarkMs: this.#progress?.watermarkMs ?? null,
       late: new LateRowWatch(() => 7),
-      clock: { skewMs: null },
-      trust: { isInconclusive: false },
+      findings: new HubFindings(),
       now,
       randomId,
       onPage: () => undefined,

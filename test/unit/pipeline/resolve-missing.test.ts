@@ -293,7 +293,8 @@ describe('a hub that is asked once more', () => {
 });
 
 describe('a school of thirty that a token can no longer see', () => {
-  const lost = (name: 'orgs' | 'results') => new Map(keysOf(100).map((key) => [`${name}-${key}`, 'pass-0']));
+  const lost = (name: 'orgs' | 'results') =>
+    new Map(keysOf(100).map((key) => [`${name}-${key}`, { passId: 'pass-0', becameEmpty: false }]));
 
   it('is withheld, although it is below the limits of each collection', async () => {
     const made = await bench(3_000, [

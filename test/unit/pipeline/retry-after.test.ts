@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
+import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
 import { CollectionRunner, type RunnerParts } from '../../../src/pipeline/collection-runner.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 
@@ -12,7 +13,7 @@ function failingRunner(failure: Error) {
       writer: { completeSinceMs: null, progress: null, knownRows: 0 },
       identity: { isFlagged: () => false, require: () => Promise.reject(failure) },
       deletions: { collection: 'users' },
-      clock: { skewMs: null },
+      findings: new HubFindings(),
     },
     fullSyncs: { run: (_: string, work: () => Promise<unknown>) => work() },
     hasDelta: true,

@@ -252,9 +252,14 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
     it("what waits for a recheck or a person's decision survives the process", async () => {
       const tenantId = `t-${randomUUID()}`;
       const before = await open();
-      const missing = new Map(Array.from({ length: 11_000 }, (_, at) => [`k${at}`, `pass-${at % 3}`]));
+      const missing = new Map(
+        Array.from({ length: 11_000 }, (_, at) => [
+          `k${at}`,
+          { passId: `pass-${at % 3}`, becameEmpty: at % 2 === 0 },
+        ]),
+      );
       const { deletions } = before.tenant(tenantId);
-      await deletions.setMissing('users', new Map([['gone', 'pass-0']]));
+      await deletions.setMissing('users', new Map([['gone', { passId: 'pass-0', becameEmpty: false }]]));
       await deletions.setMissing('users', missing);
       await deletions.setWithheld('orgs', new Map([['__proto__', 1_700_000_000_001]]));
       await deletions.addRemoved('2026-03-01', 'users', 3);

@@ -113,7 +113,7 @@ describe('an overlay beside a living owner', () => {
 describe('an overlay on the memory of deletions', () => {
   it('shows its own changes over what lies below, and changes nothing there', async () => {
     const below = createMemoryStore().tenant('north').deletions;
-    await below.setMissing('users', new Map([['u', 'pass-1']]));
+    await below.setMissing('users', new Map([['u', { passId: 'pass-1', becameEmpty: false }]]));
     await below.setWithheld('users', new Map([['u', 1]]));
     await below.setTripped('users', true);
     await below.setNotOffered('orgs', true);
@@ -133,7 +133,7 @@ describe('an overlay on the memory of deletions', () => {
     expect(await overlay.notOffered()).toEqual(new Set());
     expect(await overlay.wrongTenant()).toEqual(new Map());
     expect(await overlay.removedOn('2026-03-01')).toEqual(new Map([['users', 5]]));
-    expect(await below.missing('users')).toEqual(new Map([['u', 'pass-1']]));
+    expect(await below.missing('users')).toEqual(new Map([['u', { passId: 'pass-1', becameEmpty: false }]]));
     expect(await below.withheld('users')).toEqual(new Map([['u', 1]]));
     expect(await below.tripped()).toEqual(new Set(['users']));
     expect(await below.notOffered()).toEqual(new Set(['orgs']));
