@@ -18,14 +18,15 @@ export interface AsOwnerOptions<P extends Readonly<Record<string, unknown>>, R> 
   readonly request: OwnerRequestKind<P, R>;
   readonly parameters: P;
   readonly progress: ProgressLine;
-  /** Called with what the work reports. */
+  /** Called with each progress report of the work. */
   readonly onReport?: ((progress: unknown) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Has the process that owns a tenant do something; where none lives, owns the tenant meanwhile and does it. Never
- * fences a living owner (design, "Command line"). Throws what the work throws, `KAFKA_…`, `INDEX_…`, `OWNERSHIP_LOST`.
+ * Has the process that owns a tenant carry out a request. When there is no such process, this one becomes owner for as
+ * long as the request takes. Never fences a living owner (design, "Command line"). Throws the errors of the request,
+ * `KAFKA_…`, `INDEX_…`, `OWNERSHIP_LOST`.
  */
 export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
@@ -37,7 +38,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
       return await askOrOwn(assembly, options);
     } catch (error) {
       options.signal.throwIfAborted();
-      // What befalls log or index is cured by owning again; nothing that was committed is published twice.
+      // Taking over again recovers from a failed log or index; nothing committed is published twice.
       const isUncertain = error instanceof RollcallError && error.reaction === 'restart';
       if (!isUncertain || attempt >= ATTEMPTS) throw error;
     }
@@ -58,13 +59,13 @@ async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
     } catch (error) {
       const hasEnded = error instanceof RollcallError && error.code === 'OWNERSHIP_LOST';
       if (!hasEnded || asked >= ATTEMPTS) throw error;
-      // Killed, or followed by another, which must be asked: owning would end that one.
-      progress.print(`${tenantId}: it is gone; looking who owns the tenant now`);
+      // The owner was killed, or another one followed. Ask that one: taking over would end it.
+      progress.print(`${tenantId}: that process has ended; finding the tenant's present owner`);
     }
   }
 }
 
-/** Throws `USAGE_INVALID` where a process runs for a tenant that is not this configuration's. */
+/** Throws `USAGE_INVALID` when a process runs for a tenant that this configuration does not name. */
 export async function requireNoOwner(
   assembly: Assembly,
   options: { readonly tenantId: string; readonly signal: AbortSignal },
@@ -73,17 +74,17 @@ export async function requireNoOwner(
   if (living === null) return;
   throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
     remedy:
-      'It is another installation that mirrors this tenant, or one with an earlier configuration: stop it first.',
+      'Another installation mirrors this tenant, or one that runs with an earlier configuration: stop it first.',
   });
 }
 
-/** How long a living owner whose sign was lost with Redis takes to leave a new one, and some more. */
+/** A living owner whose heartbeat was lost with Redis writes a new one within this time. */
 const HEARTBEAT_WITHIN_MS = 6_000;
 const HEARTBEAT_POLL_MS = 500;
 
 /**
- * The sign of the process that runs for the tenant; null when none does. Where the log names a process of this
- * machine that lives, its sign is waited for: owning would end it.
+ * The heartbeat of the process that runs for the tenant; null when there is none. When the log names a living process
+ * of this machine, this waits for its heartbeat: taking over would end that process.
  */
 async function awaitHeartbeat(
   assembly: Assembly,
@@ -95,16 +96,16 @@ async function awaitHeartbeat(
   const pid = await lastOwnerProcess(assembly, { tenantId, signal });
   if (pid === null) return null;
   const isShared = assembly.config.redis !== undefined;
-  const rounds = isShared ? HEARTBEAT_WITHIN_MS / HEARTBEAT_POLL_MS : 0;
-  for (let round = 0; round < rounds; round += 1) {
+  const attempts = isShared ? HEARTBEAT_WITHIN_MS / HEARTBEAT_POLL_MS : 0;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
     await sleep(HEARTBEAT_POLL_MS, signal);
-    const sign = await coordination.livingOwner(tenantId);
-    if (sign !== null) return sign;
+    const heartbeat = await coordination.livingOwner(tenantId);
+    if (heartbeat !== null) return heartbeat;
   }
   throw new RollcallError('USAGE_INVALID', `Process ${pid} on this machine runs for tenant ${tenantId}`, {
     remedy: isShared
-      ? 'It leaves no sign in Redis: stop it first.'
-      : 'Stop it first; or name a redis in the configuration, through which it can be asked.',
+      ? 'It writes no heartbeat to Redis: stop it first.'
+      : 'Stop it first, or name a redis in the configuration, through which commands reach it.',
   });
 }
 
@@ -126,7 +127,7 @@ async function lastOwnerProcess(
   });
 }
 
-/** Throws `OWNERSHIP_LOST` when it turns out to live no more: one that was killed leaves its sign for some seconds. */
+/** Throws `OWNERSHIP_LOST` when the owner has ended: the heartbeat of a killed process remains for some seconds. */
 async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
   { tenantId, request, parameters, onReport, signal }: AsOwnerOptions<P, R>,
@@ -144,7 +145,7 @@ async function askLivingOwner<P extends Readonly<Record<string, unknown>>, R>(
   throw new RollcallError(errorCodeFrom(outcome.code), outcome.message, { remedy: outcome.remedy });
 }
 
-/** Nobody lives there: this process is the owner for as long as the work takes. */
+/** Takes over the tenant, carries out the request, and gives the tenant up. */
 async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
   options: AsOwnerOptions<P, R>,

@@ -17,23 +17,23 @@ interface CheckFlags {
   tenant?: string;
 }
 
-/** Hubs looked at together; each has its own bound on requests. */
+/** Hubs to check at the same time; each has its own limit of requests. */
 const HUBS_AT_ONCE = 8;
 
-/** `rollcall check`: is everything there, and does it let us in? */
+/** `rollcall check`: whether every service is reachable and accepts the credentials. */
 export function checkCommand(): Command {
   return new Command('check')
     .description(
-      'Looks at configuration, Kafka, topics, schema registry, Redis and hubs, and tells everything it finds at once,\n' +
-        'each with what to do about it. It changes nothing anywhere.',
+      'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with\n' +
+        'a remedy. It changes nothing.',
     )
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
       `
-  ✓ as it should be   ! works, but worth knowing   ✗ must be cured
+  ✓ right   ! works, but worth knowing   ✗ must be fixed
 
-Ends with 1 if something failed, with 2 if the configuration has mistakes (all of them are listed).`,
+Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
     )
     .action(verbAction(check));
 }
@@ -43,9 +43,9 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   const progress = output.progress();
-  if (process.stderr.isTTY) progress.update('looking at Kafka, registry, Redis and hubs …');
+  if (process.stderr.isTTY) progress.update('checking Kafka, registry, Redis and hubs …');
   const sections = await withAssembly(config, (assembly) =>
-    lookAtAll(assembly, { tenants, configPath: context.configPath, signal }),
+    checkAll(assembly, { tenants, configPath: context.configPath, signal }),
   );
   progress.end();
   const { columns } = process.stdout;
@@ -64,8 +64,8 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
   return exitCode({ hasFailed: failed });
 }
 
-/** All at the same time, so that what is away costs its time-out once; told in a fixed order. */
-async function lookAtAll(
+/** Checks everything at the same time, so that time-outs do not add up; the order of the sections is fixed. */
+async function checkAll(
   assembly: Assembly,
   options: { tenants: readonly TenantConfig[]; configPath: string; signal: AbortSignal },
 ): Promise<Section[]> {

@@ -3,7 +3,7 @@ import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
 import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 
-/** The tenant of that id, or all. Throws `USAGE_INVALID`. */
+/** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
   if (id === undefined) return config.tenants;
   const found = config.tenants.filter((tenant) => tenant.id === id);
@@ -15,7 +15,7 @@ export function chooseTenants(config: Config, id: string | undefined): readonly 
   );
 }
 
-/** Throws `USAGE_INVALID` for what is no collection. */
+/** Throws `USAGE_INVALID` when there is no such collection. */
 export function chooseCollection(name: string): CollectionName {
   return chooseFrom('collection', name, COLLECTIONS);
 }

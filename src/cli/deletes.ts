@@ -19,27 +19,27 @@ interface DeletesFlags {
 }
 
 const EXIT_CODES = `
-Exit codes: 0 nothing waits (any more); 1 it failed; 3 something waits.`;
+Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a decision.`;
 
-/** `rollcall deletes list|approve|discard`: deletions that wait for a person. */
+/** `rollcall deletes list|approve|discard`: deletions that need a decision. */
 export function deletesCommand(): Command {
   const list = withScope(new Command('list'))
-    .description('shows which deletions wait for a person, since when, and why; writes nothing')
+    .description('shows which deletions need a decision, since when, and why; writes nothing')
     .option('--keys', 'name every key, not only the first ten')
     .addHelpText(
       'after',
       `
-Each list has a short digest: "deletes approve --list <digest>" approves that very list and no later one.
+Each list has a short digest: "deletes approve --list <digest>" approves exactly that list and no later one.
 ${EXIT_CODES}`,
     )
     .action(verbAction(listDeletes));
   const approve = withScope(new Command('approve'))
     .description(
-      'Releases what is listed at this moment: a full pass is made at once, and each listed row that it does not ' +
-        'meet is removed, however many they are. Rows that came back stay; what is not listed goes the ordinary way. ' +
-        'Where a process runs for the tenant, it does the work; otherwise this command owns the tenant meanwhile.',
+      'Releases the lists as they are now: runs a full sync at once, and removes each listed row that it does not ' +
+        'find, regardless of their number. Rows that are back stay; rows that are not listed are guarded as usual. ' +
+        'If a process runs for the tenant, that process does the work; otherwise this command owns the tenant meanwhile.',
     )
-    .option('--list <digest...>', 'only lists with these digests, and none that has changed since')
+    .option('--list <digest...>', 'only lists with these digests, unless they have changed since')
     .addHelpText(
       'after',
       `${EXIT_CODES}
@@ -51,15 +51,15 @@ Examples:
     .action(verbAction(approveDeletes));
   const discard = withScope(new Command('discard'))
     .description(
-      'Forgets what is listed: nothing is removed, and nothing waits any more. The next full pass judges anew by the ' +
+      'Forgets the lists: nothing is removed, and nothing is withheld any more. The next full sync judges by the ' +
         'numbers alone, and may list the same rows again.',
     )
     .addHelpText('after', EXIT_CODES)
     .action(verbAction(discardDeletes));
   return new Command('deletes')
-    .description('Deletions that were too many to go out unasked: a person decides.')
-    .addCommand(list.summary('what waits, since when, and why'))
-    .addCommand(approve.summary('release what is listed and still gone'))
+    .description('Deletions that the guard withholds because they are too many: a person decides.')
+    .addCommand(list.summary('which deletions are withheld, since when, and why'))
+    .addCommand(approve.summary('remove listed rows that the hub still does not have'))
     .addCommand(discard.summary('forget the list; nothing is removed'));
 }
 
@@ -128,7 +128,7 @@ function quietAssembly(config: Config): Assembly {
   return assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
 }
 
-/** The tenants asked about, each with the collections whose passes bring what was named. Throws `USAGE_INVALID`. */
+/** The chosen tenants, each with the source collections of the chosen collections. Throws `USAGE_INVALID`. */
 function scopeOf(
   config: Config,
   { tenant, collection }: DeletesFlags,

@@ -1,6 +1,6 @@
-/** What a command line (without node and script) ends with when it is stopped before it has begun. */
+/** Exit code of a command line (without node and script) that a signal stops before it begins. */
 export function earlyExitCode(argv: readonly string[]): number;
 /** From now on SIGTERM and SIGINT end the process at once. */
 export function stopEarly(argv: readonly string[]): void;
-/** Ends that: somebody else listens now. */
+/** Removes these listeners: the verb has its own. */
 export function handOverStop(): void;

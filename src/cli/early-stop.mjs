@@ -1,7 +1,7 @@
-// Signals in the time before a verb listens. Plain JavaScript that imports nothing: it comes before everything else,
-// and an older Node loads it too.
+// Handles signals until a verb listens for them. Plain JavaScript that imports nothing: it loads before everything else,
+// and an older Node can load it, too.
 
-/** Verbs that run until they are stopped: for these, being stopped is no failure. */
+/** Verbs that run until a signal stops them: for these, a stop is no failure. */
 const ENDLESS = new Set(['run', 'hub', 'tail']);
 const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGINT']);
 
@@ -10,7 +10,7 @@ let listener = null;
 
 /**
  * @param {readonly string[]} argv without node and script
- * @returns {number} what the command line ends with when it is stopped before it has begun
+ * @returns {number} the exit code when a signal stops the command before it begins
  */
 export function earlyExitCode(argv) {
   const verb = argv.find(
@@ -20,8 +20,8 @@ export function earlyExitCode(argv) {
 }
 
 /**
- * From now on SIGTERM and SIGINT end the process at once, in order: nothing has begun yet. Without a listener the first
- * process of a container would not hear them at all, and any other would end as if it had crashed.
+ * From now on SIGTERM and SIGINT end the process at once, which is safe because nothing has begun. Without a listener
+ * the first process of a container ignores them, and any other process ends as if it had crashed.
  *
  * @param {readonly string[]} argv without node and script
  */
@@ -34,7 +34,7 @@ export function stopEarly(argv) {
   for (const signal of SIGNALS) process.on(signal, listener);
 }
 
-/** Ends that: somebody else listens now. */
+/** Removes these listeners: the verb has its own. */
 export function handOverStop() {
   if (listener === null) return;
   for (const signal of SIGNALS) process.off(signal, listener);

@@ -18,13 +18,13 @@ function options(): Option[] {
   ];
 }
 
-/** Adds the global options to a command and all below it, where it has none of that name. */
+/** Adds the global options to a command and its subcommands, unless it has an option of that name. */
 export function addGlobalOptions(command: Command): void {
   const taken = new Set(command.options.map((option) => option.attributeName()));
   for (const option of options()) {
     if (!taken.has(option.attributeName())) command.addOption(option);
   }
-  // What stands before a verb counts for the verb too.
+  // An option before a verb applies to the verb, too.
   command.hook('preSubcommand', (parent, child) => {
     for (const name of NAMES) {
       const source = parent.getOptionValueSource(name);

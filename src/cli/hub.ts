@@ -40,7 +40,7 @@ export async function hubCommand(): Promise<Command> {
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
     .option('--tenant <name>', 'path prefix of the tenant', 'north')
     .option('--students <number>', 'size of the district', wholeNumber, DEFAULT_SIZE.students)
-    .option('--seed <number>', 'another seed is another district', wholeNumber, 1)
+    .option('--seed <number>', 'the district depends on the seed alone', wholeNumber, 1)
     .option(
       '--results-per-student-year <number>',
       'results of a student in a year',
@@ -55,20 +55,20 @@ export async function hubCommand(): Promise<Command> {
     )
     .option(
       '--live',
-      'let things happen: absences, results, people coming and going, the nightly re-stamp',
+      'simulate a school day: absences, results, people coming and going, the nightly re-stamp',
       false,
     )
     .option('--speed <factor>', "how fast the hub's clock runs", positiveNumber, 1)
     .option(
       '--changes-per-minute <number>',
-      'how much happens with --live, by the clock on the wall',
+      'how many changes --live makes, in real time',
       positiveNumber,
       90,
     )
-    .option('--start <time>', "what the hub's clock shows at the start, ISO 8601 (default: now)", instant)
+    .option('--start <time>', "the hub's time at the start, ISO 8601 (default: now)", instant)
     .option(
       '--restamp-at <HH:MM>',
-      'when the night stamps everything anew, by the clock in Oslo',
+      'when the nightly re-stamp of all rows happens, Oslo time',
       timeOfDay,
       '02:00',
     )
@@ -81,7 +81,7 @@ export async function hubCommand(): Promise<Command> {
     .option('--client-id <id>', 'of the only client', 'rollcall')
     .option('--client-secret <secret>', 'of the only client', 'reference-secret')
     .option('--token-lifetime <seconds>', 'how long a token is good', positiveNumber, 3600)
-    .option('--public-origin <origin>', 'origin in links, where the hub is reached through something else')
+    .option('--public-origin <origin>', 'origin in links, if clients reach the hub through a proxy')
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
       'after',
@@ -123,7 +123,7 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
   } catch (error) {
     if (error instanceof RangeError)
       throw new RollcallError('USAGE_INVALID', error.message, {
-        remedy: 'rollcall hub --help lists what is possible.',
+        remedy: 'rollcall hub --help lists the possible values.',
       });
     if (!isPortTrouble(error)) throw error;
     throw new RollcallError(
@@ -145,7 +145,7 @@ function addresses(hub: ReferenceHub): Record<string, string> {
 function welcome(hub: ReferenceHub, flags: HubFlags): string {
   const counts = hub.district.counts();
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return `A hub with ${counts.students} invented students (${rows} rows)${flags.live ? ', alive' : ''} is listening.
+  return `A hub with ${counts.students} invented students (${rows} rows)${flags.live ? ', live' : ''} is listening.
 
   base URL   ${hub.baseUrl}
   token URL  ${hub.tokenUrl}

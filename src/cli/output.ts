@@ -4,11 +4,11 @@ import { formatTable, type Column } from './table.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** How a verb speaks: data on stdout, everything else on stderr. */
+/** The output of a verb: data on stdout, everything else on stderr. */
 export interface Output {
   /** Whether `--json` was given: then only {@link Output.data} writes to stdout. */
   readonly json: boolean;
-  /** Paint functions for stdout; they do nothing where colours are not wanted. */
+  /** Colour functions for stdout; without colours they return the text unchanged. */
   readonly colors: Colors;
   /** A line for people, on stdout; nothing with `--json`. */
   line(text?: string): void;
@@ -58,7 +58,7 @@ export function createOutput(options: {
   };
 }
 
-/** Colours: only on a terminal, and not where NO_COLOR (https://no-color.org) or `--no-color` says otherwise. */
+/** Whether to use colours: only on a terminal, and not with NO_COLOR (https://no-color.org) or `--no-color`. */
 export function wantsColors(
   stream: ProgressStream,
   options: { env: Readonly<Record<string, string | undefined>>; color?: boolean | undefined },

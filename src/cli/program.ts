@@ -11,13 +11,13 @@ const DESCRIPTION =
 
 const AFTER_HELP = `
 Exit codes:
-  0  all went well
-  1  it failed
+  0  success
+  1  failure
   2  wrong use, or a configuration with mistakes
-  3  it went well, but something waits for a person
+  3  success, but something needs a decision
 
 Examples:
-  rollcall check                      is everything there and does it let us in?
+  rollcall check                      is every service reachable, and are the credentials right?
   rollcall run                        mirror, until stopped
   rollcall --config north.yaml status
   rollcall tail absence-versions      watch changes arrive, decoded
@@ -40,10 +40,10 @@ export async function runProgram(argv: readonly string[], verbs: readonly Verb[]
   return process.exitCode;
 }
 
-/** Loading holds the event loop up: a signal that came meanwhile is heard now, before anything begins. */
+/** Loading blocks the event loop: this lets a signal that arrived meanwhile take effect before the verb begins. */
 async function hearSignals(): Promise<void> {
   await setImmediate();
-  // the first may run in the same turn's later phase, without a look at what came in
+  // The first one can run in a later phase of the same turn, which does not poll for signals.
   await setImmediate();
 }
 
@@ -66,7 +66,7 @@ async function createProgram(argv: readonly string[], verbs: readonly Verb[]): P
   return program;
 }
 
-/** The verb that is called: the only one whose code is needed. */
+/** The verb on the command line, the only one whose code is loaded. */
 function verbIn(argv: readonly string[], verbs: readonly Verb[]): Verb | undefined {
   const position = argv.findIndex(
     (word, index) => !word.startsWith('-') && word !== 'help' && !isValueOfConfig(argv[index - 1]),
@@ -78,7 +78,7 @@ function isValueOfConfig(previous: string | undefined): boolean {
   return previous === '--config' || previous === '-c';
 }
 
-/** Mistakes on the command line: the mistake, then where to read on; never an exit amid our work. */
+/** On a wrong command line, prints the mistake and the matching `--help`; never exits the process. */
 function teachOnMistakes(command: Command, name: string): void {
   command
     .exitOverride()

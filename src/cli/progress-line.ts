@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Where a progress line is written: `process.stderr`, or a stand-in. */
+/** The stream of a progress line: `process.stderr`, or a fake in tests. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -8,11 +8,11 @@ export interface ProgressStream {
 }
 
 export interface ProgressLine {
-  /** Shows how far things are: redrawn in place on a terminal, else a plain line every few seconds. */
+  /** Shows progress: redrawn in place on a terminal, otherwise a plain line every few seconds. */
   update(text: string): void;
   /** Writes a line that stays, above the progress. */
   print(line: string): void;
-  /** Takes the progress away, and leaves a last line if one is given. */
+  /** Erases the progress, and writes a last line if there is one. */
   end(line?: string): void;
 }
 
@@ -23,7 +23,7 @@ const ERASE_LINE = '\r\u001B[2K';
 export function createProgressLine(options: {
   stream: ProgressStream;
   nowMs: () => number;
-  /** Between two plain lines where there is no terminal. */
+  /** Least time between two plain lines without a terminal, ms. */
   plainEveryMs?: number | undefined;
 }): ProgressLine {
   const { stream, nowMs, plainEveryMs = 5000 } = options;
@@ -57,7 +57,7 @@ export function createProgressLine(options: {
   };
 }
 
-/** A line longer than the terminal would wrap, and could not be erased. */
+/** Shortens a line: one longer than the terminal would wrap, and could not be erased. */
 function fit(text: string, columns: number | undefined): string {
   const width = (columns ?? 80) - 1;
   const plain = stripVTControlCharacters(text);

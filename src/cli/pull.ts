@@ -19,25 +19,22 @@ interface PullFlags {
   readonly acceptNew?: boolean | undefined;
 }
 
-/** `rollcall pull`: one pass now. */
+/** `rollcall pull`: one sync now. */
 export function pullCommand(): Command {
   return new Command('pull')
     .description(
-      'Reads the hub once and publishes what changed. Where a process runs for the tenant, it does the work; ' +
+      'Reads the hub once and publishes the changes. If a process runs for the tenant, that process does the work; ' +
         'otherwise this command owns the tenant meanwhile. Without redis in the configuration it cannot know of a ' +
         'process on another machine: stop that one first.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
-    .option('--full', 'read everything, not only what changed since the last pass; only this finds removals')
-    .option(
-      '--accept-new',
-      "with --full: quite other rows than before are right, not another tenant's by mistake",
-    )
+    .option('--full', 'read all rows, not only those changed since the last sync; only this finds removals')
+    .option('--accept-new', "with --full: almost all rows are new on purpose, and not another tenant's")
     .addHelpText(
       'after',
       `
-Exit codes: 0 done; 1 a collection failed or its list was suspect; 3 something waits for a person.
+Exit codes: 0 done; 1 a collection failed or its list was inconclusive; 3 something needs a decision.
 
 Examples:
   rollcall pull --full
@@ -94,7 +91,7 @@ function showProgress(
   if (tally.size > 0) progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
 }
 
-/** Collections that the hub does not offer beside others: no trouble. If it offers none, the address is wrong. */
+/** The collections that the hub does not offer, while it offers others. If it offers none, the address is wrong. */
 function notOfferedAmong(outcomes: readonly PullOutcome[]): readonly PullOutcome[] {
   const lacking = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   return lacking.length < outcomes.length ? lacking : [];
@@ -125,19 +122,19 @@ function show(
   const lacking = isNamed ? [] : notOfferedAmong(outcomes);
   if (lacking.length > 0) {
     const names = lacking.map(({ collection }) => collection).join(', ');
-    output.note(`! the hub does not offer ${names}; the others are mirrored all the same`);
+    output.note(`! the hub does not offer ${names}; the others are mirrored`);
   }
   for (const [trouble, collections] of troubles(outcomes.filter((each) => !lacking.includes(each))))
     output.note(`✗ ${collections.join(', ')}: ${trouble}`);
 }
 
-/** Why rows were rejected, for each collection that has any. */
+/** Lines with the reasons of rejects, for each collection that has any. */
 export function rejectLines(outcomes: readonly PullOutcome[]): string[] {
   return outcomes.flatMap(({ collection, rejected, rejectReasons = [] }) => {
     if (rejectReasons.length === 0) return [];
     const reasons = rejectReasons.map(({ reason, rows }) => `  ${formatCount(rows)}: ${printable(reason)}`);
-    const told = rejectReasons.reduce((sum, { rows }) => sum + rows, 0);
-    const others = rejected > told ? [`  ${formatCount(rejected - told)}: other reasons`] : [];
+    const explained = rejectReasons.reduce((sum, { rows }) => sum + rows, 0);
+    const others = rejected > explained ? [`  ${formatCount(rejected - explained)}: other reasons`] : [];
     return [
       `! ${collection}: ${countOf(rejected, 'row')} cannot be read and went to rejects`,
       ...reasons,
@@ -146,7 +143,7 @@ export function rejectLines(outcomes: readonly PullOutcome[]): string[] {
   });
 }
 
-/** What went wrong and what to do, with the collections it befell: one cause often stops all of them. */
+/** Collections by failure and remedy: one cause often stops all of them. */
 export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { collection, outcome, why, remedy } of outcomes) {
@@ -159,7 +156,7 @@ export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]
 }
 
 function exitCodeFor(outcomes: readonly PullOutcome[], named: boolean): number {
-  // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
+  // A collection that the hub does not offer is a failure only if it was named. If none is offered, the address is wrong.
   const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   const lacksWanted = notOffered.length === outcomes.length || (named && notOffered.length > 0);
   return exitCode({

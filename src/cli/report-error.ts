@@ -7,8 +7,8 @@ import { wantsColors } from './output.ts';
 import type { ProgressStream } from './progress-line.ts';
 
 /**
- * Tells a person what went wrong and what to do, without a stack trace, and returns the exit code.
- * `ROLLCALL_DEBUG=1` adds everything that is known, which may include content of rows.
+ * Prints an error and its remedy, without a stack trace, and returns the exit code. `ROLLCALL_DEBUG=1` adds all details,
+ * which may include content of rows.
  */
 export function reportError(
   error: unknown,
@@ -16,7 +16,7 @@ export function reportError(
     stderr: ProgressStream;
     env: Readonly<Record<string, string | undefined>>;
     color?: boolean | undefined;
-    /** Whether a person asked to stop: then an abort is no failure worth explaining. */
+    /** Whether a signal asked to stop: an abort then needs no explanation. */
     stopped: boolean;
   },
 ): number {

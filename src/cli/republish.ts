@@ -24,32 +24,32 @@ interface RepublishFlags {
   readonly yes?: boolean | undefined;
 }
 
-/** `rollcall republish`: rows again, for consumers who lost theirs. */
+/** `rollcall republish`: publishes unchanged rows, for consumers that lost theirs. */
 export function republishCommand(): Command {
   return new Command('republish')
     .description(
-      'Publishes rows again although they have not changed, for consumers who lost theirs and cannot read the topic ' +
-        'from its beginning. Each is asked for at the hub; its record has a new ce_id, says "updated", and has the ' +
-        'same content-hash. A key that the hub does not have is told, and stays as it is.',
+      'Publishes rows again although they have not changed, for consumers that lost theirs and cannot read the topic ' +
+        'from its beginning. Rollcall requests each row from the hub; its record has a new ce_id, the type "updated" ' +
+        'and the same content-hash. A key that the hub does not have is reported, and its record does not change.',
     )
     .argument('<collection>', 'any but rejects and progress; absence-changes only with --redact')
     .option('--key <key...>', 'only these keys')
     .option('--tenant <id>', 'only this tenant')
-    .option('--dry-run', 'only tell how many it would be')
-    .option('--redact', 'of absence-changes: take out what the configuration drops or pseudonymises by now')
-    .option('--yes', 'with --redact: do it; else it is only counted')
+    .option('--dry-run', 'only count the rows')
+    .option('--redact', 'for absence-changes: remove what the configuration now drops or pseudonymises')
+    .option('--yes', 'with --redact: publish; without it, the command only counts')
     .addHelpText(
       'after',
       `
-A whole collection is read by a full pass, which publishes what has changed and removes what is gone, too, guarded as
-ever; so are single keys where the hub cannot be asked for them. Of schedules only the days that are mirrored now and
-have not changed are published. Keys are record keys: of schedules <student>|<YYYY-MM-DD>.
+Without --key, a full sync reads the collection; it also publishes changes, and removes rows that left the hub, subject
+to the guard. A full sync also reads single keys if the hub has no request for a single row. Of schedules, only days
+that are mirrored now and have not changed are published. Keys are record keys: for schedules <student>|<YYYY-MM-DD>.
 
-With --redact the last event of each absence that holds more than the configuration shows by now is published again
-without it: the same step, as a snapshot, so that nobody is notified. Kafka's compaction then takes the older events.
+With --redact, Rollcall publishes the last event of each absence again if it holds more than the configuration now
+shows: the same step, as a snapshot, so that consumers notify no one. Kafka's compaction then removes the older events.
 
-Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was suspect; 3 removals wait for a person, or --yes is
-missing.
+Exit codes: 0 done; 1 a key is not at the hub, or the hub's list was inconclusive; 3 removals need a decision, or --yes
+is missing.
 
 Examples:
   rollcall republish users --dry-run
@@ -89,9 +89,15 @@ async function republish(
     }
     progress.print(`${tenantId}: ${count} of ${collection} to be published again`);
     const parameters = { collection, keys };
-    const told = await asOwner(assembly, { tenantId, request: REPUBLISH, parameters, progress, signal });
-    results.push({ tenant: tenantId, known, ...told });
-    show(progress, { tenantId, collection, told });
+    const republished = await asOwner(assembly, {
+      tenantId,
+      request: REPUBLISH,
+      parameters,
+      progress,
+      signal,
+    });
+    results.push({ tenant: tenantId, known, ...republished });
+    show(progress, { tenantId, collection, republished });
   }
   progress.end();
   output.data({ collection, tenants: results });
@@ -105,8 +111,8 @@ async function republish(
 function republishable(name: string): CollectionName {
   const topic = chooseTopic(name);
   if (!isCollectionName(topic)) {
-    throw new RollcallError('USAGE_INVALID', `${topic} is not published again`, {
-      remedy: 'It is told by Rollcall itself, not by the hub: read the topic from its beginning.',
+    throw new RollcallError('USAGE_INVALID', `${topic} cannot be republished`, {
+      remedy: 'Its records come from Rollcall, not from the hub: read the topic from its beginning.',
     });
   }
   const refused = whyNotAgain(topic);
@@ -124,11 +130,11 @@ function mirroring(config: Config, collection: CollectionName, tenant: string | 
 
 function tooManyKeys(): RollcallError {
   return new RollcallError('USAGE_INVALID', `More than ${MOST_KEYS} keys were named`, {
-    remedy: 'Publish the whole collection again, or name fewer at a time.',
+    remedy: 'Republish the collection without --key, or name fewer keys at a time.',
   });
 }
 
-/** As of the last complete full pass; null before there was one. */
+/** The number of rows in the last complete full sync; null before the first. */
 async function knownKeys(
   assembly: Assembly,
   options: { tenantId: string; collection: CollectionName; signal: AbortSignal },
@@ -148,24 +154,28 @@ const SHOWN_AT_MOST = 20;
 
 function show(
   progress: ProgressLine,
-  { tenantId, collection, told }: { tenantId: string; collection: CollectionName; told: Republished },
+  {
+    tenantId,
+    collection,
+    republished,
+  }: { tenantId: string; collection: CollectionName; republished: Republished },
 ): void {
-  progress.print(`${tenantId}: ${countOf(told.published, 'key')} of ${collection} published`);
-  if (told.why !== null) {
-    progress.print(`✗ ${told.why}\n→ Not all rows may have been met: look at what the hub answers.`);
+  const { published, why, withheld, missing } = republished;
+  progress.print(`${tenantId}: ${countOf(published, 'key')} of ${collection} published`);
+  if (why !== null) {
+    progress.print(`✗ ${why}\n→ Some rows may be missing: check what the hub answers.`);
   }
-  if (told.withheld > 0) {
+  if (withheld > 0) {
     progress.print(
-      `! ${countOf(told.withheld, 'row')} gone at the hub and not published; the removal waits for a person\n→ rollcall deletes list`,
+      `! ${countOf(withheld, 'row')} not at the hub and not published; the removal needs a decision\n→ rollcall deletes list`,
     );
   }
-  const { missing } = told;
   if (missing.length === 0) return;
   const shown = missing.slice(0, SHOWN_AT_MOST).map(printable).join(', ');
   const more = missing.length > SHOWN_AT_MOST ? `, and ${missing.length - SHOWN_AT_MOST} more` : '';
   const what =
-    collection === 'schedules' ? 'no lessons to mirror, or others than are known' : 'not at the hub';
+    collection === 'schedules' ? 'no lessons to mirror, or lessons that have changed' : 'not at the hub';
   progress.print(
-    `✗ ${what}: ${shown}${more}\n→ Nothing was removed; the next full pass sees to what is gone.`,
+    `✗ ${what}: ${shown}${more}\n→ Nothing was removed; the next full sync handles changes and removals.`,
   );
 }

@@ -12,15 +12,15 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { observePipeline } from '../telemetry/observe-pipeline.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
-/** The contract's bound for ending after SIGTERM, less what closing the process itself takes. */
+/** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
 
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
 export function runCommand(): Command {
   return new Command('run')
     .description(
-      'Mirrors every tenant of the configuration until it is stopped: full passes when due, deltas in between. ' +
-        'Stays up and says why it is not ready while hub, Kafka, registry or Redis is away.',
+      'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
+        'between. Keeps running, and reports why it is not ready, while hub, Kafka, registry or Redis is unavailable.',
     )
     .addHelpText(
       'after',
@@ -52,7 +52,7 @@ async function run(context: VerbContext): Promise<number> {
   const assembly = assemble(config, { logger, emit: observe });
   const giveUp = setTimeoutOnAbort(context.signal, () => {
     logger.error(
-      'not everything could be closed in time; what was not committed is read again at the next start',
+      'the process could not close everything in time; the next start reads again what was not committed',
     );
     process.exit(EXIT.ok);
   });
@@ -77,8 +77,8 @@ function noteStarting(health: Health, config: Config): void {
     health.notReady({
       part: 'pipeline',
       tenant: id,
-      why: 'the tenant is being taken over and its index caught up with the log',
-      remedy: 'Wait; the log tells how far it is.',
+      why: 'the process is taking over the tenant and bringing its index up to date',
+      remedy: 'Wait; the log shows the progress.',
     });
     health.notReady({
       part: 'hub',

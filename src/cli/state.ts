@@ -22,23 +22,23 @@ interface StateFlags {
   collection?: string;
 }
 
-/** `rollcall state`: where the index stands beside the log, and how it is made again. */
+/** `rollcall state`: compares the index with the log, and rebuilds it. */
 export function stateCommand(): Command {
   const show = new Command('show')
     .description(
-      "shows how much the index holds, which transaction it reflects, and whether that is the log's last",
+      "shows the size of the index, which transaction it reflects, and whether that is the log's last",
     )
-    .option('--tenant <id>', 'of this tenant only')
-    .option('--collection <name>', 'of this collection only')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name>', 'only this collection')
     .addHelpText(
       'after',
-      '\nThe index is only a copy of what the topics say: whatever is wrong with it is put right when the tenant is\nnext taken over ("rollcall run"). While a process is running, a transaction or two behind is only the time that\nlooking takes.',
+      '\nThe index is derived from the topics: the next start of "rollcall run" brings it up to date. While a process is\nrunning, a transaction or two behind is normal: the log is read after the index.',
     )
     .action(verbAction(showState));
   return new Command('state')
-    .description('The index in Redis beside the log in Kafka.')
-    .addCommand(show.summary('where the index stands'))
-    .addCommand(rebuildCommand().summary('drops the index and makes it again from the topics'));
+    .description('Compares the index in Redis with the log in Kafka, and rebuilds it.')
+    .addCommand(show.summary('compare the index with the log'))
+    .addCommand(rebuildCommand().summary('rebuild the index from the topics'));
 }
 
 interface IndexFacts {
@@ -62,7 +62,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   const only = options.collection === undefined ? null : sourceOf(chooseCollection(options.collection));
   if (config.redis === undefined) {
     output.line(
-      'There is no lasting index: no Redis is configured, so the index lives in the memory of the running process',
+      'There is no stored index: no Redis is configured, so the index lives in the memory of the running process',
     );
     output.line('and is rebuilt from the topics at each start.');
     output.data({ lasting: false, collections: [] });
@@ -76,13 +76,13 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
         if (only === null || only === name) indexes.push(await readIndex(assembly, tenant.id, name));
       }
     }
-    // After the index: an owner that goes on meanwhile can only make the log the later of the two, as it always is.
+    // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
     let log = await readLog(assembly, { tenants, only, signal });
-    let states = indexes.map((index) => besideTheLog(index, log));
-    // The last commit's records may not be readable yet: only what a second reading misses too is lost.
+    let states = indexes.map((index) => compareWithLog(index, log));
+    // The last commit's records may not be visible yet: only records that a second read misses as well are lost.
     if (states.some(({ besideLog: { kind } }) => kind === 'rebuild')) {
       log = await readLog(assembly, { tenants, only, signal });
-      states = indexes.map((index) => besideTheLog(index, log));
+      states = indexes.map((index) => compareWithLog(index, log));
     }
     show(output, { states, trouble: log.trouble });
   });
@@ -102,11 +102,11 @@ interface LogFacts {
   readonly progress: ReadonlyMap<string, KnownProgress | null>;
   /** Next offset by `<topic>/<partition>`. */
   readonly nextOffsets: Offsets;
-  /** First offset still there, likewise. */
+  /** First offset that still exists, likewise. */
   readonly firstOffsets: Offsets;
 }
 
-/** The index can be shown without Kafka, but then nothing can be said of how it stands to the log. */
+/** Without Kafka the command still shows the index, but cannot compare it with the log. */
 async function readLog(
   assembly: Assembly,
   options: { tenants: readonly TenantConfig[]; only: CollectionName | null; signal: AbortSignal },
@@ -126,7 +126,7 @@ async function readLog(
       const nextOffsets: Record<string, number> = {};
       const firstOffsets: Record<string, number> = {};
       for (const topic of tenants.flatMap(({ id }) => assembly.tenant(id).topics)) {
-        // Chains are indexed with the versions that they follow from.
+        // The index of `absence-versions` also covers the topics of chains.
         const isWanted =
           only === null ||
           topic.suffix === only ||
@@ -164,12 +164,12 @@ async function readIndex(
   };
 }
 
-function besideTheLog(index: IndexFacts, log: LogFacts): CollectionState {
+function compareWithLog(index: IndexFacts, log: LogFacts): CollectionState {
   const { position } = index;
   const known = log.progress.get(index.tenant) ?? null;
   const progress = known?.progress.get(index.collection) ?? null;
-  const follows = CHAIN_COLLECTIONS.map((name) => known?.progress.get(name) ?? null);
-  const chains = index.collection === 'absence-versions' ? follows : [];
+  const derived = CHAIN_COLLECTIONS.map((name) => known?.progress.get(name) ?? null);
+  const chains = index.collection === 'absence-versions' ? derived : [];
   const offsets = allOffsets([progress, ...chains]);
   const hasLost =
     progress !== null && hasLostRecords({ ...log, offsets, knownFirstOffsets: position?.firstOffsets });
@@ -207,7 +207,7 @@ function show(
         { title: 'committed', align: 'right' },
         { title: 'withheld', align: 'right' },
         { title: 'missing', align: 'right' },
-        { title: 'beside the log' },
+        { title: 'compared with the log' },
       ],
       states
         .filter((each) => each.tenant === tenant)
@@ -225,7 +225,8 @@ function show(
     );
     output.line();
   }
-  if (trouble !== null) output.line(`${colors.yellow('!')} How it stands to the log is unknown: ${trouble}`);
+  if (trouble !== null)
+    output.line(`${colors.yellow('!')} The index could not be compared with the log: ${trouble}`);
   output.data({ lasting: true, logTrouble: trouble, collections: states.map(asJson) });
 }
 

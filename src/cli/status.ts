@@ -22,33 +22,34 @@ interface StatusFlags {
   tenant?: string;
 }
 
-/** `rollcall status`: whether everything is right, from the topics and the index; asks nothing of the hub. */
+/** `rollcall status`: the state of every tenant, from the topics and the index; sends no request to the hub. */
 export function statusCommand(): Command {
   return new Command('status')
     .description(
-      'Shows how far each collection is and whether something waits for a person.\n' +
-        'Read from the progress topics and Redis: it works while the hub or Redis is away.',
+      'Shows the progress of each collection and whether something needs a decision.\n' +
+        'Reads the progress topics and Redis: it works while the hub or Redis is unavailable.',
     )
-    .option('--tenant <id>', 'of this tenant only')
+    .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
       `
-  rows        as of the last complete full pass
-  last full   when that began, by the hub's clock
-  up to       everything the hub changed before then is published
-  pass        the last pass, "…" while it is under way, "!" when it did not come to its end and nobody is at it,
-              and what it has seen, published and removed so far; "not offered" where the hub does not have the
-              collection, or not the one that it follows from
-  withheld    deletions that wait for a person; where the index has forgotten them, as the log tells
+  rows        the number in the last complete full sync
+  last full   when that sync began, by the hub's clock
+  up to       every change at the hub before this time is published
+  sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it, and how many
+              rows it has seen, published and removed so far; "not offered" if the hub does not have the collection, or
+              not the one it is derived from
+  withheld    deletions that need a decision; from the log if the index has lost them
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
-absences and absence-changes follow from absence-versions (↳) in its passes: what is late, unfinished, withheld or
-rejected is told there. Absences whose records contradict each other are listed, by Redis; they wait for nobody.
+absences and absence-changes are derived from absence-versions (↳) in the same syncs: whether they are late, unfinished,
+withheld or rejected is shown there. Absences whose records contradict each other are listed, from Redis; they need no
+decision.
 
-What the configuration no longer wants is named below the table: topics of collections that are switched off, rows of
-afterschools, topics of other tenants under the prefix. It stays until "rollcall topics purge" removes it.
+Below the table are things that the configuration no longer wants: topics of disabled collections, rows of
+afterschools, topics of other tenants under the prefix. They stay until "rollcall topics purge" removes them.
 
-Ends with 3 when something waits for a person, else with 0. What is withheld is listed by "rollcall deletes list".`,
+Exit codes: 0 nothing needs a decision; 3 something does. "rollcall deletes list" lists withheld deletions.`,
     )
     .action(verbAction(status));
 }
@@ -58,7 +59,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
-    // The index first: a list that a commit has emptied must not meet a log from before that commit.
+    // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
     const index = await askIndex(assembly, tenants);
     const { known, leftOver } = await withAdmin({ assembly, signal }, async (admin) => ({
       known: await readKnownProgress({
@@ -92,7 +93,7 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
     const isAll = options.tenant === undefined;
     if (isAll) showTenantsLeftOver(output, leftOver);
     if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
-    // A pass that was stopped or doubted goes no further by itself either.
+    // A sync that was stopped or was inconclusive does not continue by itself either.
     const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
     output.data({
       needsPerson,

@@ -1,6 +1,6 @@
 import { handOverStop } from './early-stop.mjs';
 
-/** As much of `process` as is needed to hear that it should stop. */
+/** The part of `process` that delivers signals. */
 export interface SignalSource {
   on(name: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   off(name: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
@@ -11,8 +11,8 @@ export interface StopSignal extends Disposable {
 }
 
 /**
- * SIGTERM and SIGINT as an AbortSignal: the first asks to stop, a second calls `second`. Takes over from what listened
- * while the program was loading.
+ * SIGTERM and SIGINT as an AbortSignal: the first signal aborts it, a second calls `second`. Replaces the listeners of
+ * early-stop.mjs.
  */
 export function listenForStop(
   source: SignalSource,

@@ -6,7 +6,7 @@ export interface Column {
   readonly align?: 'left' | 'right' | undefined;
 }
 
-/** Rows as aligned text, a line each, the titles first; colours in cells do not disturb it. */
+/** Aligned text lines, the titles first; colours in cells do not affect the alignment. */
 export function formatTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const titles = columns.map(({ title }) => title);
   const widths = columns.map((_column, index) =>

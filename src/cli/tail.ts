@@ -21,19 +21,19 @@ interface TailFlags {
   values: boolean;
 }
 
-/** `rollcall tail`: records of one collection's topic as they are committed, decoded. */
+/** `rollcall tail`: decoded records of a collection's topic as they are committed. */
 export function tailCommand(): Command {
   return new Command('tail')
     .description(
-      "Shows a topic's records as they are committed, one a line: when, partition@offset, what happened, key.\n" +
-        'What a row holds is shown only with --values or --json. Of absence-changes the step, the version, its times\n' +
-        "by the clocks of the tenant's fullPull.timeZone, and its class are always shown.",
+      "Shows a topic's records as they are committed, one per line: time, partition@offset, kind of change, key.\n" +
+        'Only --values or --json shows the contents of rows. For absence-changes the step, the version, its times in\n' +
+        "the tenant's fullPull.timeZone, and its class are always shown.",
     )
     .argument('<collection>', 'a collection, or rejects, or progress')
-    .option('--tenant <id>', 'of this tenant only')
-    .option('--from-beginning', 'what is there already, too', false)
-    .option('--limit <number>', 'end after so many records', positiveWhole)
-    .option('--key <key>', 'records of this key only')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--from-beginning', 'also show existing records', false)
+    .option('--limit <number>', 'end after this many records', positiveWhole)
+    .option('--key <key>', 'only records with this key')
     .option('--values', 'show the decoded values, as JSON', false)
     .addHelpText(
       'after',
@@ -42,8 +42,8 @@ With --json each line is {"topic", "partition", "offset", "timestamp", "key", "h
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
-  rollcall tail users --from-beginning --limit 5          the first few records there are
-  rollcall tail progress                                  how passes get on
+  rollcall tail users --from-beginning --limit 5          the first few records
+  rollcall tail progress                                  the progress of syncs
   rollcall tail results --json | jq -r .key               for programs
 
 Ends on Ctrl-C, or after --limit records, with 0.`,
@@ -65,7 +65,7 @@ async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags
     const timeZones = new Map(topics.map(({ name, timeZone }) => [name, timeZone]));
     await follow({ context, assembly, suffix, from, timeZones, flags: options });
   }).catch((error: unknown) => {
-    // stopped while still connecting: that is how it ends
+    // A stop while connecting is a normal end.
     if (!context.signal.aborted) throw error;
   });
 }
@@ -78,7 +78,7 @@ function topicsOf(config: Config, options: { suffix: TopicSuffix; tenant: string
   }));
 }
 
-/** The ends are asked for before the consumer starts: what is committed from then on is shown, however long joining takes. */
+/** Reads the end offsets before the consumer starts, so that records committed while it joins are shown, too. */
 async function startingPoints(
   admin: Admin,
   options: { topics: readonly string[]; fromBeginning: boolean },
@@ -104,8 +104,8 @@ async function startingPoints(
   return points;
 }
 
-/** Their lines are made from the value, too. */
-const TELL_MORE_THAN_THE_KEY: ReadonlySet<TopicSuffix> = new Set(['rejects', 'progress', 'absence-changes']);
+/** Topics whose lines need the decoded value. */
+const SHOWS_VALUE: ReadonlySet<TopicSuffix> = new Set(['rejects', 'progress', 'absence-changes']);
 
 async function follow(options: {
   context: VerbContext;
@@ -120,7 +120,7 @@ async function follow(options: {
   const { output, signal } = context;
   const { colors } = output;
   const topics = [...new Set(from.map(({ topic }) => topic))];
-  const needsValue = output.json || flags.values || TELL_MORE_THAN_THE_KEY.has(suffix);
+  const needsValue = output.json || flags.values || SHOWS_VALUE.has(suffix);
   const wantedKey = flags.key === undefined ? null : Buffer.from(flags.key, 'utf8');
   let shown = 0;
   await followTopics({
@@ -145,7 +145,7 @@ async function follow(options: {
   if (!output.json) output.note(`${recordCount(shown)} shown`);
 }
 
-/** The decoder's errors may quote data, and name neither the registry nor what to do. */
+/** Replaces the decoder's errors, which may quote data, and name neither the registry nor a remedy. */
 async function decoded(assembly: Assembly, framed: Buffer): Promise<unknown> {
   try {
     return await assembly.registry.decode(framed);
@@ -156,8 +156,8 @@ async function decoded(assembly: Assembly, framed: Buffer): Promise<unknown> {
       typeof status === 'number'
         ? `it answered HTTP ${status}`
         : 'it cannot be reached, or the record is not Avro';
-    throw new RollcallError('REGISTRY_UNREACHABLE', `No schema from ${url} to decode a record with: ${why}`, {
-      remedy: 'Check registry.url, and that this is the registry that the topic was written with.',
+    throw new RollcallError('REGISTRY_UNREACHABLE', `No schema from ${url} to decode a record: ${why}`, {
+      remedy: 'Check registry.url: it must be the registry with which the topic was written.',
       cause: error,
     });
   }

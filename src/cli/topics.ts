@@ -25,35 +25,32 @@ interface TopicsFlags {
   readonly prefix?: string | undefined;
 }
 
-/** `rollcall topics list|apply|purge`: topics beside the contract and the configuration. */
+/** `rollcall topics list|apply|purge`: compares topics with the contract and the configuration. */
 export function topicsCommand(): Command {
   const list = new Command('list')
     .description(
-      'shows every topic of the configuration: whether it exists, partitions, differences, records; and those ' +
+      'shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +
         'that the configuration no longer wants',
     )
-    .option('--tenant <id>', 'of this tenant only')
-    .option(
-      '--prefix <prefix>',
-      'instead, what is there under another prefix, which kafka.topicPrefix was once',
-    )
+    .option('--tenant <id>', 'only this tenant')
+    .option('--prefix <prefix>', 'instead, the topics under an earlier kafka.topicPrefix')
     .addHelpText(
       'after',
-      '\nRecords are counted by offsets: removed and compacted ones count, so it is an upper bound.\nEnds with 1 when a topic is missing or differs.',
+      '\nRecords are counted by offsets, which include removed and compacted ones: the number is an upper bound.\nExit codes: 0 every topic fits; 1 a topic is missing or differs.',
     )
     .action(verbAction(listTopics));
   const apply = new Command('apply')
-    .description('creates missing topics, and gives existing ones the settings of the contract')
-    .option('--tenant <id>', 'of this tenant only')
+    .description('creates missing topics, and applies the settings of the contract to existing ones')
+    .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      '\nPartition counts of existing topics are never changed: that would break the order per key. Where one differs\nfrom the configuration, it ends with 1 and says so.',
+      '\nIt never changes the number of partitions of an existing topic, which would break the order per key. If one\ndiffers from the configuration, the command reports it and ends with 1.',
     )
     .action(verbAction(applyTopics));
   return new Command('topics')
-    .description('Compares topics with the contract, and makes them fit it.')
-    .addCommand(list.summary('show every topic, and what differs'))
-    .addCommand(apply.summary('create what is missing, cure settings'))
+    .description('Compares topics with the contract and the configuration, and changes them to fit.')
+    .addCommand(list.summary('show every topic and its differences'))
+    .addCommand(apply.summary('create missing topics, correct settings'))
     .addCommand(purgeCommand().summary('remove what the configuration no longer wants'));
 }
 
@@ -141,7 +138,7 @@ function showList(
       { title: 'topic' },
       { title: 'partitions', align: 'right' },
       { title: 'records ≤', align: 'right' },
-      { title: 'beside the contract' },
+      { title: 'compared with the contract' },
     ],
     findings.map((finding) => [
       fits(finding) ? colors.green('✓') : finding.exists ? colors.red('✗') : colors.yellow('!'),
@@ -164,17 +161,17 @@ function showList(
   ];
   output.line(`${colors.red('✗')} ${parts.join(', ')}`);
   output.line(
-    `${colors.cyan('→')} "rollcall topics apply" creates what is missing and cures settings; "rollcall run" creates what is missing.`,
+    `${colors.cyan('→')} "rollcall topics apply" creates missing topics and corrects settings; "rollcall run" creates missing topics.`,
   );
 }
 
 function allFit(count: number): string {
-  return count === 1 ? 'the topic is as it should be' : `all ${count} topics are as they should be`;
+  return count === 1 ? 'the topic fits the contract' : `all ${count} topics fit the contract`;
 }
 
 function besideContract({ exists, differences }: TopicFinding): string {
   if (!exists) return 'missing';
-  return differences.length === 0 ? 'as it should be' : differences.join('; ');
+  return differences.length === 0 ? 'equal' : differences.join('; ');
 }
 
 async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
@@ -194,7 +191,7 @@ async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFl
 const ATTEMPTS = 20;
 const BETWEEN_ATTEMPTS_MS = 150;
 
-/** A broker goes on telling the old settings for a moment after the controller has taken the new ones. */
+/** A broker returns the old settings for a moment after the controller has accepted the new ones. */
 async function inspectWhenApplied(
   admin: Admin,
   options: { wanted: readonly WantedTopic[]; before: readonly TopicFinding[] },
@@ -214,31 +211,31 @@ function showApplied(output: Output, before: readonly TopicFinding[], after: rea
   const created = before.filter(({ exists }) => !exists).map(({ topic }) => topic.name);
   const wrong = after.filter((finding) => !fits(finding));
   const stillWrong = new Set(wrong.map(({ topic }) => topic.name));
-  const cured = before
+  const corrected = before
     .filter((finding) => finding.exists && !fits(finding) && !stillWrong.has(finding.topic.name))
     .map(({ topic, differences }) => ({ topic: topic.name, differences }));
   for (const topic of created) output.line(`${colors.green('✓')} created ${topic}`);
-  for (const { topic, differences } of cured) {
-    output.line(`${colors.green('✓')} cured ${topic}: ${differences.map(asPast).join('; ')}`);
+  for (const { topic, differences } of corrected) {
+    output.line(`${colors.green('✓')} corrected ${topic}: ${differences.map(asPast).join('; ')}`);
   }
   for (const { topic, differences } of wrong) {
     output.line(`${colors.red('✗')} ${topic.name}: ${differences.join('; ')}`);
   }
   if (wrong.length > 0) {
     const remedy = wrong.some(({ curable }) => !curable)
-      ? 'Set kafka.partitions to what the topic has, for this collection or by default; more partitions for an existing topic would break the order per key. Its settings are cured once its partitions agree.'
-      : 'The broker did not take the settings: look for a policy of the cluster, or set them with kafka-configs.';
+      ? 'Set kafka.partitions to the number that the topic has, for this collection or by default; more partitions for an existing topic would break the order per key. Then give the command again to correct its settings.'
+      : 'The broker did not accept the settings: check for a policy of the cluster, or set them with kafka-configs.';
     output.line(`${colors.cyan('→')} ${remedy}`);
-  } else if (created.length + cured.length === 0) {
+  } else if (created.length + corrected.length === 0) {
     output.line(`${colors.green('✓')} nothing to do: ${allFit(after.length)}`);
   } else {
     output.line(
-      `${colors.green('✓')} ${countOf(created.length, 'topic')} created, ${cured.length === 0 ? 'none' : formatCount(cured.length)} cured`,
+      `${colors.green('✓')} ${countOf(created.length, 'topic')} created, ${corrected.length === 0 ? 'none' : formatCount(corrected.length)} corrected`,
     );
   }
   output.data({
     created,
-    cured,
+    cured: corrected,
     refused: wrong.map(({ topic, differences }) => ({ topic: topic.name, differences })),
   });
 }

@@ -8,27 +8,27 @@ import { listenForStop } from './stop-signal.ts';
 
 const DEFAULT_CONFIG = './rollcall.yaml';
 
-/** What the frame hands to a verb. */
+/** What every verb receives. */
 export interface VerbContext {
   readonly output: Output;
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Path of the configuration as it was asked for. */
+  /** Path of the configuration as given on the command line or in the environment. */
   readonly configPath: string;
   /** Loads the configuration. Throws `CONFIG_INVALID`. */
   loadConfig(): Config;
 }
 
 export interface VerbInput<Options> {
-  /** Arguments of the verb, in order; undefined where an optional one was left out. */
+  /** Arguments of the verb, in order; undefined for an omitted optional one. */
   readonly args: readonly (string | undefined)[];
   readonly options: Options;
 }
 
 /**
- * The action of a verb inside the frame: output, signals, configuration, and errors told to a person.
- * The body returns the exit code (nothing: 0) or throws.
+ * Wraps a verb: it provides output, signals and configuration, and reports errors. The body returns the exit code
+ * (nothing: 0) or throws.
  */
 export function verbAction<Options extends object = Record<string, unknown>>(
   body: (context: VerbContext, input: VerbInput<Options>) => Promise<number | void>,
@@ -55,7 +55,7 @@ export function verbAction<Options extends object = Record<string, unknown>>(
   };
 }
 
-/** Options of the command and of those above it; what stands nearest to the verb wins. */
+/** Options of the command and its parents; those nearest to the verb take precedence. */
 function optionsOf(command: Command): object {
   const above = command.parent === null ? {} : optionsOf(command.parent);
   return { ...above, ...command.opts() };

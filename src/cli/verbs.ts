@@ -1,37 +1,37 @@
 import type { Command } from 'commander';
 
-/** A verb as the list of verbs shows it; its code is loaded only when it is called. */
+/** A verb in the list of verbs; its code is loaded only when it is called. */
 export interface Verb {
   readonly name: string;
   readonly summary: string;
   readonly load: () => Promise<Command>;
 }
 
-/** All verbs there are, in the order of the help text. */
+/** All verbs, in the order of the help text. */
 export const VERBS: readonly Verb[] = [
   {
     name: 'check',
-    summary: 'is everything there, and does it let us in?',
+    summary: 'is every service reachable, and are the credentials right?',
     load: async () => (await import('./check.ts')).checkCommand(),
   },
   {
     name: 'status',
-    summary: 'how far everything is, and whether something waits for a person',
+    summary: 'the progress of every collection, and whether something needs a decision',
     load: async () => (await import('./status.ts')).statusCommand(),
   },
   {
     name: 'tail',
-    summary: 'records of a collection as they are committed, decoded',
+    summary: 'decoded records of a collection as they are committed',
     load: async () => (await import('./tail.ts')).tailCommand(),
   },
   {
     name: 'topics',
-    summary: 'topics beside the contract and the configuration: list, apply, purge',
+    summary: 'compare topics with the contract and the configuration: list, apply, purge',
     load: async () => (await import('./topics.ts')).topicsCommand(),
   },
   {
     name: 'state',
-    summary: 'where the index stands beside the log: show, rebuild',
+    summary: 'compare the index with the log: show, rebuild',
     load: async () => (await import('./state.ts')).stateCommand(),
   },
   {
@@ -41,22 +41,22 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'pull',
-    summary: 'one pass now, then exit',
+    summary: 'one sync now, then exit',
     load: async () => (await import('./pull.ts')).pullCommand(),
   },
   {
     name: 'deletes',
-    summary: 'deletions that wait for a person: list, approve, discard',
+    summary: 'deletions that need a decision: list, approve, discard',
     load: async () => (await import('./deletes.ts')).deletesCommand(),
   },
   {
     name: 'verify',
-    summary: 'is the copy complete? topics beside the hub, key by key',
+    summary: 'is the copy complete? compare topics with the hub, key by key',
     load: async () => (await import('./verify.ts')).verifyCommand(),
   },
   {
     name: 'republish',
-    summary: 'publish a collection, or keys of it, again although nothing has changed',
+    summary: 'publish a collection, or keys of it, again although they have not changed',
     load: async () => (await import('./republish.ts')).republishCommand(),
   },
   {

@@ -22,41 +22,41 @@ interface VerifyFlags {
   readonly repair?: boolean | undefined;
 }
 
-/** `rollcall verify`: the topics beside the hub. */
+/** `rollcall verify`: compares the topics with the hub. */
 export function verifyCommand(): Command {
   return new Command('verify')
     .description(
       'Reads the hub and the topics, and reports every key that differs. Without --repair it owns nothing and writes ' +
-        'nothing, and may run while a process mirrors the tenant: what differs is looked at again before it is told.',
+        'nothing, and may run while a process mirrors the tenant: it checks every difference again before it reports it.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--all', 'show all differences, not only the first 20')
     .option(
       '--repair',
-      'publish exactly what is missing: the index is made again from the topics, then a full pass is made',
+      'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
     )
     .addHelpText('after', HELP)
     .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
 }
 
 const HELP = `
-Kinds: missing (the hub has it, the topic does not), left-over (the other way round), different, undecodable (the
-record cannot be read, or is not what its headers say), gap (a step of an absence is not among those told),
-reject-missing and reject-left-over (rows that cannot be read), index (the index says something else than the topic).
-Pending is what changed at the hub since the last pass, which the next one brings; withheld what waits for a person;
-not-configured what the configuration no longer names (see "rollcall topics purge").
+Kinds: missing (the hub has it, the topic does not), left-over (the reverse), different, undecodable (the record cannot
+be decoded, or does not match its headers), gap (a step of an absence is missing in the topic), reject-missing and
+reject-left-over (rows that cannot be read), index (the index and the topic differ).
+States: pending (changed at the hub since the last sync; the next one publishes it), withheld (needs a decision),
+not-configured (the configuration no longer names it; see "rollcall topics purge").
 
-One collection at a time is held in memory, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB
-a million rows; of absences also which version replaces which, about 1 KB a version. The hub is read whole, for
-schedules by asking for each student.
+Memory holds one collection at a time, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB per
+million rows; for absences also the links between versions, about 1 KB per version. The command reads the hub
+completely; for schedules it sends a request for each student.
 
-With --repair a collection that differs is put right by the process that runs for the tenant, or by this command, which
-owns the tenant meanwhile; then it is compared again. What is equal is not published again; removals go out as guarded
-as ever. A step of an absence that was told is never told again, so that a gap stays.
+With --repair, the process that runs for the tenant repairs a collection that differs; without such a process, this
+command owns the tenant meanwhile. Then the command compares again. Equal rows are not published again, and removals are
+subject to the guard. A published step of an absence is never published again, so a gap stays.
 
-Exit codes: 0 equal, or the next pass makes it so; 1 something differs, or could not be compared; 3 only removals that
-wait for a person differ.
+Exit codes: 0 equal, or the next sync makes it so; 1 something differs, or could not be compared; 3 only removals that
+need a decision differ.
 
 Examples:
   rollcall verify
@@ -112,7 +112,7 @@ function show(output: Output, { before, after, syncs }: Found, { all = false }: 
     const published = syncs.reduce((sum, { created, updated }) => sum + created + updated, 0);
     const removed = syncs.reduce((sum, each) => sum + each.removed, 0);
     const counts = `${countOf(published, 'row')} published, ${countOf(removed, 'key')} removed`;
-    output.line(`Repaired by a full pass: ${counts}, and rejects and absences as they follow.`);
+    output.line(`Repaired by a full sync: ${counts}, and the rejects and absences derived from them.`);
     output.line();
     for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
   }

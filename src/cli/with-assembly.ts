@@ -4,15 +4,15 @@ import type { Config } from '../config.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 
-/** The parts for a verb that only looks: silent, and closed when `work` is done. */
+/** The parts for a verb that only reads: without logs, and closed when `work` is done. */
 export async function withAssembly<T>(config: Config, work: (assembly: Assembly) => Promise<T>): Promise<T> {
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
   return await work(assembly);
 }
 
 /**
- * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts while
- * connecting, which goes on for long where no broker answers.
+ * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts during
+ * the connection, which can take long when no broker answers.
  */
 export async function withAdmin<T>(
   parts: { assembly: Assembly; signal?: AbortSignal | undefined },

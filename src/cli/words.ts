@@ -1,4 +1,4 @@
-/** How numbers, times and ages are written for people. */
+/** Formats of numbers, times and text for people. */
 
 const COUNT = new Intl.NumberFormat('en-GB');
 
@@ -18,7 +18,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A duration by its largest unit: `12 s`, `4 min`, `3 h`, `2 d`. Below zero counts as none. */
+/** A duration (ms) in its largest unit: `12 s`, `4 min`, `3 h`, `2 d`. A negative one counts as zero. */
 export function formatDuration(durationMs: number): string {
   const ms = Math.max(0, durationMs);
   if (ms < 2 * MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
@@ -27,17 +27,17 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(ms / DAY_MS)} d`;
 }
 
-/** How long ago something was: `4 min ago`; `-` for never. */
+/** The time since `atMs`: `4 min ago`; `-` for null. */
 export function formatAge(atMs: number | null, nowMs: number): string {
   return atMs === null ? '-' : `${formatDuration(nowMs - atMs)} ago`;
 }
 
-/** `2026-11-20T07:15:00.000Z`, null as it is. */
+/** `2026-11-20T07:15:00.000Z`, or null for null. */
 export function isoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();
 }
 
-/** Text from outside as it may be shown on a terminal: without anything that steers it. */
+/** Text from outside for a terminal, without control and direction characters. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- a key must not steer a terminal
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\uFFFD');
@@ -45,7 +45,7 @@ export function printable(text: string): string {
 
 const NARROWEST = 20;
 
-/** Text in lines of at most `width` characters, broken at spaces; a longer word stays whole. */
+/** Text in lines of at most `width` characters, broken at spaces; a longer word is not broken. */
 export function wrapText(text: string, width: number): string[] {
   const most = Math.max(NARROWEST, width);
   const lines: string[] = [];

@@ -7,10 +7,10 @@ import { scheduleFindings } from './check-schedules.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 import type { Probed } from './probed.ts';
 
-/** A hub whose clock is off by more than this has other troubles; Rollcall itself goes by the hub's clock. */
-const SKEW_WORTH_TELLING_MS = 60_000;
+/** A larger skew is worth a warning; Rollcall itself uses the hub's clock. */
+const SKEW_WORTH_WARNING_MS = 60_000;
 
-/** A tenant's hub: token, and a few rows of every enabled collection. */
+/** Checks a tenant's hub: the token, and a few rows of every enabled collection. */
 export async function checkHub(tenant: TenantConfig, signal: AbortSignal): Promise<Section> {
   const { hub } = tenant;
   await using probe = createHubProbe({
@@ -44,15 +44,15 @@ async function checkToken(
   }
 }
 
-/** Without a token the hub should refuse: that shows at least that it is there. */
+/** Without a token the hub refuses the request, which shows at least that it is reachable. */
 async function checkReachable(probe: HubProbe, signal: AbortSignal): Promise<Finding> {
-  const remedy = 'Once there is a token, this check reads a few rows of every collection.';
+  const remedy = 'With a token, this check reads a few rows of every collection.';
   try {
     const status = await probe.knock(collectionNamed('orgs'), signal);
     if (status === 404) {
       return failure(
         'collections',
-        'the hub answers, but knows nothing at this address (HTTP 404)',
+        'the hub answers, but has nothing at this address (HTTP 404)',
         'Check hub.baseUrl: host and tenant prefix.',
       );
     }
@@ -79,7 +79,7 @@ async function probeAll(
       return { collection, error };
     }
   };
-  // Schedules have no list: they are asked for by student.
+  // Schedules have no list: requests name a student.
   const collections = passCollections(tenant).filter(({ name }) => name !== 'schedules');
   const plain = collections.filter(({ path }) => !path.includes('{id}'));
   const probed = new Map<string, Probed>();
@@ -95,14 +95,14 @@ async function probeAll(
     probed.set(
       collection.name,
       parentId === undefined || parentId === null
-        ? { collection, skipped: 'there is no class to try it with' }
+        ? { collection, skipped: 'there is no class to test it with' }
         : await ask(collection, parentId),
     );
   }
   return collections.flatMap(({ name }) => probed.get(name) ?? []);
 }
 
-/** Findings of all collections; trouble that they all share is told once. */
+/** The findings of all collections; a failure that they all share is reported once. */
 export function probedFindings(probed: readonly Probed[]): Finding[] {
   const shared = sharedTrouble(probed);
   if (shared !== null) return [shared];
@@ -140,7 +140,7 @@ function clockFindings(probed: readonly Probed[]): Finding[] {
       warning(
         'clock',
         'the hub sends no Date',
-        'Nothing: deltas go by the clock of this machine and reach an hour further back.',
+        'Nothing: incremental syncs use the clock of this machine and reach an hour further back.',
       ),
     ];
   }
@@ -148,18 +148,25 @@ function clockFindings(probed: readonly Probed[]): Finding[] {
   const text = `the hub's is ${formatDuration(Math.abs(skewMs))} ${way} this machine's`;
   // The Date header has whole seconds.
   if (Math.abs(skewMs) < 2_000) return [ok('clock', "the hub's agrees with this machine's")];
-  if (Math.abs(skewMs) < SKEW_WORTH_TELLING_MS) return [ok('clock', text)];
-  return [warning('clock', text, "Set the clock that is wrong. Deltas go by the hub's, so none is lost.")];
+  if (Math.abs(skewMs) < SKEW_WORTH_WARNING_MS) return [ok('clock', text)];
+  return [
+    warning(
+      'clock',
+      text,
+      "Set the clock that is wrong. Incremental syncs use the hub's, so no change is lost.",
+    ),
+  ];
 }
 
 function collectionFinding({ collection, probe, error, skipped }: Probed): Finding {
   const { name } = collection;
-  if (skipped !== undefined) return warning(name, `not checked: ${skipped}`, 'It shows when there are rows.');
+  if (skipped !== undefined)
+    return warning(name, `not checked: ${skipped}`, 'Check again when the hub has rows.');
   if (codeOf(error) === 'HUB_NOT_OFFERED') {
     return warning(
       name,
       'the hub does not offer it (HTTP 404)',
-      'Leave it out of tenants.collections; the others are mirrored all the same.',
+      'Remove it from tenants.collections; the others are mirrored anyway.',
     );
   }
   if (probe === undefined) return failureOf(name, error);
@@ -172,58 +179,58 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
     return warning(
       name,
       `the answer has no list "${envelope}"`,
-      'Look at what the hub answers, and at the rights of this client: from such an answer nothing is mirrored and nothing removed.',
+      'Check what the hub answers, and the rights of this client: from such an answer Rollcall mirrors and removes nothing.',
     );
   }
   if (rows === 0) return ok(name, 'no rows');
-  // A total that is smaller than a page counts something else.
+  // A total below the number of rows on the page counts something else.
   const count = total === null || total < rows ? 'rows, no usable total' : countOf(total, 'row');
   if (probe.rowsWithId === 0) {
     return warning(
       name,
-      `${count}; none of those looked at has a sourcedId that can be read`,
-      'Such rows are published to rejects alone. Have the hub send sourcedId as a text.',
+      `${count}; none of those checked has a readable sourcedId`,
+      'Such rows are published to rejects only. Have the hub send sourcedId as a text.',
     );
   }
   if (probe.isRepeated) {
     return failure(
       name,
-      `${count}; the hub gives the same page again and again`,
-      'Set hub.pageSize above the number of rows if the hub honours it: a pass cannot prove that it has read all rows.',
+      `${count}; the hub keeps returning the same page`,
+      'Set hub.pageSize above the number of rows if the hub honours it: otherwise no sync can prove that it has read all rows.',
     );
   }
   if (leadsOut !== null) {
     return warning(
       name,
       `${count}; the link to the next page leads to ${leadsOut}`,
-      'Rollcall does not follow it, as the token would go along, and goes on by its own cursor. Check hub.baseUrl.',
+      'Rollcall does not follow it, because it would send the token there, and pages by its own cursor. Check hub.baseUrl.',
     );
   }
   const details = [
     count,
     ...(path.includes('{id}') ? ['of the first parent only'] : []),
-    paging === null ? 'too few to tell how the hub pages' : `paged by ${paging}`,
-    ...(rows > asked ? [`limit ignored: ${formatCount(rows)} rows where ${asked} were asked for`] : []),
+    paging === null ? 'too few rows to see how the hub pages' : `paged by ${paging}`,
+    ...(rows > asked ? [`limit ignored: ${formatCount(rows)} rows for a limit of ${asked}`] : []),
   ];
   if (whySteppedDown === null) return ok(name, details.join('; '));
   return warning(
     name,
     [...details, `not by afterSourcedId: ${whySteppedDown}`].join('; '),
     paging === 'offset'
-      ? 'Nothing: Rollcall pages this way by itself (hub.paging: offset saves it the attempts). A full pass by offset needs a second one to prove deletions.'
-      : 'Nothing: Rollcall pages this way by itself.',
+      ? 'Nothing: Rollcall chooses this way by itself (hub.paging: offset saves the attempts). With offsets, deletions need a second full sync to be proven.'
+      : 'Nothing: Rollcall chooses this way by itself.',
   );
 }
 
-/** Every list is empty: usual for a client without rights, rare for a school. */
+/** Warns when every list is empty: usual for a client without rights, rare for a school. */
 function emptyFindings(probed: readonly Probed[]): Finding[] {
   const probes = probed.flatMap(({ probe }) => probe ?? []);
   if (probes.length === 0 || probes.some(({ rows }) => rows !== 0)) return [];
   return [
     warning(
       'collections',
-      'all that answer are empty',
-      'If the hub holds data: look at the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.',
+      'all answers are empty',
+      'If the hub has data: check the rights of this client, hub.scope, and the tenant prefix in hub.baseUrl.',
     ),
   ];
 }

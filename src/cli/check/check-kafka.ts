@@ -7,7 +7,7 @@ import { countOf } from '../words.ts';
 import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 
-/** Kafka: reachable, lets us in, enough brokers, topics as in the contract. Creates and alters nothing. */
+/** Checks Kafka: connection, credentials, number of brokers, topics against the contract. Creates and alters nothing. */
 export async function checkKafka(assembly: Assembly, tenants: readonly AssembledTenant[]): Promise<Section> {
   const { kafka } = assembly.config;
   const title = 'Kafka';
@@ -26,7 +26,7 @@ export async function checkKafka(assembly: Assembly, tenants: readonly Assembled
       const brokers = await brokersFinding(admin, { config: assembly.config, anyMissing });
       findings.push(brokers);
       findings.push(...(topics === null ? [failureOf('topics', inspected)] : topicFindings(topics)));
-      // With too few brokers it would only say the same again.
+      // With too few brokers this would only repeat the finding.
       if (anyMissing && brokers.level === 'ok') findings.push(await rightToCreate(admin, missing));
     });
   } catch (error) {
@@ -44,11 +44,11 @@ async function brokersFinding(
     const { brokers } = await admin.describeCluster();
     return judgeBrokers({ brokers: brokers.length, replicationFactor, anyMissing: options.anyMissing });
   } catch (error) {
-    return failureOf('brokers', kafkaError(error, 'asking for its brokers'));
+    return failureOf('brokers', kafkaError(error, 'listing the brokers'));
   }
 }
 
-/** The replication factor counts only for topics still to be created. */
+/** Compares the number of brokers with the replication factor, which matters only for topics that do not exist yet. */
 export function judgeBrokers(options: {
   brokers: number;
   replicationFactor: number;
@@ -61,10 +61,10 @@ export function judgeBrokers(options: {
   const remedy = `Set kafka.replicationFactor to at most ${brokers}, or add brokers.`;
   return anyMissing
     ? failure('brokers', `${text}: topics cannot be created`, remedy)
-    : warning('brokers', `${text}: the topics are there, but no more could be created`, remedy);
+    : warning('brokers', `${text}: the topics exist, but new ones could not be created`, remedy);
 }
 
-/** All topics in one line where all is well, and a line for each that differs. */
+/** One finding for all topics that match the contract, and one for each that differs. */
 export function topicFindings(topics: readonly TopicFinding[]): Finding[] {
   const differing = topics.filter(({ differences }) => differences.length > 0);
   const missing = topics.filter(({ exists }) => !exists).length;
@@ -85,7 +85,7 @@ export function topicFindings(topics: readonly TopicFinding[]): Finding[] {
   ];
 }
 
-/** The broker is asked whether it would create them (KIP-4, validate only): rights, replication and policies show. */
+/** Asks the broker whether it would create the topics (KIP-4, validate only), which tests rights, replication and policies. */
 async function rightToCreate(admin: Admin, missing: readonly TopicFinding[]): Promise<Finding> {
   const subject = 'rights';
   try {
@@ -98,7 +98,7 @@ async function rightToCreate(admin: Admin, missing: readonly TopicFinding[]): Pr
         replicationFactor: topic.replicationFactor,
       })),
     });
-    return ok(subject, 'the missing topics may be created; writing is only tried at the start');
+    return ok(subject, 'the missing topics may be created; the right to write is tested at the start only');
   } catch (error) {
     const type = typeOf(error);
     if (type === 'INVALID_REPLICATION_FACTOR') {
@@ -112,14 +112,14 @@ async function rightToCreate(admin: Admin, missing: readonly TopicFinding[]): Pr
       return failure(
         subject,
         `the broker would not create the missing topics: ${type}`,
-        'Look at kafka.partitions, kafka.replicationFactor and the policies of the cluster.',
+        'Check kafka.partitions, kafka.replicationFactor and the policies of the cluster.',
       );
     }
     return failureOf(subject, kafkaError(error, 'asking whether the missing topics may be created'));
   }
 }
 
-/** kafkajs gathers one error a topic. */
+/** kafkajs collects one error per topic. */
 function typeOf(error: unknown): string | undefined {
   const { errors } = error as { errors?: readonly unknown[] };
   return innermost(errors?.[0] ?? error).type;

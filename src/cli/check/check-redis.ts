@@ -8,7 +8,7 @@ const OLDEST_VERSION = [6, 2] as const;
 const MEBIBYTE = 1024 * 1024;
 const NEARLY_FULL = 0.9;
 
-/** Redis: reachable, as new as needed, keeping what it is given, and open to us. Leaves nothing there. */
+/** Checks Redis: connection, version, eviction policy, memory and rights. Leaves nothing there. */
 export async function checkRedis(config: Config, store: StateStore): Promise<Section> {
   const title = 'Redis';
   const { redis } = config;
@@ -36,7 +36,7 @@ export async function checkRedis(config: Config, store: StateStore): Promise<Sec
   return { title, findings: [...redisFindings(facts), await checkRights(store, facts)] };
 }
 
-/** What Redis tells of itself, judged. */
+/** Findings from what Redis reports about itself. */
 export function redisFindings(facts: RedisFacts): Finding[] {
   return [
     ok('connection', facts.address),
@@ -50,7 +50,7 @@ function versionFinding({ version }: RedisFacts): Finding {
   if (version === null) {
     return warning(
       'version',
-      'it does not tell its version',
+      'Redis does not report its version',
       'Rollcall needs Redis 6.2 or later, or one compatible with it.',
     );
   }
@@ -67,14 +67,18 @@ function versionFinding({ version }: RedisFacts): Finding {
 
 function evictionFinding({ evictionPolicy }: RedisFacts): Finding {
   if (evictionPolicy === null) {
-    return warning('eviction', 'it does not tell its maxmemory-policy', 'Make sure that it is noeviction.');
+    return warning(
+      'eviction',
+      'Redis does not report its maxmemory-policy',
+      'Make sure that it is noeviction.',
+    );
   }
   return evictionPolicy === 'noeviction'
     ? ok('eviction', 'noeviction')
     : failure(
         'eviction',
-        `maxmemory-policy is ${evictionPolicy}: Redis may drop what is indexed when memory runs short`,
-        'Set maxmemory-policy to noeviction, or name a Redis of its own for Rollcall in redis.url.',
+        `maxmemory-policy is ${evictionPolicy}: Redis may drop parts of the index when memory runs short`,
+        'Set maxmemory-policy to noeviction, or give Rollcall its own Redis in redis.url.',
       );
 }
 
@@ -85,20 +89,20 @@ function memoryFindings({ usedBytes, maxBytes }: RedisFacts): Finding[] {
   const text = `${used} of ${formatCount(Math.ceil(maxBytes / MEBIBYTE))} MiB`;
   return [
     usedBytes > maxBytes * NEARLY_FULL
-      ? warning('memory', text, 'Raise maxmemory: some 140 bytes for each row of each collection.')
+      ? warning('memory', text, 'Raise maxmemory: the index takes some 140 bytes per row.')
       : ok('memory', text),
   ];
 }
 
-/** Writes and deletes a key of its own: the only way to know that scripts and writes are permitted. */
+/** Writes and deletes a key of its own, which is the only test of the rights to run scripts and to write. */
 async function checkRights(store: StateStore, { evictionPolicy }: RedisFacts): Promise<Finding> {
   try {
     await store.ready();
     return ok('rights', 'scripts, reading and writing are permitted');
   } catch (error) {
-    // It begins with the policy, which is told already.
+    // `ready` checks the policy first, and that finding exists already.
     if (evictionPolicy !== null && evictionPolicy !== 'noeviction') {
-      return warning('rights', 'not checked', 'Cure the eviction policy first.');
+      return warning('rights', 'not checked', 'Fix the eviction policy first.');
     }
     return failureOf('rights', error);
   }

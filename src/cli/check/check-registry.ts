@@ -9,7 +9,7 @@ import { readSchemaFiles } from '../../log/schema-files.ts';
 import { countOf } from '../words.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 
-/** The registry: reachable, and the subjects' levels and schemas fit. Registers nothing. */
+/** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */
 export async function checkRegistry(
   config: Config,
   options: { tenants: readonly AssembledTenant[]; signal: AbortSignal },
@@ -58,7 +58,7 @@ async function inspect(
   );
 }
 
-/** A tenant's subjects in one line where all is well, and a line for each that does not fit. */
+/** One finding for all subjects that fit, and one for each that does not. */
 export function subjectFindings(
   subject: string,
   { url, subjects }: { url: string; subjects: readonly SubjectFinding[] },
@@ -71,8 +71,8 @@ export function subjectFindings(
     wrong.push(
       warning(
         subject,
-        `whether ${countOf(unknown.length, 'schema')} fit what is registered was not checked: this registry cannot tell without registering`,
-        'It shows when "rollcall run" registers them.',
+        `${countOf(unknown.length, 'schema')} not checked for compatibility: this registry can check only by registering`,
+        'The check happens when "rollcall run" registers them.',
       ),
     );
   }
@@ -91,7 +91,7 @@ function misfits(each: SubjectFinding, at: { subject: string; url: string }): Fi
       failure(
         at.subject,
         `${each.subject} has compatibility ${each.level ?? 'unknown'}, the contract requires FULL_TRANSITIVE`,
-        `Once you know why it was changed: PUT ${at.url}/config/${each.subject} {"compatibility":"FULL_TRANSITIVE"}`,
+        `Find out why it was changed, then: PUT ${at.url}/config/${each.subject} {"compatibility":"FULL_TRANSITIVE"}`,
       ),
     );
   }
@@ -99,8 +99,8 @@ function misfits(each: SubjectFinding, at: { subject: string; url: string }): Fi
     findings.push(
       failure(
         at.subject,
-        `${each.subject} holds versions that this version's schema does not fit`,
-        `Look at GET ${at.url}/subjects/${each.subject}/versions: another program registered there, or this Rollcall is older than the one before.`,
+        `${each.subject} has schemas that are not compatible with this version's`,
+        `See GET ${at.url}/subjects/${each.subject}/versions: another program registered one, or an earlier Rollcall was newer than this one.`,
       ),
     );
   }

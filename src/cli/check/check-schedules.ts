@@ -14,14 +14,14 @@ import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 
 const NAME = 'schedules';
 
-/** The lessons of one student: whether they can be had, and whether the configured names find what is needed. */
+/** Checks the lessons of one student: whether the hub returns them, and whether the configured names match. */
 export async function scheduleFindings(
   probe: Pick<HubProbe, 'collection' | 'readSchedule'>,
   options: { tenant: TenantConfig; probed: readonly Probed[]; signal: AbortSignal },
 ): Promise<Finding[]> {
   const { tenant, probed, signal } = options;
   const settings = collectionSettings(tenant, NAME);
-  // Where nothing else could be had, one more failure tells nothing new.
+  // When no collection could be read, one more failure says nothing new.
   if (!settings.enabled || (probed.length > 0 && probed.every((each) => each.probe === undefined))) return [];
   const { timeZone } = settings.fullPull;
   const parent = parentNotOffered(options);
@@ -29,16 +29,20 @@ export async function scheduleFindings(
     return [
       warning(
         NAME,
-        `the hub does not offer ${parent}, which says whose schedules are wanted`,
-        'Leave it out of tenants.collections, or set schedules.students; the others are mirrored all the same.',
+        `the hub does not offer ${parent}, which names the students whose schedules are wanted`,
+        'Remove schedules from tenants.collections, or set schedules.students; the others are mirrored anyway.',
       ),
     ];
   }
   try {
-    const student = await studentToTry(probe, options);
+    const student = await studentToTest(probe, options);
     if (student === null) {
       return [
-        warning(NAME, 'not checked: there is no student to try it with', 'It shows when there are students.'),
+        warning(
+          NAME,
+          'not checked: there is no student to test it with',
+          'Check again when there are students.',
+        ),
       ];
     }
     const window = windowAround(localDate(Date.now(), timeZone), tenant.schedules);
@@ -48,18 +52,18 @@ export async function scheduleFindings(
     signal.throwIfAborted();
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED')
       return [failureOf(NAME, error)];
-    const text = 'the hub has none of the student tried, or does not offer it (HTTP 404)';
+    const text = 'the hub has none for the first student, or does not offer it (HTTP 404)';
     return [
       warning(
         NAME,
         text,
-        'If it does not: leave it out of tenants.collections; the others are mirrored all the same.',
+        'If the hub does not offer it: remove it from tenants.collections; the others are mirrored anyway.',
       ),
     ];
   }
 }
 
-/** The collection that says whose schedules are wanted, where the hub does not have it. */
+/** The collection that names the wanted students, if the hub does not offer it; null otherwise. */
 function parentNotOffered({
   tenant,
   probed,
@@ -73,7 +77,7 @@ function parentNotOffered({
   return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? parent : null;
 }
 
-async function studentToTry(
+async function studentToTest(
   probe: Pick<HubProbe, 'collection'>,
   { tenant, probed, signal }: { tenant: TenantConfig; probed: readonly Probed[]; signal: AbortSignal },
 ): Promise<string | null> {
@@ -86,27 +90,25 @@ async function studentToTry(
 function findingOf(lessons: readonly unknown[], { schedules }: TenantConfig, timeZone: string): Finding {
   if (lessons.length === 0) return ok(NAME, 'answers; no lessons of the first student in these days');
   const mapping = { fields: schedules.fields, zone: createZoneClock(timeZone) };
-  const readings = lessons.map((lesson) => (isJsonObject(lesson) ? readLesson(lesson, mapping) : null));
-  const unread = readings.filter((reading) => reading?.kind !== 'lesson');
+  const decoded = lessons.map((lesson) => (isJsonObject(lesson) ? readLesson(lesson, mapping) : null));
+  const unreadable = decoded.filter((each) => each?.kind !== 'lesson');
   const count = `${countOf(lessons.length, 'lesson')} of the first student`;
-  const [first] = unread;
+  const [first] = unreadable;
   if (first !== undefined) {
     const why = first?.kind === 'unreadable' ? first.reason : 'it is not an object';
     return failure(
       NAME,
-      `${count}; ${unread.length} cannot be understood: ${why}`,
-      'Say in schedules.fields what the hub calls start, end and date (docs/schedules.md).',
+      `${count}; ${unreadable.length} cannot be read: ${why}`,
+      "Set the hub's names of start, end and date in schedules.fields (docs/schedules.md).",
     );
   }
-  const isWithoutClasses = readings.every(
-    (reading) => reading?.kind === 'lesson' && reading.values.classes === null,
-  );
+  const isWithoutClasses = decoded.every((each) => each?.kind === 'lesson' && each.values.classes === null);
   if (isWithoutClasses) {
     return warning(
       NAME,
       `${count}, none with a class`,
-      'Say in schedules.fields what the hub calls classes (docs/schedules.md).',
+      "Set the hub's name of classes in schedules.fields (docs/schedules.md).",
     );
   }
-  return ok(NAME, `${count}, all understood`);
+  return ok(NAME, `${count}, all readable`);
 }

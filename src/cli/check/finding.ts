@@ -3,19 +3,19 @@ import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 import type { Output } from '../output.ts';
 import { countOf, printable, wrapText } from '../words.ts';
 
-/** `warning`: it works, but somebody should know. */
+/** `warning`: it works, but the operator should know. */
 export type Level = 'ok' | 'warning' | 'failure';
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   readonly level: Level;
   readonly subject: string;
   readonly text: string;
-  /** What to do; there for everything that is not ok. */
+  /** What to do; set unless the level is `ok`. */
   readonly remedy?: string | undefined;
 }
 
-/** What belongs together under a heading. */
+/** Findings under one heading. */
 export interface Section {
   readonly title: string;
   readonly tenant?: string | undefined;
@@ -34,7 +34,7 @@ export function failure(subject: string, text: string, remedy: string): Finding 
   return { level: 'failure', subject, text, remedy };
 }
 
-/** An error as a finding; what it says is kept, what it quotes is not. */
+/** An error as a finding, without any text that the error quotes. */
 export function failureOf(subject: string, error: unknown): Finding {
   if (error instanceof RollcallError) return failure(subject, error.message, error.remedy);
   return failure(
@@ -54,7 +54,7 @@ const MARKS = {
   failure: { mark: '✗', color: 'red' },
 } as const;
 
-/** The sections as aligned lines, and a last line that sums them up. `columns`: width of the terminal, if it is one. */
+/** The sections as aligned lines, and a summary line. `columns`: width of the terminal, if there is one. */
 export function findingLines(
   sections: readonly Section[],
   options: { colors: Output['colors']; columns?: number | undefined },

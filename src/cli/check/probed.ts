@@ -1,7 +1,7 @@
 import type { CollectionProbe } from '../../hub/probe-hub.ts';
 import type { Collection } from '../../model/collections.ts';
 
-/** What came of asking for a collection: a probe, an error, or why it was not asked. */
+/** The result of probing a collection: a probe, an error, or the reason why it was skipped. */
 export interface Probed {
   readonly collection: Collection;
   readonly probe?: CollectionProbe | undefined;

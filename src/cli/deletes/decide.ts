@@ -8,17 +8,17 @@ import type { ProgressLine } from '../progress-line.ts';
 import { countOf, formatCount } from '../words.ts';
 import { readLists, type Scope } from './read-lists.ts';
 
-/** A list that goes on changing while it is approved is left to its person. */
-const ROUNDS = 5;
+/** A list that changes during this many attempts to approve it stays withheld. */
+const ATTEMPTS = 5;
 
 export interface Decisions {
   readonly tenant: string;
   readonly outcomes: readonly DeletesOutcome[];
-  /** Lists that were named and are not there. */
+  /** Named lists that do not exist. */
   readonly unknownDigests: readonly string[];
-  /** What waits afterwards, in what was named; it may be more than was decided on. */
+  /** Number of withheld deletions after the decision, by collection in scope; new ones may have been added. */
   readonly waiting: ReadonlyMap<CollectionName, number>;
-  /** Of these, those whose list was lost with the index: nothing can be decided on before a full pass lists them anew. */
+  /** The part of `waiting` whose list was lost with the index: the next full sync lists them again. */
   readonly lost: ReadonlySet<CollectionName>;
 }
 
@@ -28,7 +28,7 @@ interface DecideOptions {
   readonly signal: AbortSignal;
 }
 
-/** `digests` null: whatever is listed at this moment. Throws what owning or asking the owner throws. */
+/** `digests` null: the lists as they are now. Throws the errors of {@link asOwner}. */
 export async function approveLists(
   assembly: Assembly,
   options: DecideOptions & { readonly digests: readonly string[] | null },
@@ -37,7 +37,7 @@ export async function approveLists(
   for (const each of options.scope) {
     decisions.push(await approveListed(assembly, { ...options, scope: [each] }));
   }
-  // A list belongs to one tenant: it is missing only where none of them has it.
+  // A list belongs to one tenant: it is missing only if no tenant has it.
   const found = decisions.flatMap(({ unknownDigests }) => unknownDigests);
   const missing = new Set(
     found.filter((digest) => decisions.every(({ unknownDigests }) => unknownDigests.includes(digest))),
@@ -59,12 +59,12 @@ async function approveListed(
   const tenant = scope[0]?.tenant.id ?? '';
   const outcomes = new Map<CollectionName, DeletesOutcome>();
   let unknownDigests: readonly string[] = [];
-  for (let round = 1; ; round += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const lists = (await readLists(assembly, options))[0]?.collections ?? [];
-    const there = new Set(lists.flatMap(({ digest }) => digest ?? []));
-    if (round === 1) unknownDigests = (named ?? []).filter((digest) => !there.has(digest));
+    const known = new Set(lists.flatMap(({ digest }) => digest ?? []));
+    if (attempt === 1) unknownDigests = (named ?? []).filter((digest) => !known.has(digest));
     const isWanted = (collection: CollectionName): boolean =>
-      round === 1 || outcomes.get(collection)?.outcome === 'other-list';
+      attempt === 1 || outcomes.get(collection)?.outcome === 'other-list';
     const chosen = lists.filter(
       ({ collection, digest }) =>
         digest !== null && (named === null || named.includes(digest)) && isWanted(collection),
@@ -78,8 +78,8 @@ async function approveListed(
       for (const each of decided) outcomes.set(each.collection, each);
     }
     const hasChanged = [...outcomes.values()].some(({ outcome }) => outcome === 'other-list');
-    // A list that was named is approved as it was, or not at all.
-    if (!hasChanged || named !== null || chosen.length === 0 || round >= ROUNDS) break;
+    // A named list is approved unchanged, or not at all.
+    if (!hasChanged || named !== null || chosen.length === 0 || attempt >= ATTEMPTS) break;
   }
   return {
     tenant,
@@ -89,7 +89,7 @@ async function approveListed(
   };
 }
 
-/** Throws what owning or asking the owner throws. */
+/** Throws the errors of {@link asOwner}. */
 export async function discardLists(
   assembly: Assembly,
   options: DecideOptions,
@@ -122,7 +122,7 @@ function ask(
   return asOwner(assembly, { tenantId, request: DELETES, parameters, progress, signal });
 }
 
-/** Where the owner has answered that nothing waits, that counts: it knows its commits before any reader does. */
+/** An owner's answer that nothing is withheld takes precedence: the owner knows its commits before any reader does. */
 async function stillWaiting(
   assembly: Assembly,
   options: DecideOptions,
@@ -137,7 +137,7 @@ async function stillWaiting(
   };
 }
 
-/** 1 where the hub failed or proved nothing, 3 while something waits or a named list is not there, else 0. */
+/** 1 if the hub failed or was inconclusive, 3 if something needs a decision or a named list does not exist, else 0. */
 export function decisionExit(decisions: readonly Decisions[]): number {
   const outcomes = decisions.flatMap((each) => each.outcomes);
   return exitCode({
@@ -157,10 +157,10 @@ export function showDecisions(
     const { tenant, outcomes, unknownDigests, waiting, lost } = decided;
     output.line(output.colors.bold(tenant));
     if (outcomes.length > 0) showOutcomes(output, action, decided);
-    else if (unknownDigests.length === 0 && waiting.size === 0) output.line('  no deletion waits');
+    else if (unknownDigests.length === 0 && waiting.size === 0) output.line('  no deletion is withheld');
     for (const digest of unknownDigests)
       output.note(
-        `✗ ${tenant}: no list ${digest} waits: it has changed, or was decided on; nothing was released\n→ rollcall deletes list`,
+        `✗ ${tenant}: there is no list ${digest}: it has changed, or was decided on; nothing was released\n→ rollcall deletes list`,
       );
     for (const { collection, outcome, why, remedy } of outcomes) {
       if (outcome === 'other-list')
@@ -170,11 +170,11 @@ export function showDecisions(
       if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
     }
     for (const [collection, count] of waiting) {
-      const waits = `${countOf(count, 'deletion')} ${count === 1 ? 'waits' : 'wait'} for a person`;
+      const undecided = `${countOf(count, 'deletion')} ${count === 1 ? 'needs' : 'need'} a decision`;
       output.note(
         lost.has(collection)
-          ? `! ${collection}: ${waits}; the list of them was lost with the index\n→ rollcall pull --full --collection ${collection}`
-          : `! ${collection}: ${waits} (rollcall deletes list)`,
+          ? `! ${collection}: ${undecided}; the list was lost with the index\n→ rollcall pull --full --collection ${collection}`
+          : `! ${collection}: ${undecided} (rollcall deletes list)`,
       );
     }
   }
@@ -197,7 +197,7 @@ function showOutcomes(output: Output, action: 'approve' | 'discard', { outcomes,
       { title: 'outcome' },
       { title: 'listed', align: 'right' },
       ...counted.map((title) => ({ title: title === 'back' ? 'came back' : title, align: 'right' as const })),
-      { title: 'still waiting', align: 'right' },
+      { title: 'still withheld', align: 'right' },
     ],
     outcomes.map((each) => [
       `  ${each.collection}`,

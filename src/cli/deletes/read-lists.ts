@@ -10,7 +10,7 @@ export type Scope = readonly {
   readonly collections: readonly CollectionName[];
 }[];
 
-/** What waits of one tenant; collections of which nothing waits are left out. */
+/** The withheld lists of one tenant; collections without withheld deletions are absent. */
 export interface TenantLists {
   readonly tenant: string;
   readonly collections: readonly WithheldList[];
@@ -18,20 +18,20 @@ export interface TenantLists {
 
 const ATTEMPTS = 5;
 
-/** What waits, by Redis and the progress topics. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
+/** Reads the withheld lists from Redis and the progress topics. Writes nothing, needs no owner. Throws `INDEX_…`, `KAFKA_…`. */
 export async function readLists(
   assembly: Assembly,
   { scope, signal }: { scope: Scope; signal: AbortSignal },
 ): Promise<readonly TenantLists[]> {
   const tenantIds = scope.map(({ tenant }) => tenant.id);
   let known = await readLog(assembly, { tenantIds, signal });
-  for (let reading = 1; ; reading += 1) {
-    const lists = await listsBeside(assembly, { scope, known });
+  for (let attempt = 1; ; attempt += 1) {
+    const lists = await readFromIndex(assembly, { scope, known });
     const lost = lists.flatMap(({ tenant, collections }) =>
       collections.flatMap(({ collection, keys }) => (keys.length === 0 ? [{ tenant, collection }] : [])),
     );
-    if (lost.length === 0 || reading === ATTEMPTS) return lists;
-    // A commit between the two readings looks like a lost list: that is said only where the log has not moved.
+    if (lost.length === 0 || attempt === ATTEMPTS) return lists;
+    // A commit between the reads of log and index looks like a lost list: only an unchanged log proves a loss.
     const before = known;
     known = await readLog(assembly, { tenantIds, signal });
     const hasMoved = lost.some(
@@ -59,7 +59,7 @@ function transactionOf(known: Known, tenant: string, collection: CollectionName)
   return known.get(tenant)?.progress.get(collection)?.transactionId;
 }
 
-async function listsBeside(
+async function readFromIndex(
   assembly: Assembly,
   { scope, known }: { scope: Scope; known: Known },
 ): Promise<TenantLists[]> {

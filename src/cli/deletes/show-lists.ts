@@ -5,7 +5,7 @@ import type { TenantLists } from './read-lists.ts';
 
 const FIRST_KEYS = 10;
 
-/** What waits, for people and for programs. */
+/** Prints the withheld lists. */
 export function showLists(
   output: Output,
   tenants: readonly TenantLists[],
@@ -13,7 +13,7 @@ export function showLists(
 ): void {
   for (const { tenant, collections } of tenants) {
     if (collections.length === 0) {
-      output.line(`${output.colors.bold(tenant)}  no deletion waits`);
+      output.line(`${output.colors.bold(tenant)}  no deletion is withheld`);
       continue;
     }
     output.line(output.colors.bold(tenant));
@@ -31,7 +31,7 @@ function showTable(output: Output, lists: readonly WithheldList[], nowMs: number
   output.table(
     [
       { title: '  collection' },
-      { title: 'waiting', align: 'right' },
+      { title: 'withheld', align: 'right' },
       { title: 'since', align: 'right' },
       { title: 'list' },
       { title: 'why' },
@@ -48,8 +48,8 @@ function showTable(output: Output, lists: readonly WithheldList[], nowMs: number
 
 function whyOf({ keys, why, heldBy, collection }: WithheldList): string {
   if (keys.length === 0)
-    return `the list was lost with the index: rollcall pull --full --collection ${collection} makes it anew`;
-  return why ?? (heldBy === null ? 'too many at once' : `deletions of ${heldBy} wait for a person`);
+    return `the list was lost with the index: rollcall pull --full --collection ${collection} restores it`;
+  return why ?? (heldBy === null ? 'too many at once' : `deletions of ${heldBy} need a decision`);
 }
 
 function showKeys(output: Output, { collection, keys, count }: WithheldList, all: boolean): void {
@@ -61,7 +61,9 @@ function showKeys(output: Output, { collection, keys, count }: WithheldList, all
   if (shown.length < keys.length)
     output.line(`    and ${countOf(keys.length - shown.length, 'other')} (--keys names all)`);
   if (count > keys.length)
-    output.line(`    and ${formatCount(count - keys.length)} more than can be listed: they come after these`);
+    output.line(
+      `    and ${formatCount(count - keys.length)} more than a list can hold: the next list has them`,
+    );
 }
 
 function asJson({ sinceMs, ...list }: WithheldList): Record<string, unknown> {

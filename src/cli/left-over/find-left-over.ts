@@ -10,19 +10,19 @@ import { OWN_TOPICS } from '../../model/collections.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import { fetchOffsets } from '../../log/topic-offsets.ts';
 
-/** A topic that the configuration does not want. */
+/** A topic that the configuration does not want, with an upper bound of its records. */
 export interface CountedTopic extends LeftOverTopic {
-  /** By offsets: removed and compacted ones count. */
+  /** The number of offsets, which includes removed and compacted records. */
   readonly recordsAtMost: number;
 }
 
 export interface LeftOverTopics {
   readonly topics: readonly CountedTopic[];
-  /** Topics under other prefixes that have the names of Rollcall's, counted by prefix. */
+  /** By other prefix, the number of topics with names of Rollcall's. */
   readonly otherPrefixes: ReadonlyMap<string, number>;
 }
 
-/** What the configuration wants under its prefix. */
+/** The topics that the configuration wants under its prefix. */
 export function wantedUnder(config: Config): WantedTopics {
   const tenants = config.tenants.map((tenant) => {
     const names = enabledCollections(tenant).map(({ name }): string => name);
@@ -32,7 +32,7 @@ export function wantedUnder(config: Config): WantedTopics {
   return { topicPrefix: config.kafka.topicPrefix, tenants: new Map(tenants) };
 }
 
-/** Looks for topics that nothing in the configuration wants. Throws `KAFKA_…`. */
+/** Finds the topics that the configuration does not want. Throws `KAFKA_…`. */
 export async function findLeftOver(admin: Admin, wanted: WantedTopics): Promise<LeftOverTopics> {
   const names = await admin.listTopics().catch((error: unknown) => {
     throw kafkaError(error, 'listing topics');
@@ -45,7 +45,7 @@ export async function findLeftOver(admin: Admin, wanted: WantedTopics): Promise<
   return { topics, otherPrefixes: otherPrefixes(names, wanted.topicPrefix) };
 }
 
-/** As JSON has it, in the shape of a topic of the configuration. */
+/** The JSON of a topic, in the same shape as that of a configured one. */
 export function leftOverAsJson({ topic, lacks, recordsAtMost }: CountedTopic): Record<string, unknown> {
   return {
     topic,

@@ -6,16 +6,16 @@ import type { TenantLeftOver } from './tenant-left-over.ts';
 
 const MOST_NAMED = 5;
 
-/** Topics of collections that are switched off, and what there is of afterschools that are not configured. */
+/** Prints the topics of disabled collections, and the rows of afterschools that are not configured. */
 export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
   const { colors } = output;
-  const { tenant, topics, toldOf } = left;
+  const { tenant, topics, onlyInProgress } = left;
   const collections = [
     ...topics.map(({ suffix, recordsAtMost }) => ({
       suffix,
       text: `${suffix} (≤ ${countOf(recordsAtMost, 'record')})`,
     })),
-    ...toldOf.map((suffix) => ({ suffix, text: `${suffix} (without a topic)` })),
+    ...onlyInProgress.map((suffix) => ({ suffix, text: `${suffix} (without a topic)` })),
   ];
   if (collections.length > 0) {
     output.line(
@@ -37,13 +37,13 @@ export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
   if (collections.length > 0 || (left.afterschools?.size ?? 0) > 0) output.line();
 }
 
-/** As in “5 rows, 2 rejects”; only of what there is. */
+/** `5 rows, 2 rejects`; without a part that is zero. */
 export function rowsAndRejects({ rows, rejects }: LeftOfAfterschool): string {
   if (rejects === 0) return countOf(rows, 'row');
   return [...(rows === 0 ? [] : [countOf(rows, 'row')]), countOf(rejects, 'reject')].join(', ');
 }
 
-/** Every topic that is not configured, in a table. */
+/** Prints a table of all topics that are not configured. */
 export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic[]): void {
   const { colors } = output;
   output.table(
@@ -56,11 +56,11 @@ export function showTopicsLeftOver(output: Output, topics: readonly CountedTopic
     ]),
   );
   output.line(
-    `${colors.cyan('→')} "rollcall topics purge" removes what is named: a collection, an afterschool, a tenant, an earlier prefix.`,
+    `${colors.cyan('→')} "rollcall topics purge" removes a collection, an afterschool, a tenant or an earlier prefix that you name.`,
   );
 }
 
-/** Tenants that are not configured. Another installation may well mirror them. */
+/** Prints the tenants that are not configured. Another installation may mirror them. */
 export function showTenantsLeftOver(output: Output, { topics }: LeftOverTopics): void {
   const { colors } = output;
   const tenants = Map.groupBy(
@@ -80,7 +80,7 @@ export function showTenantsLeftOver(output: Output, { topics }: LeftOverTopics):
     output.line(`  and ${formatCount(tenants.size - MOST_NAMED)} more tenants (rollcall topics list)`);
 }
 
-/** Other prefixes under which there are topics that have the names of Rollcall's. */
+/** Prints the other prefixes that have topics with names of Rollcall's. */
 export function showPrefixes(output: Output, { otherPrefixes }: LeftOverTopics): void {
   for (const [prefix, count] of [...otherPrefixes].slice(0, MOST_NAMED)) {
     output.line(

@@ -3,13 +3,13 @@ import type { KnownProgress } from '../../log/progress-reader.ts';
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 
-/** What is left over of a tenant that is configured. */
+/** What is left over of a configured tenant. */
 export interface TenantLeftOver {
   readonly tenant: string;
   readonly topics: readonly CountedTopic[];
-  /** Collections without a topic, of which `progress` tells still. */
-  readonly toldOf: readonly string[];
-  /** By afterschool that is not configured; null where the index cannot be asked. */
+  /** Collections without a topic that still have a record in `progress`. */
+  readonly onlyInProgress: readonly string[];
+  /** By afterschool that is not configured; null when the index is not available. */
   readonly afterschools: ReadonlyMap<string, LeftOfAfterschool> | null;
 }
 
@@ -26,15 +26,15 @@ export function tenantLeftOver(
     ...enabledCollections(tenant).map(({ name }): string => name),
     ...topics.map(({ suffix }) => suffix),
   ]);
-  const toldOf = [...(parts.known?.progress.keys() ?? [])].filter((name) => !explained.has(name));
-  return { tenant: tenant.id, topics, toldOf, afterschools: parts.afterschools };
+  const onlyInProgress = [...(parts.known?.progress.keys() ?? [])].filter((name) => !explained.has(name));
+  return { tenant: tenant.id, topics, onlyInProgress, afterschools: parts.afterschools };
 }
 
 export function tenantLeftOverAsJson(left: TenantLeftOver | undefined): Record<string, unknown> | null {
   if (left === undefined) return null;
   return {
     topics: left.topics.map(({ topic, recordsAtMost }) => ({ topic, recordsAtMost })),
-    withoutTopic: left.toldOf,
+    withoutTopic: left.onlyInProgress,
     rowsOfAfterschools: countsOf(left, 'rows'),
     rejectsOfAfterschools: countsOf(left, 'rejects'),
   };
@@ -49,7 +49,7 @@ function countsOf(
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Topics of tenants that are not configured. */
+/** The JSON of the topics of tenants that are not configured. */
 export function topicsOfOthers({ topics }: LeftOverTopics): readonly Record<string, unknown>[] {
   return topics
     .filter(({ lacks }) => lacks === 'tenant')

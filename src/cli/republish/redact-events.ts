@@ -16,7 +16,7 @@ interface RedactFlags {
   readonly yes?: boolean | undefined;
 }
 
-/** `rollcall republish absence-changes --redact`: takes what the mapping in force takes out of events that were published. */
+/** `rollcall republish absence-changes --redact`: applies the mapping in force to published events. */
 export async function redactEvents(
   context: VerbContext,
   collection: string,
@@ -46,15 +46,14 @@ export async function redactEvents(
   const isMeant = flags.dryRun !== true && isDryRun && results.some(({ absences }) => absences > 0);
   if (!isMeant) return EXIT.ok;
   output.note(
-    '! Not confirmed: nothing was published\n→ Tell the consumers of absence-changes, then give --yes.',
+    '! Not confirmed: nothing was published\n→ Inform the consumers of absence-changes, then add --yes.',
   );
   return exitCode({ needsPerson: true });
 }
 
 function onlyAllEvents(): RollcallError {
-  return new RollcallError('USAGE_INVALID', '--redact is for all of absence-changes', {
-    remedy:
-      'The other topics hold what the configuration shows as soon as a full pass has ended: rollcall pull --full.',
+  return new RollcallError('USAGE_INVALID', '--redact applies to all of absence-changes only', {
+    remedy: 'A full sync applies the configuration to every other topic: rollcall pull --full.',
   });
 }
 

@@ -2,14 +2,14 @@ import type { CatchUpPlan, IndexedPoint } from '../../core/catch-up-plan.ts';
 import type { Progress } from '../../model/progress.ts';
 import { countOf } from '../words.ts';
 
-/** How an index stands to its log. */
+/** An index compared with its log. */
 export interface BesideLog {
   readonly kind: 'equal' | 'behind' | 'rebuild' | 'empty' | 'unknown';
   /** The same in words. */
   readonly text: string;
 }
 
-/** Says of an index what taking its tenant over would make of it. */
+/** What the next take-over of the tenant will do with the index. */
 export function besideLog(options: {
   progress: Progress | null;
   position: IndexedPoint | null;
@@ -19,7 +19,7 @@ export function besideLog(options: {
 }): BesideLog {
   const { progress, position, plan, isLogKnown } = options;
   if (!isLogKnown) return { kind: 'unknown', text: 'unknown' };
-  // Without a transaction there is nothing to be behind of; an owner that has just come gives the index an id of its own.
+  // Before the first transaction the index cannot be behind; a new owner has then given it an id of its own.
   if (progress === null && (position === null || position.sequence === 0)) {
     return { kind: 'empty', text: 'nothing yet' };
   }

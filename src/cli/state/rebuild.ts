@@ -14,12 +14,12 @@ interface RebuildFlags {
   readonly collection?: string[] | undefined;
 }
 
-/** `rollcall state rebuild`: the index is dropped and made again from the topics. */
+/** `rollcall state rebuild`: drops the index and rebuilds it from the topics. */
 export function rebuildCommand(): Command {
   return new Command('rebuild')
     .description(
-      'Drops the index and makes it again from the topics, one collection after another. Publishes nothing. Where a ' +
-        'process runs for the tenant, it does the work, and mirrors the other collections meanwhile; otherwise this ' +
+      'Drops the index and rebuilds it from the topics, one collection after another. Publishes nothing. If a process ' +
+        'runs for the tenant, that process does the work, and mirrors the other collections meanwhile; otherwise this ' +
         'command owns the tenant meanwhile.',
     )
     .option('--tenant <id>', 'only this tenant')
@@ -27,8 +27,8 @@ export function rebuildCommand(): Command {
     .addHelpText(
       'after',
       `
-Seldom needed: an index that is behind, lost, or of another log is put right by itself. This is for one that says
-something else than the topics without anybody noticing: "rollcall verify" tells it as "index".
+Rarely needed: Rollcall itself brings an index up to date that is behind, lost, or of another log. This command is for
+an index that differs from the topics in another way: "rollcall verify" reports that as "index".
 
 Examples:
   rollcall state rebuild --tenant north
@@ -43,7 +43,7 @@ async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void>
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
   if (config.redis === undefined) {
     output.line(
-      'There is no lasting index: no Redis is configured, so that each start makes it from the topics.',
+      'There is no stored index: no Redis is configured, so each start builds the index from the topics.',
     );
     output.data({ lasting: false, tenants: [] });
     return;
@@ -57,8 +57,12 @@ async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void>
       request: REBUILD,
       parameters: { collections },
       progress,
-      onReport: (told) => {
-        const { collection, done, of } = (told ?? {}) as { collection?: string; done?: number; of?: number };
+      onReport: (report) => {
+        const { collection, done, of } = (report ?? {}) as {
+          collection?: string;
+          done?: number;
+          of?: number;
+        };
         if (collection !== undefined) progress.update(`${id}: ${collection} (${(done ?? 0) + 1} of ${of})`);
       },
       signal,

@@ -8,40 +8,40 @@ import type { CollectionIndex, LateNote } from '../../state/index-store.ts';
 import { readContradictions, type KnownContradictions } from './contradictions.ts';
 
 export interface KnownWithheld {
-  /** Those listed, and those that could not be. */
+  /** Withheld deletions, including those beyond the size of a list. */
   readonly count: number;
-  /** The full pass whose withheld deletions wait no more. */
+  /** The full sync whose withheld deletions are decided. */
   readonly settledPassId: string | null;
 }
 
 export interface IndexFacts {
   readonly isOwnerAlive: boolean;
   readonly notOffered: readonly string[];
-  /** Collections that came with quite other rows than there were. */
+  /** Collections whose rows at the hub may be another tenant's. */
   readonly wrongTenant: readonly CollectionName[];
-  /** Rows that deltas have missed, by collection. */
+  /** Rows that incremental syncs missed, by collection. */
   readonly late: ReadonlyMap<CollectionName, LateNote>;
   readonly withheld: ReadonlyMap<CollectionName, KnownWithheld>;
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
-  /** Null where absences are not mirrored. */
+  /** Null when absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
-  /** By afterschool that is not configured. */
+  /** What the index holds, by afterschool that is not configured. */
   readonly unconfigured: ReadonlyMap<string, LeftOfAfterschool>;
 }
 
 export interface AskedIndex {
-  /** Why the index could not be asked; null when it could. */
+  /** Why the index could not be read; null when it could. */
   readonly trouble: string | null;
   readonly tenants: ReadonlyMap<string, IndexFacts>;
 }
 
-/** Asks the index of each tenant what only it tells; the first trouble ends that. */
+/** Reads what only the index knows of each tenant; stops at the first failure. */
 export async function askIndex(assembly: Assembly, tenants: readonly TenantConfig[]): Promise<AskedIndex> {
   const found = new Map<string, IndexFacts>();
   if (assembly.config.redis === undefined) {
     return {
       trouble:
-        'no Redis is configured: whether a process is running, what the hub does not offer, and which absences are contradictory is unknown; what is withheld is as the last full pass told it',
+        'no Redis is configured: it is unknown whether a process is running, what the hub does not offer, and which absences are contradictory; withheld deletions are those of the last full sync',
       tenants: found,
     };
   }
@@ -52,7 +52,7 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
     return { trouble: null, tenants: found };
   } catch (error) {
     return {
-      trouble: `${describeError(error)}; what is withheld is as the log tells it; whether a process is running, and which absences are contradictory, is unknown`,
+      trouble: `${describeError(error)}; withheld deletions are those in the log; it is unknown whether a process is running, and which absences are contradictory`,
       tenants: found,
     };
   }
@@ -92,7 +92,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
   };
 }
 
-/** Where no afterschool is configured, the whole topic is left over, and is told so. */
+/** When the collection is not enabled, the entire topic is left over and reported as such. */
 async function leftOfUnconfigured(
   index: CollectionIndex,
   { afterschools, collections }: TenantConfig,

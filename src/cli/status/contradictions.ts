@@ -1,20 +1,20 @@
 import type { Contradiction, ContradictionKind } from '../../core/chains/contradictions.ts';
 import type { CollectionIndex, IndexEntry } from '../../state/index-store.ts';
 
-/** What the hub tells of absences that cannot all be true. */
+/** The contradictions between the hub's absence records. */
 export interface KnownContradictions {
-  /** There are more: not all were read. */
+  /** The counts are lower bounds: the index has more entries than were read. */
   readonly isAtLeast: boolean;
-  /** Absences, and chains that are not published. */
+  /** Number of absences, including chains that are not published. */
   readonly absences: number;
   readonly versions: number;
-  /** How many of each kind, the gravest first. */
+  /** Number by kind, the gravest kind first. */
   readonly byKind: Readonly<Record<string, number>>;
   /** The first few, the gravest first. */
-  readonly first: readonly ToldContradiction[];
+  readonly first: readonly ShownContradiction[];
 }
 
-export interface ToldContradiction {
+export interface ShownContradiction {
   readonly kind: string;
   /** Null for a chain that is not published. */
   readonly absenceId: string | null;
@@ -23,12 +23,12 @@ export interface ToldContradiction {
   readonly versions: number;
 }
 
-/** Entries of the index: `status` is not for reading a county's whole index. */
+/** Entries of the index to read at most: `status` must not take long on the index of a county. */
 export const MOST_READ = 5_000;
-const MOST_TOLD = 5;
-const MOST_VERSIONS_TOLD = 8;
+const MOST_SHOWN = 5;
+const MOST_VERSIONS_SHOWN = 8;
 
-/** The gravest first: the last one passes, where the hub writes one record after the other. */
+/** The gravest first. The last one is temporary when the hub writes the two records one after the other. */
 const GRAVITY = {
   crowded: 0,
   'other-student': 1,
@@ -43,7 +43,7 @@ const GRAVITY = {
 } as const satisfies Record<ContradictionKind, number>;
 const UNREADABLE = 'unreadable';
 
-/** Reads them from the index of `absence-versions`, {@link MOST_READ} entries at most. */
+/** Reads at most {@link MOST_READ} contradictions from the index of `absence-versions`. */
 export async function readContradictions(
   index: Pick<CollectionIndex, 'count' | 'entries'>,
 ): Promise<KnownContradictions> {
@@ -62,10 +62,10 @@ export async function readContradictions(
     absences: new Set(all.map(chainOf)).size,
     versions: new Set(all.flatMap(({ versionIds }) => versionIds)).size,
     byKind: countByKind(all),
-    first: all.slice(0, MOST_TOLD).map(({ kind, absenceId, versionIds }) => ({
+    first: all.slice(0, MOST_SHOWN).map(({ kind, absenceId, versionIds }) => ({
       kind,
       absenceId,
-      versionIds: versionIds.slice(0, MOST_VERSIONS_TOLD),
+      versionIds: versionIds.slice(0, MOST_VERSIONS_SHOWN),
       versions: versionIds.length,
     })),
   };

@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../words.ts';
-import type { KnownContradictions, ToldContradiction } from './contradictions.ts';
+import type { KnownContradictions, ShownContradiction } from './contradictions.ts';
 import { contradictoryAbsences, type CollectionStatus, type TenantStatus } from './tenant-status.ts';
 
 const LEAST_ADVISED_MS = 600_000;
@@ -13,7 +13,7 @@ const PAINT = {
   well: { mark: '✓', color: 'green' },
 } as const;
 
-/** A tenant's headline, table and what else there is to know, for people. */
+/** Prints a tenant's headline, its table, late rows and contradictions. */
 export function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
   const { colors } = output;
   const { mark, color } = PAINT[status.state];
@@ -29,7 +29,7 @@ export function showTenant(output: Output, status: TenantStatus, nowMs: number):
       { title: 'rows', align: 'right' },
       { title: 'last full', align: 'right' },
       { title: 'up to', align: 'right' },
-      { title: 'pass' },
+      { title: 'sync' },
       { title: 'seen', align: 'right' },
       { title: 'published', align: 'right' },
       { title: 'removed', align: 'right' },
@@ -43,7 +43,7 @@ export function showTenant(output: Output, status: TenantStatus, nowMs: number):
   if (status.contradictions !== null) showContradictions(output, status.contradictions);
 }
 
-/** What follows from another collection stands below it. */
+/** Puts a derived collection below its source. */
 function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatus[] {
   const names = new Set(collections.map(({ collection }) => collection));
   return collections.flatMap((each) => {
@@ -54,16 +54,16 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
 
 function remedyOf({ state, collections, wrongTenant }: TenantStatus): string | null {
   if (state === 'unfinished') {
-    return '"rollcall pull" reads again and tells what is wrong; where a process runs, its log does.';
+    return '"rollcall pull" reads again and reports what is wrong; so does the log of a running process.';
   }
   if (state !== 'needs-person') return null;
   if (wrongTenant.length > 0) {
     return 'Check hub.baseUrl and the credentials; if the data was replaced on purpose: rollcall pull --full --accept-new.';
   }
   if (collections.some(({ withheld, withheldBy }) => withheld > 0 && withheldBy === 'log')) {
-    return 'The index does not tell which rows: the next full pass does (rollcall pull --full, rollcall deletes list).';
+    return 'The index has lost the list: the next full sync restores it (rollcall pull --full, rollcall deletes list).';
   }
-  return 'Look whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve, or discard.';
+  return 'Check whether the hub has really lost these rows (rollcall deletes list), then: rollcall deletes approve, or discard.';
 }
 
 function row({ colors }: Output, each: CollectionStatus, nowMs: number): string[] {
@@ -90,7 +90,7 @@ function syncCells(
   if (isNotOffered) return ['not offered', '-', '-', '-'];
   if (sync === null) return ['-', '-', '-', '-'];
   if (derivedFrom !== null) return ['-', '-', formatCount(sync.published), formatCount(sync.removed)];
-  const name = sync.mode === 'FULL' ? 'full' : 'delta';
+  const name = sync.mode === 'FULL' ? 'full' : 'incremental';
   return [
     sync.complete ? name : unfinished ? warn(`${name} !`) : `${name} …`,
     formatCount(sync.seen),
@@ -108,14 +108,14 @@ function ownerLine({ owner, isOwnerAlive }: TenantStatus, nowMs: number): string
     : `not running; last taken over by ${name}, ${since}`;
 }
 
-/** How large an overlap is enough, the hub does not say: twice as much is tried first. */
+/** Prints the rows that incremental syncs missed. The sufficient overlap is unknown: the advice is to double it first. */
 function showLateRows(output: Output, { collection, lateRows }: CollectionStatus): void {
   if (lateRows === null) return;
   const { colors } = output;
   const { rows, lagAtMostMs, overlapMs } = lateRows;
   const twice = formatDuration(Math.max(2 * overlapMs, LEAST_ADVISED_MS));
   output.line(
-    `  ${colors.yellow('!')} ${collection}: deltas missed ${countOf(rows, 'row')} until the last full pass: the hub showed them more than deltaOverlap (${formatDuration(overlapMs)}) and at most ${formatDuration(lagAtMostMs)} after their stamps`,
+    `  ${colors.yellow('!')} ${collection}: incremental syncs missed ${countOf(rows, 'row')}, which the last full sync found: the hub showed them more than deltaOverlap (${formatDuration(overlapMs)}) and at most ${formatDuration(lagAtMostMs)} after their dateLastModified`,
   );
   output.line(`    ${colors.cyan('→')} Raise deltaOverlap, to ${twice} at first.`);
   output.line();
@@ -134,17 +134,17 @@ function showContradictions(output: Output, known: KnownContradictions): void {
   for (const each of known.first)
     output.line(`      ${printable(each.kind).padEnd(widest)}  ${placeOf(each)}`);
   const total = Object.values(known.byKind).reduce((sum, number) => sum + number, 0);
-  const untold = total - known.first.length;
-  if (untold > 0) output.line(`      and ${formatCount(untold)} more${known.isAtLeast ? ', or many' : ''}`);
+  const others = total - known.first.length;
+  if (others > 0) output.line(`      and ${known.isAtLeast ? 'at least ' : ''}${formatCount(others)} more`);
   output.line(
-    `    The hub's records of them cannot all be true; what fits them best is published. docs/consuming.md explains each kind.`,
+    `    The hub's records of these absences contradict each other; Rollcall publishes what fits them best. docs/consuming.md explains each kind.`,
   );
   output.line();
 }
 
-function placeOf({ absenceId, versionIds, versions }: ToldContradiction): string {
+function placeOf({ absenceId, versionIds, versions }: ShownContradiction): string {
   const absence = absenceId === null ? 'not published' : `absence ${printable(absenceId)}`;
-  const untold = versions - versionIds.length;
-  const more = untold > 0 ? ` and ${formatCount(untold)} more` : '';
+  const others = versions - versionIds.length;
+  const more = others > 0 ? ` and ${formatCount(others)} more` : '';
   return `${absence}: ${versionIds.map(printable).join(', ')}${more}`;
 }

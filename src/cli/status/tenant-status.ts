@@ -5,21 +5,21 @@ import type { LateNote } from '../../state/index-store.ts';
 import { countOf, formatDuration } from '../words.ts';
 import type { KnownContradictions } from './contradictions.ts';
 
-/** What `status` knows of a collection before it judges. */
+/** What `status` reads about a collection. */
 export interface CollectionFacts {
   readonly collection: CollectionName;
   readonly hasDelta: boolean;
   readonly deltaEveryMs: number;
   readonly fullPull: FullPullTime;
-  /** Null: nothing was ever committed. */
+  /** Null: nothing is committed. */
   readonly progress: Progress | null;
-  /** Keys withheld as the index tells it; null when it cannot be asked. */
+  /** Number of withheld keys in the index; null when the index is not available. */
   readonly withheldInIndex: number | null;
-  /** The full pass whose withheld deletions wait no more, as the index tells it. */
+  /** The full sync whose withheld deletions are decided, from the index; null for none. */
   readonly settledPassId: string | null;
-  /** Rows that deltas have missed, as the index remembers; null where nothing is known of it. */
+  /** Rows that incremental syncs missed, from the index; null when unknown. */
   readonly lateRows: LateNote | null;
-  /** When the last record of its progress was committed, as the index tells it; null when it cannot be asked. */
+  /** Time of the last commit of its progress, ms since the epoch, from the index; null when unknown. */
   readonly committedAtMs: number | null;
 }
 
@@ -27,36 +27,36 @@ export interface TenantFacts {
   readonly tenant: string;
   readonly deltaOverlapMs: number;
   readonly collections: readonly CollectionFacts[];
-  /** The last that took the tenant over, as the log tells it. */
+  /** The last process that took over the tenant, from the log. */
   readonly owner: { readonly owner: string; readonly ownedSinceMs: number } | null;
-  /** Whether a process gives signs of life; null when that cannot be told. */
+  /** Whether the owner has a heartbeat; null when the index is not available. */
   readonly isOwnerAlive: boolean | null;
-  /** Collections that the hub did not offer when it was last asked, as the index remembers. */
+  /** Collections that the hub did not offer at the last request, from the index. */
   readonly notOffered: readonly string[];
-  /** Collections that came with quite other rows than there were, as the index tells it: nothing is published. */
+  /** Collections whose rows at the hub may be another tenant's, from the index: nothing is published. */
   readonly wrongTenant: readonly string[];
-  /** Null where absences are not mirrored, or the index cannot be asked. */
+  /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;
   readonly nowMs: number;
 }
 
 /**
- * - `needs-person`: deletions are withheld, or the hub gives another tenant's rows
- * - `not-mirrored`: nothing was ever committed
- * - `loading`: not every collection has been read whole
- * - `unfinished`: a last pass did not come to its end, and does not go on
- * - `late`: something is older than the configuration promises
+ * - `needs-person`: deletions are withheld, or the hub returns another tenant's rows
+ * - `not-mirrored`: nothing is committed
+ * - `loading`: not every collection has had a complete full sync
+ * - `unfinished`: the last sync of a collection is not complete, and no process continues it
+ * - `late`: a collection is older than the configuration promises
  * - `well`
  */
 export type TenantState = 'needs-person' | 'not-mirrored' | 'loading' | 'unfinished' | 'late' | 'well';
 
 export interface CollectionStatus {
   readonly collection: CollectionName;
-  /** The collection in whose passes this one's records come: troubles are told there alone; null for most. */
+  /** The source of a derived collection, whose status alone has the troubles of both; null for most. */
   readonly derivedFrom: CollectionName | null;
-  /** The hub does not offer it, or not the collection that it follows from. */
+  /** The hub does not offer the collection, or its source. */
   readonly isNotOffered: boolean;
-  /** Rows as of the last complete full pass. */
+  /** Number of rows in the last complete full sync. */
   readonly rows: number | null;
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
@@ -70,15 +70,15 @@ export interface CollectionStatus {
     readonly removed: number;
   } | null;
   readonly withheld: number;
-  /** Where that is from: what the index has forgotten, the log still tells, but only how many. */
+  /** Source of `withheld`: when the index has lost the list, the log still has the number. */
   readonly withheldBy: 'index' | 'log';
-  /** Rows that could not be read in the last complete full pass, or in a pass since. */
+  /** Unreadable rows in the last complete full sync, or in a sync since. */
   readonly rejected: number;
-  /** Rows that deltas have missed because `deltaOverlap` is too small; null where it is not, or was raised since. */
+  /** Rows that incremental syncs missed because `deltaOverlap` is too small; null when it is not, or was raised since. */
   readonly lateRows: LateNote | null;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
-  /** The last pass is not complete, and nobody is at it: it failed, was doubted, or was broken off. */
+  /** The last sync is not complete, and no process continues it: it failed, was inconclusive, or was interrupted. */
   readonly unfinished: boolean;
 }
 
@@ -93,14 +93,14 @@ export interface TenantStatus {
   readonly contradictions: KnownContradictions | null;
 }
 
-/** A full pass may take its time before it counts as late. */
+/** Time that a full sync may take before it counts as late. */
 const FULL_GRACE_MS = 3 * 3_600_000;
-/** Students are asked for one after the other, all day long: such a pass is complete a day after it began. */
-const ROUND_MS = 24 * 3_600_000;
-/** Passes without a clock of the hub's reach back an hour (core/watermark). */
+/** A full sync of schedules spreads its requests over a day, and is complete a day after it began. */
+const SCHEDULES_SYNC_MS = 24 * 3_600_000;
+/** Incremental syncs without the hub's clock reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
-/** A pass under way commits far more often. */
+/** A running sync commits far more often. */
 const SYNC_SILENT_MS = 10 * 60_000;
 
 export function tenantStatus(facts: TenantFacts): TenantStatus {
@@ -163,7 +163,7 @@ function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
   };
 }
 
-/** An index that knows of none may have been emptied: then the log's word counts until a full pass says otherwise. */
+/** An index without withheld keys may have been emptied: the number in the log then counts until the next full sync. */
 function withheldOf({ progress, withheldInIndex, settledPassId }: CollectionFacts): {
   withheld: number;
   withheldBy: 'index' | 'log';
@@ -191,15 +191,15 @@ function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts
   const { progress, fullPull, hasDelta, deltaEveryMs } = facts;
   const full = progress?.lastCompleteFull ?? null;
   if (progress === null || full === null) return null;
-  const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? ROUND_MS : 0);
+  const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? SCHEDULES_SYNC_MS : 0);
   const dueMs = lastFullPullDue(fullPull, nowMs - graceMs);
   if (full.startedAtMs < dueMs) {
-    return `its daily full pass was due ${formatDuration(nowMs - dueMs)} ago`;
+    return `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`;
   }
   if (!hasDelta || progress.watermarkMs === null) return null;
   const behindMs = nowMs - progress.watermarkMs;
   const allowedMs = Math.max(deltaOverlapMs, LARGEST_USUAL_OVERLAP_MS) + DELTAS_MISSED * deltaEveryMs;
-  return behindMs > allowedMs ? `changes of the last ${formatDuration(behindMs)} are not in` : null;
+  return behindMs > allowedMs ? `changes of the last ${formatDuration(behindMs)} are not published` : null;
 }
 
 const MOST_NAMED = 3;
@@ -213,7 +213,7 @@ function judge(
   const missing = notOffered.length === 0 ? '' : `; the hub does not offer ${named([...notOffered])}`;
   if (facts.wrongTenant.length > 0) {
     const which = named([...facts.wrongTenant]);
-    const headline = `needs a person: nothing is published, as the hub gives quite other rows for ${which} than there were`;
+    const headline = `needs a decision: nothing is published, as almost none of the rows that the hub returns for ${which} match the published ones`;
     return { state: 'needs-person', headline };
   }
   if (collections.some(({ withheld }) => withheld > 0)) {
@@ -226,18 +226,16 @@ function judge(
   if (incomplete.length > 0) {
     const done = expected - incomplete.length;
     const which = named(incomplete.map(({ collection }) => collection));
-    const stuck = incomplete.some(({ unfinished }) => unfinished)
-      ? '; a last pass did not come to its end'
-      : '';
+    const stuck = incomplete.some(({ unfinished }) => unfinished) ? '; a last sync did not end' : '';
     return {
       state: 'loading',
-      headline: `first load: ${done} of ${expected} collections are whole, not yet ${which}${stuck}${missing}${suffix}`,
+      headline: `first load: ${done} of ${expected} collections are complete, not yet ${which}${stuck}${missing}${suffix}`,
     };
   }
   const unfinished = collections.filter((each) => each.unfinished);
   if (unfinished.length > 0) {
     const which = named(unfinished.map(({ collection }) => collection));
-    return { state: 'unfinished', headline: `not complete: the last pass of ${which}${suffix}` };
+    return { state: 'unfinished', headline: `not complete: the last sync of ${which}${suffix}` };
   }
   const late = collections.filter((each) => each.late !== null);
   const [first] = late;
@@ -267,8 +265,8 @@ function notMirrored(
 }
 
 /**
- * Which collections were never read whole. What follows from another one is told only if it alone is lacking, as after
- * it was switched on, or its topic was lost.
+ * The collections without a complete full sync. A derived collection counts only if its source is complete, as after
+ * the derived one was enabled, or its topic was lost.
  */
 function completenessCell(collections: readonly CollectionStatus[]): {
   expected: number;
@@ -277,11 +275,11 @@ function completenessCell(collections: readonly CollectionStatus[]): {
   const offered = collections.filter(({ isNotOffered }) => !isNotOffered);
   const incomplete = offered.filter(({ lastCompleteFullMs }) => lastCompleteFullMs === null);
   const names = new Set(incomplete.map(({ collection }) => collection));
-  const isToldElsewhere = ({ derivedFrom }: CollectionStatus): boolean =>
+  const isSourceIncomplete = ({ derivedFrom }: CollectionStatus): boolean =>
     derivedFrom !== null && names.has(derivedFrom);
   return {
-    expected: offered.filter((each) => !isToldElsewhere(each)).length,
-    incomplete: incomplete.filter((each) => !isToldElsewhere(each)),
+    expected: offered.filter((each) => !isSourceIncomplete(each)).length,
+    incomplete: incomplete.filter((each) => !isSourceIncomplete(each)),
   };
 }
 
@@ -295,7 +293,7 @@ function withheldHeadline(collections: readonly CollectionStatus[]): string {
   const count = withheld.reduce((sum, each) => sum + each.withheld, 0);
   const where = named(withheld.map(({ collection }) => collection));
   const byLog = withheld.some(({ withheldBy }) => withheldBy === 'log') ? ', by the log' : '';
-  return `needs a person: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}${byLog}`;
+  return `needs a decision: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}${byLog}`;
 }
 
 function named(names: readonly string[]): string {

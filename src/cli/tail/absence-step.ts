@@ -2,26 +2,26 @@ import { absenceTimes, changedTimes } from './absence-times.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An event of `absence-changes` in words for people: ids, times and names of fields, never what a person wrote. */
+/** The displayed parts of an event of `absence-changes`: ids, times and names of fields, never text of a person. */
 export interface AbsenceStep {
   readonly step: number;
   readonly operation: string;
   readonly versionId: string;
-  /** Null where there was none before, or it is the same. */
+  /** Null when there is no previous version. */
   readonly previousId: string | null;
-  /** By the clocks of the time zone; with both, where they were changed. */
+  /** Start and end in the time zone; those of both versions if they differ. */
   readonly times: string;
-  /** Class of the absence, null for none; and the one before. */
+  /** Class of the absence, null for none. */
   readonly classId: string | null;
   readonly previousClassId: string | null;
-  /** Names of other fields that differ from the version before. */
+  /** Names of other fields that differ from the previous version. */
   readonly otherFields: readonly string[];
   readonly cause: string;
   readonly mergedInto: string | null;
   readonly isSnapshot: boolean;
 }
 
-/** Null for what is no event: the removal of a key, or a value of another shape. */
+/** Null when `value` is no event: the removal of a key, or a value of another shape. */
 export function absenceStepOf(value: unknown, timeZone: string): AbsenceStep | null {
   const change = fieldsOf(value);
   const version = fieldsOf(change?.['version']);
@@ -46,8 +46,8 @@ export function absenceStepOf(value: unknown, timeZone: string): AbsenceStep | n
   };
 }
 
-/** What every new version changes, or what is told by itself. */
-const NOT_WORTH_NAMING = new Set([
+/** Fields that every new version changes, or that have a place of their own. */
+const NOT_LISTED = new Set([
   'sourcedId',
   'dateLastModified',
   'href',
@@ -57,13 +57,13 @@ const NOT_WORTH_NAMING = new Set([
   'replaces',
   'replacedBy',
 ]);
-/** Follow from the times. */
+/** Fields that depend on the times. */
 const DURATION = new Set(['absenceDurationUnit', 'absenceDurationValue']);
 
 function otherFields(before: Fields, after: Fields): string[] {
   const hasMoved = before['fromTime'] !== after['fromTime'] || before['toTime'] !== after['toTime'];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => {
-    if (NOT_WORTH_NAMING.has(name) || (hasMoved && DURATION.has(name))) return false;
+    if (NOT_LISTED.has(name) || (hasMoved && DURATION.has(name))) return false;
     return withoutLinks(before[name]) !== withoutLinks(after[name]);
   });
 }

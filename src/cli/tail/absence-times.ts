@@ -1,15 +1,15 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Farther from the epoch no instant has a date, ms (ECMA-262, time range). */
+/** The largest time value of a date, ms (ECMA-262, time range). */
 const LARGEST_TIME_MS = 8.64e15;
 const UNKNOWN = '?';
 
-/** When an absence is, by the clocks of a time zone: `2026-11-20 08:15–09:00`; `?` for what is not known. */
+/** The times of an absence in a time zone: `2026-11-20 08:15–09:00`; `?` for an unknown time. */
 export function absenceTimes(version: Fields, timeZone: string): string {
   return joined(spanOf(version, timeZone));
 }
 
-/** The same of two versions: `2026-11-20 08:15–09:00 → 08:15–08:40`, or once where they agree. */
+/** The times of two versions: `2026-11-20 08:15–09:00 → 08:15–08:40`, or only once if they are equal. */
 export function changedTimes(versions: { before: Fields; after: Fields }, timeZone: string): string {
   const before = spanOf(versions.before, timeZone);
   const after = spanOf(versions.after, timeZone);
@@ -50,11 +50,11 @@ function momentOf(atMs: unknown, timeZone: string): Moment {
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one costs more than using it; there are as many as the configuration has zones. */
+/** Formatters are expensive to create; there is one per time zone of the configuration. */
 function clockOf(timeZone: string): Intl.DateTimeFormat {
   const known = clocks.get(timeZone);
   if (known !== undefined) return known;
-  // The Swedish way of writing dates and times is the ISO one.
+  // Swedish dates and times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   clocks.set(timeZone, clock);
   return clock;

@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { absenceStepOf } from './absence-step.ts';
 
-/** A record as `tail` shows it. */
+/** A record that `tail` shows. */
 export interface TailedRecord {
   readonly topic: string;
   readonly suffix: TopicSuffix;
@@ -14,7 +14,7 @@ export interface TailedRecord {
   readonly publishedAtMs: number;
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Decoded; null for a removal, undefined where it was not asked for. */
+  /** The decoded value; null for a removal, or when the line does not need it. */
   readonly value: unknown;
   readonly isRemoval: boolean;
 }
@@ -35,9 +35,9 @@ export function tailedRecord(
   };
 }
 
-/** Header values as text; of several of one name, the last. */
+/** Header values as text; the last one if a name occurs several times. */
 function headersOf(headers: IHeaders | undefined): Record<string, string> {
-  // Without a prototype, `__proto__` is a name like any other.
+  // Without a prototype, `__proto__` is an ordinary key.
   const result = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(headers ?? {})) {
     const last = Array.isArray(value) ? value.at(-1) : value;
@@ -63,28 +63,28 @@ const PAINT = {
 } as const;
 
 /**
- * The end of `ce_type`: `created`, `updated` or `deleted`, of an event of an absence also `replaced` or `restored`; a
- * record without it is judged by its value. A null in `absence-changes` is no event, whatever its type says: the absence
- * is `forgotten` there.
+ * The last part of `ce_type`: `created`, `updated` or `deleted`, and for events of absences also `replaced` or
+ * `restored`; without the header it depends on the value. A null in `absence-changes` is no event, regardless of its
+ * type: the absence is `forgotten`.
  */
 export function kindOf(record: TailedRecord): string {
   if (record.suffix === 'absence-changes' && record.isRemoval) return 'forgotten';
-  const said = record.headers['ce_type']?.split('.').at(-1);
-  return said ?? (record.isRemoval ? 'deleted' : 'updated');
+  const kind = record.headers['ce_type']?.split('.').at(-1);
+  return kind ?? (record.isRemoval ? 'deleted' : 'updated');
 }
 
 export interface RecordLineOptions {
   readonly colors: Output['colors'];
   readonly values: boolean;
   readonly showTopic: boolean;
-  /** IANA name: in which the times of absences are told. */
+  /** IANA name: the zone in which times of absences are shown. */
   readonly timeZone: string;
 }
 
 const WIDEST_KIND = 7;
 const WIDEST_KIND_OF_ABSENCES = 9;
 
-/** One line for people: time, place, kind, key; what a row holds only with `values`. */
+/** One line for people: time, place, kind, key; the contents of a row only with `values`. */
 export function recordLine(record: TailedRecord, options: RecordLineOptions): string {
   const { colors, values, showTopic } = options;
   const kind = kindOf(record);
@@ -114,7 +114,7 @@ function clockTime(atMs: number): string {
     .join(':');
 }
 
-/** Of Rollcall's own topics, what the record says in short: none of it is what a person wrote. */
+/** A summary for Rollcall's own topics, without text of a person; empty for other topics. */
 function summaryOf(record: TailedRecord, options: RecordLineOptions): string {
   const { suffix, value } = record;
   if (suffix === 'absence-changes') return stepText(record, options);
@@ -130,11 +130,11 @@ function summaryOf(record: TailedRecord, options: RecordLineOptions): string {
     `rejected ${textOf(fields['rowsRejected'])}`,
     ...(Number(fields['rowsWithheld'] ?? 0) > 0 ? [`withheld ${textOf(fields['rowsWithheld'])}`] : []),
   ];
-  const state = fields['complete'] === true ? 'complete' : 'under way';
+  const state = fields['complete'] === true ? 'complete' : 'running';
   return `#${textOf(fields['sequence'])} ${textOf(fields['mode'])} ${state}: ${counts.join(', ')}`;
 }
 
-/** The version, unless it is the one that gave the absence its id. */
+/** The version, unless the absence has its id. */
 function versionText(key: string, ids: { versionId: string; previousId: string | null }): string[] {
   if (ids.previousId !== null) return [`→ ${printable(ids.versionId)}`];
   return ids.versionId === key ? [] : [`version ${printable(ids.versionId)}`];
@@ -162,7 +162,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '0';
 }
 
-/** `3 records`: for the remark at the end. */
+/** `3 records`. */
 export function recordCount(count: number): string {
   return countOf(count, 'record');
 }

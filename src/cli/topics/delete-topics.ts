@@ -16,7 +16,7 @@ interface Deletion {
   readonly signal: AbortSignal;
 }
 
-/** All that is kept of tenants that are not configured. Throws `USAGE_INVALID` where a process runs for one of them. */
+/** Deletes topics and state of tenants that are not configured. Throws `USAGE_INVALID` if a process runs for one of them. */
 export async function purgeTenants(assembly: Assembly, deletion: Deletion): Promise<void> {
   const tenants = Map.groupBy(deletion.topics, ({ tenantId }) => tenantId);
   await assembly.store.ready();
@@ -29,7 +29,7 @@ export async function purgeTenants(assembly: Assembly, deletion: Deletion): Prom
   }
 }
 
-/** Topics with their subjects, and returns once they are gone; `progress` goes last. Throws `KAFKA_…`. */
+/** Deletes topics and their subjects, `progress` last, and returns when no broker lists them. Throws `KAFKA_…`. */
 export async function deleteTopics(
   assembly: Assembly,
   { topics, progress, signal }: Deletion,
@@ -48,7 +48,7 @@ export async function deleteTopics(
   });
 }
 
-/** A subject holds no data: one that stays is no reason to keep what does. */
+/** A subject holds no data: when its removal fails, the topic is still deleted. */
 async function removeSubject(
   { registry }: Assembly,
   { topic, progress }: { topic: string; progress: ProgressLine },
@@ -70,7 +70,7 @@ async function deleteTopic(admin: Admin, topic: string): Promise<void> {
     if (known.code === 'KAFKA_TOPIC_MISSING') return;
     if (known.code !== 'KAFKA_REFUSED') throw known;
     throw new RollcallError('KAFKA_REFUSED', known.message, {
-      remedy: `Grant this user DELETE on the topics, or have somebody delete ${topic} who may; then give the command again.`,
+      remedy: `Grant this user DELETE on the topics, or have a user with that right delete ${topic}; then give the command again.`,
       cause: error,
     });
   }

@@ -13,18 +13,18 @@ import type { PurgeTarget } from './purge-target.ts';
 const AFTERSCHOOL_USERS = 'afterschool-users';
 const NOTHING: LeftOfAfterschool = { rows: 0, rejects: 0 };
 
-/** What there is of a target. */
+/** What exists of a target. */
 export interface Found {
   readonly target: PurgeTarget;
   readonly topics: readonly CountedTopic[];
-  /** Of the afterschool. */
-  readonly left: LeftOfAfterschool;
-  /** Collections of which `progress` tells. */
-  readonly toldOf: readonly CollectionName[];
+  /** Rows and rejects of the afterschool. */
+  readonly records: LeftOfAfterschool;
+  /** Collections with a record in `progress`. */
+  readonly inProgress: readonly CollectionName[];
   readonly isNothing: boolean;
 }
 
-/** Looks for what a target names. Changes nothing. Throws `KAFKA_…`, `REGISTRY_…`. */
+/** Finds what a target names. Changes nothing. Throws `KAFKA_…`, `REGISTRY_…`. */
 export async function lookUpTarget(
   assembly: Assembly,
   target: PurgeTarget,
@@ -32,18 +32,19 @@ export async function lookUpTarget(
 ): Promise<Found> {
   return withAdmin({ assembly, signal }, async (admin) => {
     if (target.kind === 'afterschool') {
-      const left = await countLeft(assembly, { admin, target, signal });
-      return { target, topics: [], left, toldOf: [], isNothing: left.rows + left.rejects === 0 };
+      const records = await countRecords(assembly, { admin, target, signal });
+      const isNothing = records.rows + records.rejects === 0;
+      return { target, topics: [], records, inProgress: [], isNothing };
     }
     const configured = wantedUnder(assembly.config);
     if (target.kind === 'tenants') {
       const { topicPrefix, tenantId } = target;
-      // Under another prefix nothing is wanted, whatever the tenants are called.
+      // Under another prefix the configuration wants nothing, not even for tenants of the same name.
       const isOwn = topicPrefix === configured.topicPrefix && configured.tenants.has(tenantId ?? '');
       const wanted = isOwn ? configured : { topicPrefix, tenants: new Map<string, ReadonlySet<string>>() };
       const { topics } = await findLeftOver(admin, wanted);
       const named = topics.filter((each) => tenantId === null || each.tenantId === tenantId);
-      return { target, topics: named, left: NOTHING, toldOf: [], isNothing: named.length === 0 };
+      return { target, topics: named, records: NOTHING, inProgress: [], isNothing: named.length === 0 };
     }
     const { tenantId, collections } = target;
     const suffixes = new Set<string>(collections);
@@ -54,13 +55,14 @@ export async function lookUpTarget(
     const { topicPrefix } = config.kafka;
     const parts = { kafka, admin, registry, topicPrefix, tenantIds: [tenantId], signal };
     const known = (await readKnownProgress(parts)).get(tenantId)?.progress;
-    const toldOf = collections.filter((each) => known?.has(each) === true);
-    return { target, topics: named, left: NOTHING, toldOf, isNothing: named.length + toldOf.length === 0 };
+    const inProgress = collections.filter((each) => known?.has(each) === true);
+    const isNothing = named.length + inProgress.length === 0;
+    return { target, topics: named, records: NOTHING, inProgress, isNothing };
   });
 }
 
-/** By the topics: without Redis nothing else tells. */
-async function countLeft(
+/** Counts in the topics, as without Redis there is no other source. */
+async function countRecords(
   { kafka, config }: Assembly,
   options: { admin: Admin; target: PurgeTarget & { kind: 'afterschool' }; signal: AbortSignal },
 ): Promise<LeftOfAfterschool> {
@@ -69,13 +71,13 @@ async function countLeft(
   const keys = { [AFTERSCHOOL_USERS]: new Set<string>(), rejects: new Set<string>() };
   const parts = { kafka, admin, topicPrefix: config.kafka.topicPrefix, tenantId: target.tenantId };
   const topics = [AFTERSCHOOL_USERS, 'rejects'] as const;
-  const reading = new TopicReader(parts, topics, async ({ topic, key, value }) => {
+  const reader = new TopicReader(parts, topics, async ({ topic, key, value }) => {
     const [collection, row] = topic === 'rejects' ? (splitCompositeKey(key) ?? []) : [AFTERSCHOOL_USERS, key];
     if (collection !== AFTERSCHOOL_USERS || row?.startsWith(first) !== true) return;
     const own = keys[topic === 'rejects' ? topic : AFTERSCHOOL_USERS];
     if (value === null) own.delete(row);
     else own.add(row);
   });
-  await reading.readOn(signal);
+  await reader.readOn(signal);
   return { rows: keys[AFTERSCHOOL_USERS].size, rejects: keys.rejects.size };
 }

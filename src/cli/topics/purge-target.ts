@@ -11,7 +11,7 @@ export interface PurgeFlags {
   readonly yes?: boolean | undefined;
 }
 
-/** What is named to be removed, and what a person types to confirm it. */
+/** What to remove; `name` is what a person types to confirm it. */
 export type PurgeTarget =
   | {
       readonly kind: 'collections';
@@ -25,7 +25,7 @@ export type PurgeTarget =
       readonly tenantId: string;
       readonly afterschool: string;
     }
-  /** Whole tenants; `tenantId` null: all that there are under the prefix. */
+  /** Entire tenants; `tenantId` null: all tenants under the prefix. */
   | {
       readonly kind: 'tenants';
       readonly name: string;
@@ -33,22 +33,22 @@ export type PurgeTarget =
       readonly tenantId: string | null;
     };
 
-/** Throws `USAGE_INVALID` where nothing, or too much, is named, and for all that the configuration still wants. */
+/** Throws `USAGE_INVALID` when nothing or too much is named, or the configuration still wants the target. */
 export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
   const { tenant: tenantId, collection, afterschool, prefix } = flags;
   const { topicPrefix } = config.kafka;
   const isPart = collection !== undefined || afterschool !== undefined;
   if (prefix !== undefined && prefix !== topicPrefix) {
-    if (isPart) throw misnamed('Under another prefix only whole tenants can be purged');
+    if (isPart) throw misnamed('Under another prefix only entire tenants can be purged');
     return { kind: 'tenants', name: tenantId ?? prefix, topicPrefix: prefix, tenantId: tenantId ?? null };
   }
   if (tenantId === undefined) {
     if (prefix !== undefined) throw wanted(`the prefix ${prefix}`);
-    throw misnamed('Nothing is named that could be purged');
+    throw misnamed('The command names nothing to purge');
   }
   const tenant = config.tenants.find(({ id }) => id === tenantId);
   if (tenant === undefined) {
-    if (isPart) throw misnamed(`${tenantId} is not configured: only the whole tenant can be purged`);
+    if (isPart) throw misnamed(`${tenantId} is not configured: only the entire tenant can be purged`);
     return { kind: 'tenants', name: tenantId, topicPrefix, tenantId };
   }
   if (collection !== undefined && afterschool !== undefined)
@@ -71,7 +71,7 @@ function collectionsOf(tenant: TenantConfig, named: readonly string[]): PurgeTar
 function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
   if (!collectionSettings(tenant, 'afterschool-users').enabled) {
     throw new RollcallError('USAGE_INVALID', `${tenant.id} mirrors no afterschool any more`, {
-      remedy: `Purge the whole collection: rollcall topics purge --tenant ${tenant.id} --collection afterschool-users`,
+      remedy: `Purge the collection: rollcall topics purge --tenant ${tenant.id} --collection afterschool-users`,
     });
   }
   if (tenant.afterschools.includes(afterschool))
@@ -82,13 +82,13 @@ function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
 function wanted(what: string): RollcallError {
   return new RollcallError('USAGE_INVALID', `The configuration still wants ${what}: nothing was removed`, {
     remedy:
-      'Only what it no longer wants can be purged. "rollcall topics list" and "rollcall status" name that.',
+      'Only things that it no longer wants can be purged. "rollcall topics list" and "rollcall status" list them.',
   });
 }
 
 function misnamed(message: string): RollcallError {
   return new RollcallError('USAGE_INVALID', message, {
     remedy:
-      'Name a tenant, and of a configured one its collections or an afterschool: rollcall topics purge --help',
+      'Name a tenant; for a configured one, also collections or an afterschool: rollcall topics purge --help',
   });
 }

@@ -17,29 +17,29 @@ import { lookUpTarget, type Found } from './purge-plan.ts';
 import { purgeTarget, type PurgeFlags, type PurgeTarget } from './purge-target.ts';
 
 const HELP = `
-Only what the configuration no longer wants can be purged, and only what is named:
-  --tenant north --collection results    a collection that is switched off: its topic and subject, its records in
-                                         progress and rejects, its index
+Name what to purge. The configuration must no longer want it:
+  --tenant north --collection results    a disabled collection: its topic and subject, its records in progress and
+                                         rejects, its index
   --tenant north --afterschool 4711      the rows and rejects of an afterschool that "afterschools" does not name
   --tenant south                         a tenant that is not configured
-  --prefix old [--tenant north]          what stands under an earlier kafka.topicPrefix
+  --prefix old [--tenant north]          topics under an earlier kafka.topicPrefix
 
-First it shows what it would remove. It removes that once you have typed the name, or at once with --yes. The hub is not
-asked, and nothing brings the records back; what comes back into the configuration begins with a first load. Where a
-process runs for the tenant, it does the work on records; topics and subjects are deleted by this command, which needs
-the right to. Broken off, it may be given again.
+The command first shows what it will remove, and removes it when you have typed the name, or at once with --yes. It does
+not ask the hub, and the records cannot be restored; if the configuration wants them again, a first load follows. If a
+process runs for the tenant, that process removes the records; this command deletes topics and subjects, which needs the
+right to do so. An interrupted command can be given again.
 
-Exit codes: 0 it is gone; 1 it failed; 2 the configuration still wants it; 3 it was not confirmed.`;
+Exit codes: 0 it is removed; 1 it failed; 2 the configuration still wants it; 3 it was not confirmed.`;
 
 /** `rollcall topics purge`: removes what the configuration no longer wants. */
 export function purgeCommand(): Command {
   return new Command('purge')
     .description(
-      'removes for good what the configuration no longer wants: what is named, once it is confirmed',
+      'removes permanently what you name and the configuration no longer wants, after a confirmation',
     )
     .option('--tenant <id>', 'the tenant')
-    .option('--collection <name...>', 'collections of it that are switched off')
-    .option('--afterschool <id>', 'an afterschool of it that is not configured')
+    .option('--collection <name...>', 'disabled collections of the tenant')
+    .option('--afterschool <id>', 'an afterschool of the tenant that is not configured')
     .option('--prefix <prefix>', 'an earlier kafka.topicPrefix')
     .option('--yes', 'without asking')
     .addHelpText('after', HELP)
@@ -59,11 +59,11 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
   }
   showPlan(output, found);
   if (flags.yes !== true && !(await isTyped(target.name, signal))) {
-    output.note(`! Not confirmed: nothing was removed\n→ Type the name at a terminal, or give --yes.`);
+    output.note(`! Not confirmed: nothing was removed\n→ Type the name at a terminal, or add --yes.`);
     output.data({
       confirmed: false,
       topics: found.topics.map(({ topic }) => topic),
-      ...found.left,
+      ...found.records,
     });
     return exitCode({ needsPerson: true });
   }
@@ -77,8 +77,8 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
 
 function quietAssembly(config: Config, target: PurgeTarget): Assembly {
   const topicPrefix = target.kind === 'tenants' ? target.topicPrefix : config.kafka.topicPrefix;
-  const there = { ...config, kafka: { ...config.kafka, topicPrefix } };
-  return assemble(there, { logger: pino({ level: 'silent' }), emit: () => undefined });
+  const withPrefix = { ...config, kafka: { ...config.kafka, topicPrefix } };
+  return assemble(withPrefix, { logger: pino({ level: 'silent' }), emit: () => undefined });
 }
 
 interface Removal {
@@ -88,7 +88,7 @@ interface Removal {
   readonly signal: AbortSignal;
 }
 
-/** Topics go last: broken off, what is left over still shows. */
+/** Deletes topics last: after an interruption they still show what is left over. */
 async function remove(assembly: Assembly, { target, found, progress, signal }: Removal): Promise<Purged> {
   if (target.kind === 'tenants') {
     await purgeTenants(assembly, { topics: found.topics, progress, signal });
@@ -104,29 +104,29 @@ async function remove(assembly: Assembly, { target, found, progress, signal }: R
   return removed;
 }
 
-/** Whether the name was typed. Without a terminal nobody can. */
+/** Whether a person typed the name; false without a terminal. */
 async function isTyped(name: string, signal: AbortSignal): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const typed = await lines.question(`Type ${printable(name)} to remove this for good: `, { signal });
+    const typed = await lines.question(`Type ${printable(name)} to remove this permanently: `, { signal });
     return typed.trim() === name;
   } finally {
     lines.close();
   }
 }
 
-function showPlan(output: Output, { topics, left, target, toldOf }: Found): void {
-  output.line(`To be removed for good; the hub is not asked:`);
+function showPlan(output: Output, { topics, records, target, inProgress }: Found): void {
+  output.line(`To be removed permanently, without asking the hub:`);
   if (topics.length > 0) showTopics(output, topics);
   if (target.kind === 'afterschool')
     output.line(
-      `  ${rowsAndRejects(left)} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
+      `  ${rowsAndRejects(records)} of the afterschool ${printable(target.afterschool)} of ${target.tenantId}`,
     );
   if (target.kind === 'collections') {
     const names = target.collections.join(', ');
-    output.line(`  what progress, rejects and the index hold of ${names} of ${target.tenantId}`);
-    if (toldOf.length > 0 && topics.length === 0) output.line(`  (the topics are gone already)`);
+    output.line(`  the records in progress and rejects, and the index, of ${names} of ${target.tenantId}`);
+    if (inProgress.length > 0 && topics.length === 0) output.line(`  (the topics are already deleted)`);
   }
   output.line();
 }

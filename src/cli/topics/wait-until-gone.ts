@@ -4,7 +4,7 @@ import { kafkaError } from '../../log/kafka-errors.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { countOf } from '../words.ts';
 
-/** A cluster that is busy, or whose brokers are just being started again, takes its time. */
+/** Two minutes in all, for a cluster that is busy or is restarting its brokers. */
 const ATTEMPTS = 600;
 const BETWEEN_ATTEMPTS_MS = 200;
 
@@ -16,18 +16,18 @@ export interface WaitParts {
 }
 
 /**
- * The controller has forgotten topics that were deleted; brokers go on telling of them for a moment. Throws
- * `KAFKA_UNREACHABLE` where that moment does not end: whether they are gone is not known then.
+ * Waits until no deleted topic is listed: brokers still list a topic for a moment after the controller has deleted it.
+ * Throws `KAFKA_UNREACHABLE` when they do not stop: whether the topics are deleted is then unknown.
  */
 export async function waitUntilGone(names: readonly string[], parts: WaitParts): Promise<void> {
   const { admin, progress, sleep, signal } = parts;
   for (let attempt = 1; ; attempt += 1) {
     const listed = new Set(await listTopics(admin));
-    const left = names.filter((name) => listed.has(name));
-    const [first] = left;
+    const remaining = names.filter((name) => listed.has(name));
+    const [first] = remaining;
     if (first === undefined) return;
-    if (attempt === ATTEMPTS) throw stillListed(first, left.length);
-    progress.update(`waiting until the brokers have forgotten ${countOf(left.length, 'topic')}`);
+    if (attempt === ATTEMPTS) throw stillListed(first, remaining.length);
+    progress.update(`waiting until no broker lists ${countOf(remaining.length, 'topic')} any more`);
     await sleep(BETWEEN_ATTEMPTS_MS, signal);
   }
 }

@@ -6,7 +6,7 @@ import { MAX_CORRUPT_KEYS, REPAIR, type RepairParameters } from '../../pipeline/
 import { asOwner } from '../as-owner.ts';
 import type { ProgressLine } from '../progress-line.ts';
 
-/** Has the owner repair what is wrong; null where nothing is that it could. */
+/** Has the owner repair what is wrong; null when there is nothing to repair. */
 export async function repairTenant(
   assembly: Assembly,
   options: {
@@ -24,16 +24,16 @@ export async function repairTenant(
     request: REPAIR,
     parameters,
     progress,
-    onReport: (told) => {
-      const { collection, what } = (told ?? {}) as { collection?: string; what?: string };
-      const doing = what === 'index' ? 'making the index again' : 'a full pass';
+    onReport: (report) => {
+      const { collection, what } = (report ?? {}) as { collection?: string; what?: string };
+      const doing = what === 'index' ? 'rebuilding the index' : 'full sync';
       if (collection !== undefined) progress.update(`${tenantId}: ${doing}: ${collection}`);
     },
     signal,
   });
 }
 
-/** What is to be repaired, by the collections whose passes do it; null where nothing is. */
+/** What to repair, by source collection; null when there is nothing. */
 export function repairParameters(differences: readonly Difference[]): RepairParameters | null {
   const wrong = differences.filter(({ state }) => state === 'wrong');
   const bySource = Map.groupBy(wrong, ({ collection }) => sourceOf(collection));

@@ -12,7 +12,7 @@ export interface VerifiedTenant extends TenantVerification {
 const SHOWN_AT_MOST = 20;
 const STATES: readonly DifferenceState[] = ['pending', 'withheld', 'not-configured'];
 
-/** What was found, for people: a table, the first differences, and what to do. */
+/** Prints the result: a table, the first differences, and what to do. */
 export function showVerification(
   output: Output,
   { tenant, collections, indexTrouble }: VerifiedTenant,
@@ -26,16 +26,16 @@ export function showVerification(
   for (const { collection, why, remedy, foreseen } of collections) {
     if (why !== null) output.note(`✗ ${collection}: ${why}${remedy === null ? '' : `\n→ ${remedy}`}`);
     if (foreseen !== null)
-      output.note(`! ${collection}: the next full pass will withhold what left the hub: ${foreseen}`);
+      output.note(`! ${collection}: the next full sync will withhold the removals: ${foreseen}`);
   }
   if (indexTrouble !== null) output.note(`! The index was not compared: ${indexTrouble}`);
   const settled = sum(collections, (each) => each.settled);
   if (settled > 0) {
-    output.line(`${countOf(settled, 'difference')} of the first look ${were(settled)} gone at the second.`);
+    output.line(`${countOf(settled, 'difference')} did not show again at the second check.`);
   }
   const skipped = sum(collections, (each) => each.indexSkipped);
   if (skipped > 0) {
-    output.line(`${countOf(skipped, 'key')} of the index changed while it was compared: not told.`);
+    output.line(`${countOf(skipped, 'key')} of the index changed during the comparison: not reported.`);
   }
   output.line(verdictOf(collections));
   if (options.isAdvised) for (const line of adviceOf(collections, options)) output.line(line);
@@ -102,7 +102,7 @@ function showDifferences(output: Output, differences: readonly Difference[], all
   output.line();
 }
 
-/** In one sentence. */
+/** The result in one sentence. */
 export function verdictOf(collections: readonly CollectionReport[]): string {
   const compared = collections.filter(({ outcome }) => outcome !== 'not-offered');
   const equal = compared.filter((each) => isCompared(each) && isEqual(each)).length;
@@ -113,25 +113,25 @@ export function verdictOf(collections: readonly CollectionReport[]): string {
       : `${equal} of ${compared.length} collections are equal`;
   return pending === 0
     ? `${ofThem}.`
-    : `${ofThem}, but for ${countOf(pending, 'change')} at the hub that the next pass brings.`;
+    : `${ofThem}, but for ${countOf(pending, 'change')} at the hub that the next sync publishes.`;
 }
 
 function adviceOf(
   collections: readonly CollectionReport[],
   { isRepaired }: { isRepaired: boolean },
 ): string[] {
-  // Of the others it is told above why they were not compared.
+  // The lines above say why the other collections were not compared.
   const wrong = countIn(collections.filter(isCompared), 'wrong');
   const withheld = countIn(collections, 'withheld');
   const unwanted = countIn(collections, 'not-configured');
   const isListed = collections.every(({ foreseen }) => foreseen === null);
-  const wait = isListed ? 'wait for you' : 'wait for you, or will after the next full pass';
+  const need = `${withheld === 1 ? 'needs' : 'need'} a decision${isListed ? '' : ', or will after the next full sync'}`;
   return [
     ...(wrong === 0
       ? []
       : [
           isRepaired
-            ? `→ ${countOf(wrong, 'difference')} could not be repaired: see what the pass said above.`
+            ? `→ ${countOf(wrong, 'difference')} could not be repaired: see the messages of the sync above.`
             : '→ "rollcall verify --repair" publishes exactly what is missing.',
         ]),
     ...(unwanted === 0
@@ -139,7 +139,7 @@ function adviceOf(
       : [
           `→ ${countOf(unwanted, 'record')} of afterschools that the configuration does not name: "rollcall status" names them, "rollcall topics purge --afterschool <id>" removes them.`,
         ]),
-    ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} ${wait}: "rollcall deletes list".`]),
+    ...(withheld === 0 ? [] : [`→ ${countOf(withheld, 'removal')} ${need}: "rollcall deletes list".`]),
   ];
 }
 
@@ -159,11 +159,7 @@ function sum(collections: readonly CollectionReport[], of: (each: CollectionRepo
   return collections.reduce((total, each) => total + of(each), 0);
 }
 
-function were(count: number): string {
-  return count === 1 ? 'was' : 'were';
-}
-
-/** 0: equal, or the next pass makes it so; 3: only what waits for a person differs; 1: anything else. */
+/** 0: equal, or the next sync makes it so; 3: only removals that need a decision differ; 1: anything else. */
 export function exitCodeFor(tenants: readonly VerifiedTenant[]): number {
   const collections = tenants.flatMap((each) => each.collections);
   const isBroken = collections.some(({ outcome }) => outcome === 'failed' || outcome === 'unproven');

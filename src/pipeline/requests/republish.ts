@@ -56,9 +56,9 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
 /** Why a collection is never published again; null when it may be. */
 export function whyNotAgain(collection: CollectionName): RollcallError | null {
   if (collection !== 'absence-changes') return null;
-  return new RollcallError('USAGE_INVALID', 'absence-changes are not published again', {
+  return new RollcallError('USAGE_INVALID', 'absence-changes cannot be republished', {
     remedy:
-      'Each step is told once, or guardians would be told twice. Read the topic from an earlier offset, or republish absences. With --redact, what the configuration has come to drop or pseudonymise is taken out of them.',
+      'Rollcall publishes each step once; otherwise guardians would be notified twice. Read the topic from an earlier offset, or republish absences. With --redact, Rollcall removes from the events what the configuration now drops or pseudonymises.',
   });
 }
 

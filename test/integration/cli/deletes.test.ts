@@ -66,9 +66,9 @@ async function readersOfProgress(admin: Admin): Promise<number> {
 const deletes = (...args: string[]) => rollcall(tenant.configPath, 'deletes', ...args);
 
 describe('rollcall deletes', () => {
-  it('list says that no deletion waits, or which ones do', async () => {
+  it('list shows that no deletion is withheld, or which ones are', async () => {
     const before = await deletes('list');
-    expect([before.code, before.stdout]).toEqual([0, expect.stringContaining('no deletion waits')]);
+    expect([before.code, before.stdout]).toEqual([0, expect.stringContaining('no deletion is withheld')]);
     const gone = courses.slice(0, courses.length - 20);
     takeAway(gone);
     await tenant.sync('FULL', ['courses']);
@@ -94,7 +94,7 @@ describe('rollcall deletes', () => {
 
   it('approve --list releases nothing for the digest of another list, and everything for that of this one', async () => {
     const other = await deletes('approve', '--list', '0123456789ab');
-    expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('no list 0123456789ab waits')]);
+    expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('there is no list 0123456789ab')]);
     const listed = JSON.parse((await deletes('list', '--json')).stdout);
     const { digest, count } = listed.tenants[0].collections[0];
     const approved = await deletes('approve', '--list', digest, '--json');

@@ -23,7 +23,7 @@ describe('status', () => {
     // Many rows are gone, so they wait for a second full sync that misses them too.
     await tenant.sync('FULL', ['courses']);
     const { code, stdout } = await rollcall(tenant.configPath, 'status');
-    expect(stdout).toContain(`needs a person: ${gone.length} deletions are withheld in courses`);
+    expect(stdout).toContain(`needs a decision: ${gone.length} deletions are withheld in courses`);
     expect(code).toBe(3);
     const withoutRedis = await rollcall(tenant.configWith({ redisUrl: null }), 'status');
     expect(withoutRedis.code).toBe(3);

@@ -18,7 +18,7 @@ describe('after a full sync whose lists were all empty', () => {
     expect(pull.stderr).toMatch(/^✗ .*users[^\n]*\n→ \S/m);
     const status = await rollcall(tenant.configPath, 'status');
     expect(status.stdout).not.toContain('all well');
-    expect(status.stdout).toContain('not complete: the last pass of orgs, courses, users');
+    expect(status.stdout).toContain('not complete: the last sync of orgs, courses, users');
     expect(status.code).toBe(3);
   });
 });

@@ -31,7 +31,7 @@ it('a command whose owner is killed asks the next owner, which goes on afterward
   const second = startRollcall(config.path, ['run'], { longestMs: 180_000 });
   mirror.hub.faults.clear();
   const { code, stderr } = await command.ended;
-  expect(stderr).toContain('looking who owns the tenant now');
+  expect(stderr).toContain("finding the tenant's present owner");
   expect(stderr.split('asking the process that runs').length - 1).toBe(2);
   expect(code).toBe(0);
   await second.says('mirroring');

@@ -170,17 +170,17 @@ describe('state show', () => {
     });
   });
 
-  it('says that there is no lasting index without Redis', async () => {
+  it('says that there is no stored index without Redis', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ redisUrl: null }), 'state', 'show');
     expect(code).toBe(0);
-    expect(stdout).toContain('no lasting index');
+    expect(stdout).toContain('no stored index');
   });
 
   it('shows the index while Kafka is away, and says that the comparison with the log is unknown', async () => {
     const { code, stdout } = await rollcall(tenant.configWith({ brokers: NOBODY }), 'state', 'show');
     expect(code).toBe(0);
     expect(stdout).not.toContain('equal');
-    expect(stdout).toContain('How it stands to the log is unknown');
+    expect(stdout).toContain('The index could not be compared with the log');
   });
 
   it('exits with 1 and names a remedy while Redis is away', async () => {

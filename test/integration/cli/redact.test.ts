@@ -33,7 +33,7 @@ describe('republish absence-changes --redact', () => {
     const asked = await redact();
     expect([asked.code, asked.stderr, tenants(asked)]).toEqual([
       3,
-      expect.stringContaining('Tell the consumers of absence-changes, then give --yes.'),
+      expect.stringContaining('Inform the consumers of absence-changes, then add --yes.'),
       [{ tenant: 'north', absences: events }],
     ]);
     const counted = await redact('--dry-run');

@@ -128,6 +128,6 @@ describe('republish', () => {
   it.each(['absence-changes', 'rejects', 'progress'])('refuses %s', async (collection) => {
     const { code, stderr } = await republish(collection);
     expect(code).toBe(2);
-    expect(stderr).toContain('not published again');
+    expect(stderr).toContain('cannot be republished');
   });
 });

@@ -52,7 +52,7 @@ describe('topics', () => {
     const checked = await rollcall(tenant.configPath, 'check');
     expect(checked).toMatchObject({ code: 1, stdout: expect.stringContaining('rollcall topics apply') });
     const applied = await rollcall(tenant.configPath, 'topics', 'apply');
-    expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining(`cured ${topic}`) });
+    expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining(`corrected ${topic}`) });
     const admin = await connectAdmin();
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,

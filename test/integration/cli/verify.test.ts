@@ -151,9 +151,9 @@ describe('verify of what the next full sync will withhold', () => {
       expect(ended.code).toBe(3);
     }
     const { stdout, stderr } = await rollcall(tenant.configPath, 'verify');
-    expect(stderr).toContain('users: the next full pass will withhold what left the hub: half or more');
+    expect(stderr).toContain('users: the next full sync will withhold the removals: half or more');
     expect(stdout).toContain('2 of 3 collections are equal.');
-    expect(stdout).toContain('or will after the next full pass: "rollcall deletes list"');
+    expect(stdout).toContain('or will after the next full sync: "rollcall deletes list"');
     // The next full sync does withhold them.
     await tenant.sync('FULL', ['users']);
     await tenant.sync('FULL', ['users']);
@@ -364,7 +364,7 @@ describe('verify in unusual cases', () => {
     const ended = await verify(tenant);
     expect(told(ended)).toHaveLength(own.length * 2);
     expect(new Set(told(ended).map(({ state }) => state))).toEqual(new Set(['wrong']));
-    expect(ended.stderr).not.toContain('next full pass');
+    expect(ended.stderr).not.toContain('next full sync');
     expect(ended.code).toBe(1);
     const { stdout, stderr } = await rollcall(tenant.configPath, 'verify');
     expect(stdout).toContain('2 of 3 collections are equal.');

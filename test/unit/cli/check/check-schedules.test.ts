@@ -63,15 +63,15 @@ describe('check of schedules', () => {
   });
 
   it.each([
-    [[LESSON], 'ok', '1 lesson of the first student, all understood'],
+    [[LESSON], 'ok', '1 lesson of the first student, all readable'],
     [[], 'ok', 'answers; no lessons of the first student in these days'],
     [[{ ...LESSON, classes: null }], 'warning', '1 lesson of the first student, none with a class'],
     [
       [LESSON, { begynner: '2026-11-20T08:15' }],
       'failure',
-      /^2 lessons of the first student; 1 cannot be understood: it has no start under any of start, startTime/,
+      /^2 lessons of the first student; 1 cannot be read: it has no start under any of start, startTime/,
     ],
-    [['a text'], 'failure', /1 cannot be understood: it is not an object/],
+    [['a text'], 'failure', /1 cannot be read: it is not an object/],
   ])('%j is reported as %s', async (lessons, level, text) => {
     const { findings } = await check(lessons);
     expect(findings).toMatchObject([{ subject: 'schedules', level }]);

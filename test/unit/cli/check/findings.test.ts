@@ -116,7 +116,7 @@ describe('the registry', () => {
   });
 
   it('an unchecked schema is not called compatible', () => {
-    expect(found({ ...subject, compatible: null })[0]?.text).toContain('was not checked');
+    expect(found({ ...subject, compatible: null })[0]?.text).toContain('not checked for compatibility');
   });
 });
 
@@ -204,9 +204,9 @@ describe('the hub', () => {
   it('one row claims nothing of paging, and a total of 0 beside a row is no count', () => {
     const one = { rows: 1, rowsWithId: 1, paging: null };
     const [, finding] = probedFindings([answered('users', { ...one, total: 1 })]);
-    expect(finding?.text).toBe('1 row; too few to tell how the hub pages');
+    expect(finding?.text).toBe('1 row; too few rows to see how the hub pages');
     const [, zero] = probedFindings([answered('users', { ...one, total: 0 })]);
-    expect(zero?.text).toBe('rows, no usable total; too few to tell how the hub pages');
+    expect(zero?.text).toBe('rows, no usable total; too few rows to see how the hub pages');
   });
 
   it('a hub whose collections are all empty is a warning that names the rights', () => {

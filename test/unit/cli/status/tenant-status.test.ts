@@ -110,7 +110,7 @@ describe('the headline', () => {
     const withheld = facts('users', { withheldInIndex: 51, progress: progress({ fullAgoMs: 90 * HOUR_MS }) });
     expect(statusOf([withheld, facts('orgs', { progress: null })])).toMatchObject({
       state: 'needs-person',
-      headline: 'needs a person: 51 deletions are withheld in users',
+      headline: 'needs a decision: 51 deletions are withheld in users',
     });
   });
 
@@ -119,7 +119,7 @@ describe('the headline', () => {
     expect(statusOf([withheld], true, 'vm-1', { wrongTenant: ['users', 'orgs'] })).toMatchObject({
       state: 'needs-person',
       headline:
-        'needs a person: nothing is published, as the hub gives quite other rows for users, orgs than there were',
+        'needs a decision: nothing is published, as almost none of the rows that the hub returns for users, orgs match the published ones',
     });
   });
 
@@ -134,7 +134,9 @@ describe('the headline', () => {
 
   it('shows the deletions that the log counts as withheld when the index cannot be asked', () => {
     const unknown = facts('users', { withheldInIndex: null, progress: progress({ withheld: 1 }) });
-    expect(statusOf([unknown]).headline).toBe('needs a person: 1 deletion is withheld in users, by the log');
+    expect(statusOf([unknown]).headline).toBe(
+      'needs a decision: 1 deletion is withheld in users, by the log',
+    );
   });
 
   it.each([
@@ -144,14 +146,14 @@ describe('the headline', () => {
     const status = statusOf([facts('users', { progress: progress(told) }), facts('orgs')]);
     expect(status).toMatchObject({
       state: 'needs-person',
-      headline: 'needs a person: 16 deletions are withheld in users, by the log',
+      headline: 'needs a decision: 16 deletions are withheld in users, by the log',
       collections: [{ withheld: 16, withheldBy: 'log' }, { withheld: 0 }],
     });
   });
 
   it('follows the index where it has withheld deletions: a person may have approved the others', () => {
     const some = facts('users', { withheldInIndex: 3, progress: progress({ withheld: 16 }) });
-    expect(statusOf([some]).headline).toBe('needs a person: 3 deletions are withheld in users');
+    expect(statusOf([some]).headline).toBe('needs a decision: 3 deletions are withheld in users');
   });
 
   it('says that nothing is mirrored yet', () => {
@@ -171,7 +173,7 @@ describe('the headline', () => {
     expect(statusOf([lost, facts('orgs')], false)).toMatchObject({
       state: 'loading',
       headline:
-        'first load: 1 of 2 collections are whole, not yet users; a last pass did not come to its end; no process is running',
+        'first load: 1 of 2 collections are complete, not yet users; a last sync did not end; no process is running',
     });
   });
 
@@ -179,7 +181,7 @@ describe('the headline', () => {
     const broken = facts('users', { progress: progress({ complete: false }) });
     expect(statusOf([broken, facts('orgs')], false)).toMatchObject({
       state: 'unfinished',
-      headline: 'not complete: the last pass of users; no process is running',
+      headline: 'not complete: the last sync of users; no process is running',
       collections: [{ unfinished: true }, { unfinished: false }],
     });
   });
@@ -218,14 +220,14 @@ describe('the headline', () => {
     ]);
     expect(status).toMatchObject({
       state: 'loading',
-      headline: 'first load: 1 of 3 collections are whole, not yet orgs, classes',
+      headline: 'first load: 1 of 3 collections are complete, not yet orgs, classes',
     });
   });
 
   it('reports a daily full sync that did not happen', () => {
     expect(statusOf([facts('users', { progress: progress({ fullAgoMs: 28 * HOUR_MS }) })])).toMatchObject({
       state: 'late',
-      headline: 'late: users: its daily full pass was due 5 h ago',
+      headline: 'late: users: its daily full sync was due 5 h ago',
     });
   });
 
@@ -237,13 +239,13 @@ describe('the headline', () => {
     const schedules = (fullAgoMs: number) =>
       statusOf([facts('schedules', { hasDelta: false, progress: progress({ fullAgoMs }) })]).headline;
     expect(schedules(28 * HOUR_MS)).toBe('all well');
-    expect(schedules(30 * HOUR_MS)).toBe('late: schedules: its daily full pass was due 29 h ago');
+    expect(schedules(30 * HOUR_MS)).toBe('late: schedules: its daily full sync was due 29 h ago');
   });
 
   it('reports incremental syncs that stopped', () => {
     const behind = progress({ watermarkAgoMs: 3 * HOUR_MS });
     expect(statusOf([facts('users', { progress: behind })]).headline).toBe(
-      'late: users: changes of the last 3 h are not in',
+      'late: users: changes of the last 3 h are not published',
     );
     expect(statusOf([facts('class-students', { progress: behind, hasDelta: false })]).state).toBe('well');
   });
@@ -272,14 +274,14 @@ describe('a collection derived from absence-versions', () => {
 
   it('is not reported a second time as late, unfinished, withheld or rejected', () => {
     const late = statusOf(derived({ progress: progress({ fullAgoMs: 28 * HOUR_MS }) }));
-    expect(late.headline).toBe('late: absence-versions: its daily full pass was due 5 h ago');
+    expect(late.headline).toBe('late: absence-versions: its daily full sync was due 5 h ago');
     const unfinished = statusOf(derived({ progress: progress({ complete: false }) }), false);
     expect(unfinished.headline).toBe(
-      'not complete: the last pass of absence-versions; no process is running',
+      'not complete: the last sync of absence-versions; no process is running',
     );
     const withheld = statusOf(derived({ progress: progress({ withheld: 51 }), withheldInIndex: null }));
     expect(withheld.headline).toBe(
-      'needs a person: 51 deletions are withheld in absence-versions, by the log',
+      'needs a decision: 51 deletions are withheld in absence-versions, by the log',
     );
     const rejected = statusOf(derived({ progress: progress({ rejected: 2 }) }));
     expect(rejected.headline).toBe('all well, 2 rows rejected');
@@ -289,7 +291,7 @@ describe('a collection derived from absence-versions', () => {
     expect(statusOf([facts('users'), ...derived({ progress: progress({ fullAgoMs: null }) })])).toMatchObject(
       {
         state: 'loading',
-        headline: 'first load: 1 of 2 collections are whole, not yet absence-versions',
+        headline: 'first load: 1 of 2 collections are complete, not yet absence-versions',
       },
     );
   });
@@ -298,7 +300,7 @@ describe('a collection derived from absence-versions', () => {
     const lacking = derived({ progress: null }).slice(1);
     expect(statusOf([facts('absence-versions'), ...lacking])).toMatchObject({
       state: 'loading',
-      headline: 'first load: 1 of 3 collections are whole, not yet absences, absence-changes',
+      headline: 'first load: 1 of 3 collections are complete, not yet absences, absence-changes',
     });
   });
 
@@ -318,7 +320,7 @@ describe('a collection derived from absence-versions', () => {
     const more = { notOffered };
     const collections = [facts('users'), facts('orgs', { progress: null }), ...derived({ progress: null })];
     expect(statusOf([...collections, schedules], true, 'vm-1', more).headline).toBe(
-      'first load: 1 of 2 collections are whole, not yet orgs; the hub does not offer absence-versions, schedules',
+      'first load: 1 of 2 collections are complete, not yet orgs; the hub does not offer absence-versions, schedules',
     );
     expect(statusOf([facts('users'), schedules], false, 'vm-1', more).headline).toBe(
       'all well; the hub does not offer absence-versions, schedules; no process is running',

@@ -74,7 +74,7 @@ describe('a line of tail', () => {
       rowsWithheld: 51,
     };
     expect(recordLine(record({ suffix: 'progress', key: 'users', value }), plain)).toMatch(
-      /users {2}#7 FULL under way: seen 3, published 2, removed 1, rejected 0, withheld 51$/,
+      /users {2}#7 FULL running: seen 3, published 2, removed 1, rejected 0, withheld 51$/,
     );
   });
 

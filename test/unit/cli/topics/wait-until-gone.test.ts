@@ -26,7 +26,7 @@ describe('topics that were deleted', () => {
     const { parts, listed, shown } = forgettingAfter(60_000);
     await waitUntilGone(NAMES, parts);
     expect(listed()).toEqual(['p.north.orgs']);
-    expect(new Set(shown)).toEqual(new Set(['waiting until the brokers have forgotten 2 topics']));
+    expect(new Set(shown)).toEqual(new Set(['waiting until no broker lists 2 topics any more']));
   });
 
   it('are an error where brokers still list them at the end', async () => {
