@@ -1,8 +1,8 @@
-# Node 24 runs the TypeScript sources as they are: nothing is built, only the dependencies are installed.
+# Node 24 runs the TypeScript sources directly, so this only installs the dependencies.
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# the optional dependencies are Node itself, for checkouts; this image has it
+# the optional dependency is Node itself, for checkouts; this image has it
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-bookworm-slim
@@ -14,7 +14,7 @@ COPY package.json package-lock.json LICENSE ./
 COPY bin bin
 COPY avro avro
 COPY src src
-# by number, so that Kubernetes can see that it is not root
+# a number, so that Kubernetes can verify that it is not root
 USER 10001:10001
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \

@@ -8,6 +8,6 @@ export interface Bench {
   readonly rounds: number;
   readonly profileFolder: string | null;
   readonly loadAtStart: number;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }

@@ -18,7 +18,7 @@ export async function startPublisher(
   bench: Bench,
   kind: Kind,
 ): Promise<AsyncDisposable & { readonly child: Child }> {
-  const { stack, hub, say } = bench;
+  const { stack, hub, print } = bench;
   const child = startChild(new URL('log-process.ts', import.meta.url), bench.signal);
   const text = configText({
     stack,
@@ -39,7 +39,7 @@ export async function startPublisher(
     async [Symbol.asyncDispose]() {
       await child
         .call('cleanUp')
-        .catch(() => say(`the topics and keys written ${kind} chains could not be removed`));
+        .catch(() => print(`the topics and keys written ${kind} chains could not be removed`));
       await child[Symbol.asyncDispose]();
     },
   };

@@ -28,7 +28,7 @@ const PART_OF_FILE: readonly (readonly [RegExp, Part])[] = [
   [/\/src\/core\/value-codec\.ts$|\/node_modules\/(avsc|@kafkajs\/confluent-schema-registry)\//, 'avro'],
   [/\/src\/state\/|\/node_modules\/(ioredis|@ioredis|redis-parser|standard-as-callback|denque)\//, 'index'],
   [/\/src\/(pipeline|core)\//, 'pipeline'],
-  [/\/src\/publisher\/|\/node_modules\/kafkajs\//, 'kafka'],
+  [/\/src\/log\/|\/node_modules\/kafkajs\//, 'kafka'],
   [/\/src\/hub\/|\/node_modules\/(undici|cockatiel)\//, 'http'],
 ];
 

@@ -5,15 +5,15 @@ import { loadNow, measure, type BenchNumbers } from './measure.ts';
 import { HELP, readOptions, type BenchOptions } from './options.ts';
 import { reportOf } from './report.ts';
 
-const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
+const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<BenchNumbers> {
   const loadAtStart = loadNow();
-  await using stack = await startStack({ say, signal });
-  say('building the district');
+  await using stack = await startStack({ print, signal });
+  print('building the district');
   await using hub = await startHub({ rows: options.rows, signal });
   const { rounds, profileFolder } = options;
-  return await measure({ stack, hub, rounds, profileFolder, loadAtStart, say, signal });
+  return await measure({ stack, hub, rounds, profileFolder, loadAtStart, print, signal });
 }
 
 async function main(): Promise<number> {
@@ -21,7 +21,7 @@ async function main(): Promise<number> {
   try {
     options = readOptions(process.argv.slice(2));
   } catch (error) {
-    say(`${(error as Error).message}. See npm run bench -- --help`);
+    print(`${(error as Error).message}. See npm run bench -- --help`);
     return 2;
   }
   if (options === null) {
@@ -33,12 +33,12 @@ async function main(): Promise<number> {
   try {
     const startedAtMs = performance.now();
     const numbers = await bench(options, interrupt.signal);
-    say(`done after ${((performance.now() - startedAtMs) / 1_000).toFixed(0)} s`);
+    print(`done after ${((performance.now() - startedAtMs) / 1_000).toFixed(0)} s`);
     process.stdout.write(options.json ? `${JSON.stringify(numbers, null, 2)}\n` : reportOf(numbers));
     return 0;
   } catch (error) {
     if (interrupt.signal.aborted) return 130;
-    say(error instanceof StackError ? error.message : String((error as Error).stack));
+    print(error instanceof StackError ? error.message : String((error as Error).stack));
     return 1;
   }
 }

@@ -75,7 +75,7 @@ export async function measureChains(bench: Bench, floor: Child): Promise<ChainNu
 
 /** Uses a process that is not measured otherwise, because the profiler takes time and memory itself. */
 async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt', Record<Part, number>>> {
-  bench.say('chains: first sync and rebuild with the profiler');
+  bench.print('chains: first sync and rebuild with the profiler');
   await using publisher = await startPublisher(bench, 'with');
   const { child } = publisher;
   await child.call('own', TENANT);
@@ -99,7 +99,7 @@ async function measureCreated(
 ): Promise<Omit<ChainNumbers['created'], 'shares'>> {
   const syncs = { with: [] as FirstPass[], without: [] as FirstPass[] };
   for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`chains: first sync by a new process, ${round} of ${rounds}`);
+    bench.print(`chains: first sync by a new process, ${round} of ${rounds}`);
     for (const kind of inTurn(round)) {
       const sync =
         round < rounds ? await firstPassOfNew(bench, kind) : await firstPass(publishers[kind], kind);
@@ -143,7 +143,9 @@ async function measureUnchanged(
   const rounds = { with: [] as PassSum[], without: [] as PassSum[] };
   // The first round does not count, because V8 compiles hot code then.
   for (let round = 0; round <= bench.rounds; round += 1) {
-    bench.say(round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`);
+    bench.print(
+      round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`,
+    );
     const syncs = { with: [] as PassRound[], without: [] as PassRound[] };
     for (let turn = 0; turn < TURNS_A_ROUND; turn += 1) {
       for (const kind of inTurn(turn)) syncs[kind].push(await unchangedPass(publishers[kind], FULL));
@@ -179,7 +181,7 @@ async function measureRebuilt(
   const owned = { with: [] as OwnRound[], without: [] as OwnRound[] };
   const rebuilt = { with: [] as OwnRound[], without: [] as OwnRound[] };
   for (let round = 0; round < rounds; round += 1) {
-    bench.say(`chains: rebuild ${round + 1} of ${rounds}`);
+    bench.print(`chains: rebuild ${round + 1} of ${rounds}`);
     for (const kind of inTurn(round)) {
       owned[kind].push(await own(publishers[kind], 'current'));
       await publishers[kind].call('drop', TENANT);

@@ -34,7 +34,7 @@ export async function measureReplaced(
   // V8 compiles in the first round.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [size, found] of syncs) {
-      bench.say(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
+      bench.print(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
       const ids = current.slice(used, used + size);
       used += size;
       const passed = await replace(bench, { ...parts, ids, round });

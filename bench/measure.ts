@@ -108,7 +108,7 @@ async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumber
     for (const kind of KINDS) {
       await publishers[kind]
         .call('cleanUp')
-        .catch(() => bench.say(`the topics and keys of the ${kind} publisher could not be removed`));
+        .catch(() => bench.print(`the topics and keys of the ${kind} publisher could not be removed`));
     }
   }
 }
@@ -120,7 +120,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
   const beforeFirstPass = await peaks(processes);
   const created = new Map<CollectionName, PassRound[]>(SUBJECTS.map(({ collection }) => [collection, []]));
   for (const { collection } of SUBJECTS) {
-    bench.say(`${collection}: first sync`);
+    bench.print(`${collection}: first sync`);
     for (const kind of KINDS) {
       const round = await onePass(publishers[kind], { tenantId, collection, mode: 'FULL' });
       if (kind === 'redis') created.get(collection)?.push(round);
@@ -133,7 +133,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
   }
   const atTheEnd = await peaks(processes);
   for (const tenant of TENANTS.slice(1)) {
-    bench.say('first sync again, for another tenant');
+    bench.print('first sync again, for another tenant');
     await publishers.redis.call('own', tenant);
     for (const { collection } of SUBJECTS) {
       const round = await onePass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
@@ -190,7 +190,7 @@ async function measureUnchanged(
   // This round does not count, because V8 compiles hot code then.
   await floor.call('measure', collection);
   for (let round = 1; round <= bench.rounds; round += 1) {
-    bench.say(`${collection}: round ${round} of ${bench.rounds}`);
+    bench.print(`${collection}: round ${round} of ${bench.rounds}`);
     floors.push(await floor.call<FloorRound>('measure', collection));
     for (const kind of KINDS) syncs[kind].push(await unchangedPass(publishers[kind], request));
     await bench.hub.control('restamp', {});
@@ -241,13 +241,13 @@ function numbersOf(syncs: readonly PassRound[], floors: readonly FloorRound[]): 
 
 /** Changes rows at the hub, then runs an incremental sync at once: the interval of polls is left out. */
 async function measureDelta(bench: Bench, publisher: Child, subject: Subject): Promise<Spread> {
-  const { hub, rounds, say } = bench;
+  const { hub, rounds, print } = bench;
   const { collection, hubName, change } = subject;
   const ids = (await hub.control<string[]>(`ids/${hubName}`)).slice(0, ROWS_CHANGED);
   const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
   await nextHubSecond();
   await onePass(publisher, { ...request, mode: 'FULL' });
-  say(`${collection}: ${ids.length} changed rows`);
+  print(`${collection}: ${ids.length} changed rows`);
   const latenciesMs: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     await nextHubSecond();

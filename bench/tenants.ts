@@ -44,7 +44,7 @@ interface StartNumbers {
   readonly cpuSeconds: number;
 }
 
-const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
+const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
 function configText(options: {
   stack: Stack;
@@ -180,7 +180,7 @@ async function main(): Promise<void> {
   const interrupt = new AbortController();
   const { signal } = interrupt;
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
-  await using stack = await startStack({ say, signal });
+  await using stack = await startStack({ print, signal });
   await using hub = await startHub({ rows: 0, students: STUDENTS, signal });
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'));
   const prefix = `bench-tenants-${process.pid}-${Date.now()}`;
@@ -189,13 +189,13 @@ async function main(): Promise<void> {
     await writeFile(configFile, configText({ stack, hub, prefix, tenants, collections }));
     for (const name of ['first start', 'restart']) {
       signal.throwIfAborted();
-      say(name);
+      print(name);
       process.stdout.write(
         `${name}: ${JSON.stringify(await measureStart({ configFile, tenants, signal }))}\n`,
       );
     }
   } finally {
-    await deleteTopics(stack, prefix).catch((error: unknown) => say(String(error)));
+    await deleteTopics(stack, prefix).catch((error: unknown) => print(String(error)));
     await rm(folder, { recursive: true });
   }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// The command line. Under an older Node it starts again under the Node 24 that the dependencies brought along.
+// The command line. Under an older Node it starts itself again under the Node 24 of the dependencies.
 import { earlyExitCode, handOverStop, stopEarly } from '../src/cli/early-stop.mjs';
 
 const argv = process.argv.slice(2);
-// before anything that takes time to load: orchestrators stop what they have only just started, too
+// before any slow import, since orchestrators also stop processes that have just started
 stopEarly(argv);
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   if (process.env.npm_lifecycle_event === 'npx') {
@@ -24,7 +24,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     const ending = runNode(node, [fileURLToPath(import.meta.url), ...argv]);
     handOverStop();
     const code = await ending;
-    // a child that did not even get to listening had not begun either
+    // a child that ended before it listened for signals had not begun either
     const { SIGTERM, SIGINT } = constants.signals;
     process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
   }

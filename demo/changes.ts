@@ -4,7 +4,7 @@ import { describeValue, shortId } from './describe-change.ts';
 import { count, type Screen } from './screen.ts';
 import type { WatchedRecord } from './watch-topics.ts';
 
-/** Nobody can read more lines than this in a second. */
+/** A person cannot read more lines per second. */
 const LINES_A_SECOND = 8;
 /** Collections that change with each absence; the line of that change covers them. */
 const FOLLOWS_FROM_CHANGES = ['absence-versions', 'absences', 'absence-summaries'];
@@ -18,8 +18,8 @@ const SNAPSHOT_SILENT_MS = 1_200;
 type Counts = Map<string, number>;
 
 /**
- * Shows records as they arrive. Each change of an absence is a line. Other records are one line each while they are few, and
- * a number where they are many.
+ * Shows records as they arrive. Each change of an absence is a line. Other records are a line each while they are few,
+ * and a number when they are many.
  */
 export class Changes {
   readonly #screen: Screen;
@@ -30,9 +30,9 @@ export class Changes {
   #snapshot: Counts = new Map();
   #snapshotAtMs = Number.NEGATIVE_INFINITY;
   #linesThisSecond = 0;
-  #told = 0;
+  #published = 0;
 
-  /** `timeZone`: IANA name, in which the times of absences are shown. */
+  /** `timeZone`: IANA name, for the times of absences. */
   constructor(screen: Screen, options: { timeZone: string }) {
     this.#screen = screen;
     this.#timeZone = options.timeZone;
@@ -40,12 +40,12 @@ export class Changes {
     this.#timer.unref();
   }
 
-  /** Changes of absences that were news. */
-  get told(): number {
-    return this.#told;
+  /** Number of absence changes that were news. */
+  get published(): number {
+    return this.#published;
   }
 
-  /** No record of a first load has come for a while. */
+  /** Whether no record of a first load has arrived for a while. */
   get isSnapshotOver(): boolean {
     return performance.now() - this.#snapshotAtMs > SNAPSHOT_SILENT_MS;
   }
@@ -74,7 +74,7 @@ export class Changes {
     const what = describeValue(record.collection, record.value, colors);
     this.#line(
       record.collection,
-      `${this.#sign(record.kind)} ${colors.dim(shortId(record.key).padEnd(13))} ${what}`,
+      `${this.#symbol(record.kind)} ${colors.dim(shortId(record.key).padEnd(13))} ${what}`,
     );
   }
 
@@ -89,7 +89,7 @@ export class Changes {
       this.#snapshotAtMs = performance.now();
       return;
     }
-    this.#told += 1;
+    this.#published += 1;
     if (this.#linesThisSecond >= LINES_A_SECOND) {
       this.#count({ ...record, kind: step.operation });
       return;
@@ -115,7 +115,10 @@ export class Changes {
     const { colors, happened } = this.#screen;
     if (this.#snapshot.size > 0) {
       const numbers = this.#operations(this.#snapshot);
-      this.#line('absence-changes', `${numbers}  ${colors.dim('snapshot: as it was found, not news')}`);
+      this.#line(
+        'absence-changes',
+        `${numbers}  ${colors.dim('snapshot: the state that was found, not news')}`,
+      );
       this.#snapshot = new Map();
     }
     for (const [collection, kinds] of this.#unshown) {
@@ -123,12 +126,12 @@ export class Changes {
       const isSteps = collection === 'absence-changes';
       this.#line(
         collection,
-        isSteps ? this.#operations(kinds) : `${this.#signs(kinds)} ${colors.dim('records')}`,
+        isSteps ? this.#operations(kinds) : `${this.#symbols(kinds)} ${colors.dim('records')}`,
       );
     }
     const besides = FOLLOWS_FROM_CHANGES.flatMap((collection) => {
       const kinds = this.#unshown.get(collection);
-      return kinds === undefined ? [] : [`${colors.dim(collection)} ${this.#signs(kinds)}`];
+      return kinds === undefined ? [] : [`${colors.dim(collection)} ${this.#symbols(kinds)}`];
     });
     if (besides.length > 0) happened(`${''.padEnd(WIDEST_COLLECTION)} ${besides.join(colors.dim(' · '))}`);
     this.#linesThisSecond = 0;
@@ -146,12 +149,12 @@ export class Changes {
     return [...known, ...others].map((name) => `${count(counts.get(name) ?? 0)} ${name}`).join(' · ');
   }
 
-  #signs(kinds: Counts): string {
+  #symbols(kinds: Counts): string {
     const inOrder = [...kinds].sort(([one], [other]) => rankOf(one) - rankOf(other));
-    return inOrder.map(([kind, number]) => `${this.#sign(kind)}${count(number)}`).join(' ');
+    return inOrder.map(([kind, number]) => `${this.#symbol(kind)}${count(number)}`).join(' ');
   }
 
-  #sign(kind: string): string {
+  #symbol(kind: string): string {
     const { colors } = this.#screen;
     if (kind === 'created') return colors.green('+');
     return kind === 'deleted' ? colors.red('−') : colors.yellow('~');

@@ -16,17 +16,17 @@ import {
 
 export interface ComparedTopic {
   readonly collection: string;
-  /** Records ever published and not yet compacted away. */
+  /** Number of records in the topic. */
   readonly records: number;
-  /** Keys that have a value. */
+  /** Number of keys with a value. */
   readonly rows: number;
-  /** The verdict if nothing differs; empty where there is nothing to compare with. */
+  /** The verdict if nothing differs; empty for a topic that the hub has no counterpart of. */
   readonly verdict: string;
-  /** The first differences between the topic and the hub, a line a key. */
+  /** The first differences between the topic and the hub, one line per key. */
   readonly differences: readonly string[];
 }
 
-/** Reads all topics from the beginning, as a consumer that knows only the contract, and compares them with the hub. */
+/** Reads all topics from the beginning, like a consumer that knows only the contract, and compares them with the hub. */
 export async function compareWithHub(options: {
   servers: Servers;
   hub: ReferenceHub;
@@ -99,9 +99,9 @@ function problemsOf(hub: ReferenceHub, all: Records, collection: 'absences' | 'a
   );
 }
 
-const MOST_TOLD = 10;
+const MOST_SHOWN = 10;
 
-/** Compares each absence with its version; versions are compared with the hub themselves. */
+/** Compares each absence with its version; the versions themselves are compared with the hub. */
 function otherContents(all: Records): string[] {
   const versions = compactedView(all.get('absence-versions') ?? []);
   const found: string[] = [];
@@ -111,10 +111,10 @@ function otherContents(all: Records): string[] {
       found.push(`${key}: differs from its version`);
     }
   }
-  return found.slice(0, MOST_TOLD);
+  return found.slice(0, MOST_SHOWN);
 }
 
-/** The content without the fields whose change is no change. */
+/** Returns the content without the fields that do not count as changes. */
 function contentOf(value: unknown): unknown {
   const text = JSON.stringify(value, (name, inner: unknown) =>
     name === 'href' || name === 'dateLastModified' ? undefined : inner,

@@ -7,12 +7,12 @@ const WIDEST_OPERATION = 8;
 /** `d149c0af → 1fbebf09` */
 const WIDEST_IDS = 2 * ID_LENGTH + 3;
 
-/** `REPLACED d149c0af → 1fbebf09  2026-11-20 08:15–09:00 → 08:15–08:40  8B Naturfag`: ids and times, no names. */
+/** Returns `REPLACED d149c0af → 1fbebf09  2026-11-20 08:15–09:00 → 08:15–08:40  8B Naturfag`: ids and times, no names. */
 export function describeAbsenceStep(
   step: AbsenceStep,
   options: {
     colors: Colors;
-    /** Title of a class, from its own topic; undefined where it is not known. */
+    /** Returns the title of a class, from its topic; undefined if it is unknown. */
     classTitle: (classId: string) => string | undefined;
   },
 ): string {

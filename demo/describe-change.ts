@@ -2,8 +2,8 @@ import type { Colors } from './screen.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields to show, by collection; never the name of a person. */
-const TELLING: Readonly<Record<string, readonly string[]>> = {
+/** Fields to show, by collection; none is the name of a person. */
+const SHOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'academic-sessions': ['title', 'startDate', 'endDate'],
   'line-items': ['title', 'dueDate'],
   'assessment-line-items': ['title'],
@@ -23,12 +23,12 @@ const DATE_FIELDS = new Set(['beginDate', 'endDate', 'startDate', 'scoreDate']);
 const TIME_FIELDS = new Set(['fromTime', 'toTime', 'deletedTime', 'dueDate', 'assignDate']);
 const DAY_MS = 86_400_000;
 
-/** A decoded value in a few words. */
+/** Describes a decoded value briefly. */
 export function describeValue(collection: string, value: unknown, colors: Colors): string {
   if (value === null || typeof value !== 'object') return '';
   const fields = value as Fields;
   if (collection === 'class-students') return `${(fields['students'] as readonly string[]).length} students`;
-  return (TELLING[collection] ?? [])
+  return (SHOWN_FIELDS[collection] ?? [])
     .flatMap((name) => {
       const text = describeField(name, fields[name]);
       return text === '' ? [] : [`${colors.dim(name)} ${text}`];
@@ -54,7 +54,7 @@ function minute(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Enough of an id to recognise it; one of random hexadecimal digits needs no `…`. */
+/** Shortens an id to a recognisable start; a start of random hexadecimal digits needs no `…`. */
 export function shortId(id: string, length = 12): string {
   if (id.length <= length + 1) return id;
   const start = id.slice(0, length);

@@ -17,7 +17,7 @@ one by one while they are few. Ctrl-C stops it.
                               equal, 1 if not
   --students <n>              size of the district
   --seed <n>                  another district
-  --changes-per-minute <n>    how lively it is
+  --changes-per-minute <n>    how often it changes
 `;
 
 interface Options {
@@ -58,13 +58,13 @@ function durationMs(text: string): number {
 }
 
 async function demo(options: Options, screen: Screen, interrupted: AbortSignal): Promise<number> {
-  const { say, colors } = screen;
-  say(
+  const { print, colors } = screen;
+  print(
     colors.bold('Rollcall') +
-      ': a school district in, Kafka topics out. Everything here is real but the district.',
+      ': a school district in, Kafka topics out. Everything here is real except the district.',
   );
   await using stack = await startStack({
-    say: (line) => say(colors.dim(`  stack  ${line}`)),
+    print: (line) => print(colors.dim(`  stack  ${line}`)),
     signal: interrupted,
   });
   const hub = await startReferenceHub({
@@ -74,7 +74,7 @@ async function demo(options: Options, screen: Screen, interrupted: AbortSignal):
     changesPerMinute: options.changesPerMinute,
   });
   try {
-    say(colors.dim(`  hub    ${count(rowsOf(hub))} rows of an invented district at ${hub.baseUrl}`));
+    print(colors.dim(`  hub    ${count(rowsOf(hub))} rows of an invented district at ${hub.baseUrl}`));
     return await mirrorDistrict({ forMs: options.forMs, screen, interrupted, stack, hub });
   } finally {
     await hub.stop();
@@ -97,7 +97,7 @@ async function main(): Promise<number> {
     return 2;
   }
   if (options === null) {
-    screen.say(HELP);
+    screen.print(HELP);
     return 0;
   }
   const interrupt = new AbortController();

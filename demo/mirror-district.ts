@@ -38,7 +38,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
     logger: pino({ level: 'silent' }),
     emit: (_tenant, event) => {
       progress?.note(event);
-      tellTrouble(screen, event);
+      showFailure(screen, event);
     },
   });
   const tenant = assembly.tenant(TENANT);
@@ -91,19 +91,19 @@ redis: { url: "${stack.redisUrl}", keyPrefix: "${name}" }
   return loadConfig({ path: 'the demo', env: {}, readFile: () => yaml });
 }
 
-function tellTrouble(screen: Screen, event: PipelineEvent): void {
+function showFailure(screen: Screen, event: PipelineEvent): void {
   const { red } = screen.colors;
   if (event.type === 'session-failed') screen.happened(red(describeError(event.error)));
   if (event.type === 'pass-failed')
     screen.happened(red(`${event.collection}: ${describeError(event.error)}`));
 }
 
-/** Shows the first load, then changes as they come, and once a night with its re-stamp, until the time is over. */
+/** Shows the first load, then changes as they come, and one nightly re-stamp, until the time is over. */
 async function live(
   { forMs, screen, interrupted, hub }: DemoParts,
   { progress, changes, timeZone }: { progress: Progress; changes: Changes; timeZone: string },
 ): Promise<void> {
-  const { say, colors } = screen;
+  const { print, colors } = screen;
   const startedAtMs = performance.now();
   const isOver = (): boolean =>
     interrupted.aborted || (forMs !== null && performance.now() - startedAtMs >= forMs);
@@ -116,8 +116,8 @@ async function live(
     if (!isLoaded && loadedAtMs !== null && changes.isSnapshotOver) {
       isLoaded = true;
       const seconds = ((loadedAtMs - startedAtMs) / 1000).toFixed(1);
-      say(colors.bold(`── first load complete after ${seconds} s: ${progress.summary}`));
-      say(
+      print(colors.bold(`── first load complete after ${seconds} s: ${progress.summary}`));
+      print(
         `   From here on, changes are news. ${colors.dim(`(Times of absences are those of ${timeZone}; ids are shortened.)`)}`,
       );
       restampAtMs = performance.now() + (forMs === null ? 30_000 : forMs / 4);
@@ -125,7 +125,7 @@ async function live(
     if (performance.now() >= restampAtMs) {
       restampAtMs = Number.POSITIVE_INFINITY;
       hub.district.restamp();
-      say(
+      print(
         colors.bold(
           '── night at the hub: every row gets a new dateLastModified. Watch: no flood of records follows',
         ),
@@ -144,15 +144,15 @@ interface Ending {
 
 /** Freezes the district, runs one more full sync, reads all topics and compares them with the hub. */
 async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Promise<number> {
-  const { say, colors } = screen;
-  say(
+  const { print, colors } = screen;
+  print(
     colors.bold(
-      `── ${count(ending.changes.told)} changes of absences published so far. The district stops changing; after one more full sync all is compared`,
+      `── ${count(ending.changes.published)} changes of absences published so far. The district stops changing; one more full sync runs, then the demo compares everything`,
     ),
   );
   hub.living.freeze();
   const runners = [...ending.session.runners.values()];
-  // Collections with rows that others need come before those.
+  // Collections whose rows others need come first.
   for (const hasParents of [false, true]) {
     const syncs = runners.filter((runner) => runner.hasParents === hasParents);
     await Promise.all(syncs.map((runner) => runner.request('FULL')));
@@ -160,25 +160,25 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
   const { topics, days } = ending;
   const compared = await compareWithHub({ servers: stack, hub, topics, days: days() });
   ending.changes.stop();
-  say('');
+  print('');
   for (const { collection, records, rows, verdict, differences } of compared) {
     const numbers = `${count(records).padStart(9)} records ${count(rows).padStart(9)} keys`;
     const shown = differences.length === 0 ? colors.green(verdict) : colors.red('differs');
-    say(`  ${collection.padEnd(22)} ${numbers}   ${shown}`);
+    print(`  ${collection.padEnd(22)} ${numbers}   ${shown}`);
   }
-  say('');
+  print('');
   return verdictOf(screen, compared);
 }
 
-function verdictOf({ say, colors }: Screen, compared: readonly ComparedTopic[]): number {
+function verdictOf({ print, colors }: Screen, compared: readonly ComparedTopic[]): number {
   const different = compared.filter(({ differences }) => differences.length > 0);
   if (different.length === 0) {
-    say(colors.green(colors.bold('The topics equal the hub.')));
+    print(colors.green(colors.bold('The topics equal the hub.')));
     return 0;
   }
-  say(colors.red(colors.bold('The topics differ from the hub:')));
+  print(colors.red(colors.bold('The topics differ from the hub:')));
   for (const { collection, differences } of different) {
-    for (const difference of differences) say(`  ${collection} ${difference}`);
+    for (const difference of differences) print(`  ${collection} ${difference}`);
   }
   return 1;
 }

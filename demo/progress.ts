@@ -6,7 +6,7 @@ interface Standing {
   completeAtMs: number | null;
 }
 
-/** The progress of each collection, from the events of the publisher. */
+/** The progress of each collection, from the pipeline's events. */
 export class Progress {
   readonly #standings = new Map<string, Standing>();
 
@@ -14,7 +14,7 @@ export class Progress {
     for (const name of collections) this.#standings.set(name, { rows: 0, completeAtMs: null });
   }
 
-  /** Every collection has been read in full once. */
+  /** Whether each collection has had a complete sync. */
   get isComplete(): boolean {
     return [...this.#standings.values()].every(({ completeAtMs }) => completeAtMs !== null);
   }
@@ -37,14 +37,14 @@ export class Progress {
     }
   }
 
-  /** Shows the collections that are still being loaded; nothing once all are. */
-  show({ say, colors }: Screen): void {
+  /** Shows the collections that are not loaded yet, if there are any. */
+  show({ print, colors }: Screen): void {
     const standings = [...this.#standings];
-    const reading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
-    if (reading.length === 0) return;
-    const done = standings.length - reading.length;
-    const rows = reading.map(([name, standing]) => `${name} ${colors.yellow(`${count(standing.rows)} …`)}`);
-    say(
+    const loading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
+    if (loading.length === 0) return;
+    const done = standings.length - loading.length;
+    const rows = loading.map(([name, standing]) => `${name} ${colors.yellow(`${count(standing.rows)} …`)}`);
+    print(
       `${colors.dim(`── ${done} of ${standings.length} collections are loaded; still loading:`)} ${rows.join(colors.dim(' · '))}`,
     );
   }

@@ -5,9 +5,9 @@ export type Colors = ReturnType<typeof picocolors.createColors>;
 /** The output of the demo: plain lines, coloured on a terminal. */
 export interface Screen {
   readonly colors: Colors;
-  /** A line of the demo itself. */
-  readonly say: (line: string) => void;
-  /** A line about an event, with the time in front. */
+  /** Prints a line of the demo itself. */
+  readonly print: (line: string) => void;
+  /** Prints a line about an event, with the time. */
   readonly happened: (line: string) => void;
 }
 
@@ -15,7 +15,7 @@ export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv)
   const colors = picocolors.createColors(stream.isTTY && (env['NO_COLOR'] ?? '') === '');
   return {
     colors,
-    say: (line) => stream.write(`${line}\n`),
+    print: (line) => stream.write(`${line}\n`),
     happened: (line) => stream.write(`${colors.dim(new Date().toTimeString().slice(0, 8))} ${line}\n`),
   };
 }

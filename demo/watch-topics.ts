@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel } from 'kafkajs';
 
-/** A record as any consumer gets it. */
+/** A record, as any consumer receives it. */
 export interface WatchedRecord {
   /** Last part of the topic's name. */
   readonly collection: string;
@@ -14,8 +14,8 @@ export interface WatchedRecord {
 }
 
 /**
- * Reads the topics of a tenant from the beginning, committed records only, decoded through the registry, as a microservice
- * does that knows only the contract.
+ * Reads the committed records of a tenant's topics from the beginning and decodes them through the registry, like a
+ * microservice that knows only the contract.
  */
 export async function watchTopics(options: {
   brokers: string[];

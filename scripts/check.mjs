@@ -1,4 +1,4 @@
-// Everything that is checked without running the program. Goes on after a failure, so that one run shows all of them.
+// Runs all checks that do not run the program. It continues after a failure, so that one run shows all failures.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkout } from './setup.mjs';

@@ -1,5 +1,5 @@
-// Prints "<passed> <failed>" out of what vitest's JSON reporter wrote. A test file that could not even be loaded counts as one
-// failure; a report that is missing or unreadable, too.
+// Prints "<passed> <failed>" from a report of vitest's JSON reporter. A test file that does not load counts as one
+// failure, and so does a missing or unreadable report.
 import { readFileSync } from 'node:fs';
 
 /** @param {string} file */

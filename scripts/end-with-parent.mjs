@@ -1,8 +1,8 @@
-// Preloaded into a child: when the parent goes away, even by SIGKILL, its end of the pipe closes and this process ends in order.
+// Preloaded into a child: when the parent ends, even by SIGKILL, the pipe closes and this process stops gracefully.
 import { Socket } from 'node:net';
 
 const fd = Number(process.env.ROLLCALL_PARENT_FD);
-// children of this process must not take the same number for a pipe of theirs
+// a child of this process must not use the same number for its own pipe
 delete process.env.ROLLCALL_PARENT_FD;
 if (fd > 2) {
   const pipe = new Socket({ fd, readable: true, writable: false });

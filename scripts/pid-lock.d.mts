@@ -1,8 +1,8 @@
 export interface PidLockOptions {
-  /** Called once, if there is a wait. */
+  /** Called once, when the lock is not free. */
   onWait?: ((ownerPid: number) => void) | undefined;
   pollIntervalMs?: number | undefined;
 }
 
-/** Runs `work` while holding the lock file, which names its owner's pid; waits for a living owner, takes over from a dead one. */
+/** Runs `work` under a lock file with its owner's pid; waits for a running owner, and takes over from a dead one. */
 export function withPidLock<T>(file: string, work: () => Promise<T>, options?: PidLockOptions): Promise<T>;

@@ -1,15 +1,15 @@
-// A lock between processes of one machine: a file that names its owner's pid. A lock whose owner is gone is taken over.
+// A lock between processes of one machine: a file with its owner's pid. A waiter takes over the lock of a dead owner.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Runs `work` while holding the lock; waits for a living owner.
+ * Runs `work` under the lock; waits for a running owner.
  *
  * @template T
  * @param {string} file the lock file; its folder is created
  * @param {() => Promise<T>} work
- * @param {{ onWait?: (ownerPid: number) => void, pollIntervalMs?: number }} [options] `onWait` is called once, if there is a wait
+ * @param {{ onWait?: (ownerPid: number) => void, pollIntervalMs?: number }} [options] `onWait` is called once, when the lock is not free
  * @returns {Promise<T>}
  */
 export async function withPidLock(file, work, { onWait = () => {}, pollIntervalMs = 200 } = {}) {
@@ -35,7 +35,7 @@ export async function withPidLock(file, work, { onWait = () => {}, pollIntervalM
 
 /** @param {string} file */
 function tryLock(file) {
-  // written aside and linked into place, so that nobody ever reads a lock without its pid
+  // written to another file and linked into place, so that no process reads a lock without its pid
   const aside = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   writeFileSync(aside, String(process.pid));
   try {
@@ -64,7 +64,7 @@ function breakLock(file, deadOwner) {
   const stale = `${file}.stale.${process.pid}`;
   try {
     renameSync(file, stale);
-    // another waiter may have broken the dead lock and taken its own in between: give that one back
+    // another waiter may have replaced the dead lock with its own in between: restore that one
     if (ownerOf(stale) !== deadOwner) linkSync(stale, file);
   } catch (error) {
     if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;

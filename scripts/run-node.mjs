@@ -1,4 +1,4 @@
-// Runs a child in this process' place: signals go to it, its exit code comes back, and it ends when this process is killed.
+// Runs a child in place of this process: the child gets the signals, returns its exit code, and ends when this process is killed.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ export function runNode(node, args) {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, PATH: path, ROLLCALL_PARENT_FD: '3' },
   });
-  // a terminal sends SIGINT to the whole group, the child included: sending it again would look like a second Ctrl-C
+  // a terminal sends SIGINT to all processes of the group, also to the child: another one would look like a second Ctrl-C
   process.on('SIGINT', () => {
     if (!process.stdin.isTTY) child.kill('SIGINT');
   });

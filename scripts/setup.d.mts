@@ -1,2 +1,2 @@
-/** Whether `node_modules` in the folder holds what its `package-lock.json` lists. */
+/** Whether `node_modules` in the folder contains what its `package-lock.json` lists. */
 export function isInstalled(folder: string): boolean;

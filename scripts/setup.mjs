@@ -11,32 +11,32 @@ import { withPidLock } from './pid-lock.mjs';
 export const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const requiredNodeMajor = 24;
 
-/** What went wrong, in words meant for the person at the keyboard. */
+/** A failure whose message is for the user. */
 export class SetupError extends Error {}
 
 /**
- * Installs the dependencies if need be. What is installed is compared with the lock file entry by entry, as file times say
+ * Installs the dependencies if they differ from the lock file. It compares entry by entry, since file times prove
  * nothing after a checkout or an `npm install`.
  *
- * @param {(line: string) => void} say
+ * @param {(line: string) => void} print
  */
-export async function installDependencies(say) {
+export async function installDependencies(print) {
   if (isInstalled(checkout)) return;
   const id = createHash('sha256').update(checkout).digest('hex').slice(0, 12);
   const lock = join(tmpdir(), `rollcall-setup-${userInfo().uid}-${id}.lock`);
   const onWait = (/** @type {number} */ pid) =>
-    say(`waiting for process ${pid}, which is installing the dependencies (lock: ${lock})`);
+    print(`waiting for process ${pid}, which is installing the dependencies (lock: ${lock})`);
   await withPidLock(
     lock,
     async () => {
-      if (!isInstalled(checkout)) await npmCi(say);
+      if (!isInstalled(checkout)) await npmCi(print);
     },
     { onWait },
   );
 }
 
 /**
- * Whether `node_modules` holds what `package-lock.json` lists; packages for other systems, which npm leaves out, aside.
+ * Whether `node_modules` contains what `package-lock.json` lists, except packages for other systems, which npm omits.
  *
  * @param {string} folder
  */
@@ -66,11 +66,11 @@ function readPackages(file) {
   }
 }
 
-/** @param {(line: string) => void} say */
-async function npmCi(say) {
+/** @param {(line: string) => void} print */
+async function npmCi(print) {
   const started = Date.now();
   const seconds = () => `${Math.round((Date.now() - started) / 1000)} s`;
-  say('installing the dependencies that package-lock.json lists, Node 24 among them (npm ci)');
+  print('installing the dependencies that package-lock.json lists, including Node 24 (npm ci)');
   const npm = spawn('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -78,7 +78,7 @@ async function npmCi(say) {
   let output = '';
   for (const stream of [npm.stdout, npm.stderr])
     stream.on('data', (chunk) => (output = (output + chunk).slice(-8000)));
-  const ticker = setInterval(() => say(`still installing, ${seconds()}`), 10_000);
+  const ticker = setInterval(() => print(`still installing, ${seconds()}`), 10_000);
   const failure = await new Promise((resolve) => {
     npm.on('error', (error) =>
       resolve(`npm could not be started (${error.message}). Is npm installed and in the PATH?`),
@@ -90,14 +90,14 @@ async function npmCi(say) {
   clearInterval(ticker);
   if (failure !== undefined) {
     throw new SetupError(
-      `the dependencies could not be installed after ${seconds()}: ${failure}\nCure that (network, proxy, disk space), then run the same command again.`,
+      `the dependencies could not be installed after ${seconds()}: ${failure}\nFix that (network, proxy, disk space), then run the same command again.`,
     );
   }
-  say(`dependencies installed in ${seconds()}`);
+  print(`dependencies installed in ${seconds()}`);
 }
 
 /**
- * The Node to run the project with: this one if it is new enough, else the one that the lock file brought along.
+ * Finds a Node for the project: this one if it is new enough, else the one in `node_modules`.
  *
  * @param {string} [folder]
  * @returns {string | undefined} the path of the binary

@@ -1,6 +1,6 @@
 /**
- * Calls `end` when the process that started this one is gone: npm and npx that are killed tell nobody, and their scripts
- * would go on without them.
+ * Calls `end` when the parent process has ended: a killed npm or npx does not signal its scripts, which would keep
+ * running.
  *
  * @param {() => void} end
  */

@@ -1,17 +1,17 @@
-// Runs a script of the project under Node 24 straight after "git clone": sets up first what is missing.
+// Runs a script of the project under Node 24, directly after "git clone" too: it first installs what is missing.
 //   node scripts/with-setup.mjs <script> [arguments]
 //   node scripts/with-setup.mjs --bin <tool in node_modules/.bin> [arguments]
 import { join, resolve } from 'node:path';
 import { checkout, findNode, installDependencies, noNodeMessage, SetupError } from './setup.mjs';
 import { runNode } from './run-node.mjs';
 
-const say = (/** @type {string} */ line) => process.stderr.write(`set-up: ${line}\n`);
+const print = (/** @type {string} */ line) => process.stderr.write(`set-up: ${line}\n`);
 
 async function main() {
   const [first, ...rest] = process.argv.slice(2);
   if (first === undefined)
     throw new SetupError('usage: node scripts/with-setup.mjs [--bin] <script or tool> [arguments]');
-  await installDependencies(say);
+  await installDependencies(print);
   const node = findNode();
   if (node === undefined) throw new SetupError(noNodeMessage);
   const target =
@@ -25,6 +25,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
-  say(error.message);
+  print(error.message);
   process.exitCode = 1;
 }

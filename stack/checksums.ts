@@ -10,9 +10,9 @@ export type PartName = (typeof partNames)[number];
 export type PartFiles = ReadonlyMap<string, string>;
 
 /**
- * Reads `checksums.txt`: lines as `sha256sum` writes them, `<64 hex digits>  <part>/<file>`.
+ * Reads `checksums.txt`: lines in the format of `sha256sum`, `<64 hex digits>  <part>/<file>`.
  *
- * @throws Error when a line is anything else.
+ * @throws Error for any other line.
  */
 export function parseChecksums(text: string): Record<PartName, PartFiles> {
   const parts = {
@@ -37,7 +37,7 @@ export function partKey(files: PartFiles): string {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** The SHA-256 sum of a file, in hex. */
+/** Returns the SHA-256 sum of a file, in hex. */
 export async function sha256OfFile(file: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);

@@ -11,35 +11,36 @@ const checkout = join(import.meta.dirname, '..');
 const composeFile = join(checkout, 'docker-compose.yml');
 const projectPrefix = 'rollcall-stack-';
 
-/** The variables by which docker-compose.yml takes its ports on this machine, and their usual values. */
+/** The variables of docker-compose.yml for its ports on this machine, and their usual values. */
 const ports: Record<ServiceName, { variable: string; usual: number }> = {
   kafka: { variable: 'ROLLCALL_KAFKA_PORT', usual: 9092 },
   registry: { variable: 'ROLLCALL_REGISTRY_PORT', usual: 8081 },
   redis: { variable: 'ROLLCALL_REDIS_PORT', usual: 6379 },
 };
 
-/** Whether a Docker engine answers and the Compose plugin is there; says so when only the engine is. */
-export async function findDockerEngine(say: (line: string) => void): Promise<boolean> {
+/** Whether a Docker engine answers and has the Compose plugin; prints a line if only the plugin is missing. */
+export async function findDockerEngine(print: (line: string) => void): Promise<boolean> {
   const engine = await runCommand('docker', ['version', '--format', '{{.Server.Version}}'], {
     timeoutMs: 5000,
   });
   if (engine.code !== 0) return false;
   const compose = await runCommand('docker', ['compose', 'version'], { timeoutMs: 5000 });
-  if (compose.code !== 0) say('a Docker engine is running, but "docker compose" is missing: it is not used');
+  if (compose.code !== 0)
+    print('a Docker engine is running, but "docker compose" is missing, so the engine is not used');
   return compose.code === 0;
 }
 
-/** Starts services of docker-compose.yml under a project name of their own. They end with this process. */
+/** Starts services of docker-compose.yml as a separate project. They end with this process. */
 export async function startComposeServices({
   wanted,
-  say,
+  print,
   signal,
 }: StartServicesOptions): Promise<StartedServices> {
   const { env, addresses } = await choosePorts(wanted);
   const project = `${projectPrefix}${process.pid}`;
   const compose = ['compose', '-p', project, '-f', composeFile];
   const down = [...compose, 'down', '--volumes', '--timeout', '5'];
-  await removeAbandonedProjects(say);
+  await removeAbandonedProjects(print);
   const isDone = runWhenGone('docker', down, env);
   const stop = async () => {
     await runCommand('docker', down, { env });
@@ -47,7 +48,7 @@ export async function startComposeServices({
   };
   const args = [...compose, 'up', '--detach', '--wait', ...wanted];
   try {
-    const { code, output } = await runCommand('docker', args, { env, signal, onOutput: sayPulls(say) });
+    const { code, output } = await runCommand('docker', args, { env, signal, onOutput: printPulls(print) });
     if (code !== 0)
       throw new StackError(
         `docker compose could not start ${wanted.join(', ')} (exit ${code}):\n${output.trim()}`,
@@ -59,11 +60,11 @@ export async function startComposeServices({
   return { addresses, processes: {}, stop };
 }
 
-/** The first time, images come from the network, which takes minutes: says which. */
-function sayPulls(say: (line: string) => void): (chunk: string) => void {
+/** Prints each download of an image, since the first ones take minutes. */
+function printPulls(print: (line: string) => void): (chunk: string) => void {
   return (chunk) => {
     for (const [, what, state] of chunk.matchAll(/^ *(?:Image )?(\S+) (Pulling|Pulled) *$/gm))
-      say(state === 'Pulling' ? `downloading the image of ${what}` : `has the image of ${what}`);
+      print(state === 'Pulling' ? `downloading the image of ${what}` : `has the image of ${what}`);
   };
 }
 
@@ -102,8 +103,8 @@ function addressOf(name: ServiceName, port: number): string {
   return name === 'registry' ? `http://localhost:${port}${confluentPath}` : `redis://localhost:${port}`;
 }
 
-/** Removes the services of a process that is gone: the machine may have stopped while it ran. */
-async function removeAbandonedProjects(say: (line: string) => void): Promise<void> {
+/** Removes the services of processes that no longer exist, for example after a crash of the machine. */
+async function removeAbandonedProjects(print: (line: string) => void): Promise<void> {
   const { output } = await runCommand('docker', [
     'compose',
     'ls',
@@ -115,7 +116,7 @@ async function removeAbandonedProjects(say: (line: string) => void): Promise<voi
   for (const project of output.split('\n')) {
     const pid = Number(project.slice(projectPrefix.length));
     if (!project.startsWith(projectPrefix) || isAlive(pid)) continue;
-    say(`removing ${project}, left behind by a process that is gone`);
+    print(`removing ${project}, whose process no longer exists`);
     await runCommand('docker', [
       'compose',
       '-p',

@@ -1,4 +1,4 @@
-/** A stack that cannot be started, in words meant for the person at the keyboard. */
+/** A failure to start the stack, with a message for the user. */
 export class StackError extends Error {
   override name = 'StackError';
 }

@@ -6,7 +6,7 @@ import { runCommand } from './run-command.ts';
 export interface FormatKafkaOptions {
   /** The `java` program. */
   readonly javaPath: string;
-  /** Flags of the JVM, the class path among them. */
+  /** Flags of the JVM, including the class path. */
   readonly javaFlags: readonly string[];
   /** Path of the broker's `server.properties`. */
   readonly properties: string;
@@ -14,12 +14,12 @@ export interface FormatKafkaOptions {
 }
 
 /**
- * Formats a broker's log folder under a cluster id of its own, as KRaft wants it before the first start (KIP-785).
+ * Formats a broker's log folder with a new cluster id, as KRaft requires before the first start (KIP-785).
  *
  * @throws StackError with the output of the tool when it does not exit with 0
  */
 export async function formatKafka(options: FormatKafkaOptions): Promise<void> {
-  // with "=": one id in 64 begins with a hyphen, and would be taken for a flag
+  // with "=", because one id in 64 begins with a hyphen and would look like a flag
   const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
   const format = ['kafka.tools.StorageTool', 'format', '--standalone', clusterId, '-c', options.properties];
   const { code, output } = await runCommand(options.javaPath, [...options.javaFlags, ...format], {

@@ -3,10 +3,9 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that nobody listens on, below the range that systems take ports of outgoing connections from (RFC 6056;
- * Linux from 32768): otherwise a client that retries against a stopped server can occupy, or even connect to, the very port
- * that the server needs to come back. No other call gets the same port while this process lives, in whichever process it is
- * made: a service takes seconds until it listens.
+ * Returns a free port of 127.0.0.1 below the range for outgoing connections (RFC 6056; Linux: from 32768). A port of that
+ * range could be taken by a client that retries against a stopped server, and then the server could not restart.
+ * No other call, in any process, returns the same port while this process runs, since a service needs seconds to listen.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
@@ -28,7 +27,7 @@ export function canListen(port: number): Promise<boolean> {
   });
 }
 
-/** Holds the UDP port of the same number, which only one process can, and the system releases when that ends. */
+/** Binds the UDP port of the same number as a lock: only one process can, and the system releases it when that ends. */
 function reserve(port: number): Promise<{ close: () => void } | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');

@@ -1,13 +1,13 @@
 import type { Addresses } from './service-names.ts';
 
-/** The environment variables that name running services; those given are used and not started. */
+/** The environment variables with the addresses of running services; such a service is used and not started. */
 export const addressVariables = {
   kafka: 'ROLLCALL_KAFKA_BROKERS',
   registry: 'ROLLCALL_REGISTRY_URL',
   redis: 'ROLLCALL_REDIS_URL',
 } as const;
 
-/** The addresses that the environment gives; an empty variable counts as not given. */
+/** Returns the addresses in the environment; an empty variable counts as unset. */
 export function givenAddresses(env: NodeJS.ProcessEnv): Addresses {
   const addresses: Addresses = {};
   for (const service of ['kafka', 'registry', 'redis'] as const) {

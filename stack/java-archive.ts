@@ -4,17 +4,17 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Java } from './java-tools.ts';
 
-/** Flags for a JVM that starts fast, and the work to do once it has stopped. */
+/** Flags for a JVM that starts fast, and the work after its stop. */
 export interface StartArchive {
   flags: readonly string[];
-  /** True when this run records the archive: stopping takes some seconds longer, once. */
+  /** True when this run records the archive, which delays its stop by some seconds. */
   isRecording: boolean;
   keep: () => Promise<void>;
 }
 
 /**
- * Class data sharing (JEP 350): the first run of a service in this cache leaves an archive of its loaded classes when it stops in
- * good order, later ones start in about half the time. An archive belongs to one Java build; another ignores it.
+ * Class data sharing (JEP 350): when the first run of a service stops in order, it stores an archive of its loaded
+ * classes in the cache, and later runs start in about half the time. Another Java build ignores the archive.
  */
 export function startArchive(options: { java: Java; folder: string; name: string }): StartArchive {
   const build = createHash('sha256').update(options.java.version).digest('hex').slice(0, 8);

@@ -5,10 +5,10 @@ import { runCommand } from './run-command.ts';
 
 const requiredJavaMajor = 17;
 
-const waysOut = `Either
-  - install Java ${requiredJavaMajor} or later and Maven (Debian: apt-get install openjdk-17-jdk-headless maven), and Kafka, the registry and Redis run as local processes; or
-  - start a Docker engine, and they run in containers; or
-  - give the addresses of running ones: ROLLCALL_KAFKA_BROKERS, ROLLCALL_REGISTRY_URL, ROLLCALL_REDIS_URL.`;
+const remedies = `Either
+  - install Java ${requiredJavaMajor} or later and Maven (Debian: apt-get install openjdk-17-jdk-headless maven): then Kafka, the registry and Redis run as local processes; or
+  - start a Docker engine: then they run in containers; or
+  - set the addresses of running services: ROLLCALL_KAFKA_BROKERS, ROLLCALL_REGISTRY_URL, ROLLCALL_REDIS_URL.`;
 
 export interface Java {
   /** The binary. */
@@ -18,21 +18,20 @@ export interface Java {
 }
 
 /**
- * Finds Java: `JAVA_HOME`, else the PATH.
+ * Finds Java in `JAVA_HOME`, else in the PATH.
  *
- * @throws StackError when there is none, or it is too old; names every way out.
+ * @throws StackError with all remedies when there is none, or when it is too old.
  */
 export async function findJava(): Promise<Java> {
   const home = process.env['JAVA_HOME'];
   const path =
     home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
   const { code, output } = await runCommand(path, ['-version']);
-  if (code !== 0)
-    throw new StackError(`neither a Docker engine that can be used was found, nor Java. ${waysOut}`);
+  if (code !== 0) throw new StackError(`neither a usable Docker engine nor Java was found. ${remedies}`);
   const major = javaMajor(output);
   if (major === undefined || major < requiredJavaMajor) {
     throw new StackError(
-      `no Docker engine that can be used was found, and Java is too old (${output.split('\n')[0]}). ${waysOut}`,
+      `no usable Docker engine was found, and Java is too old (${output.split('\n')[0]}). ${remedies}`,
     );
   }
   return { path, version: output };
@@ -44,15 +43,15 @@ export function javaMajor(versionText: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** Finds Maven in the PATH; throws StackError naming every way out when there is none. */
+/** Finds Maven in the PATH. Throws StackError with all remedies when there is none. */
 export function findMaven(): string {
   const found = findInPath('mvn');
   if (found === undefined)
-    throw new StackError(`neither a Docker engine that can be used was found, nor Maven (mvn). ${waysOut}`);
+    throw new StackError(`neither a usable Docker engine nor Maven (mvn) was found. ${remedies}`);
   return found;
 }
 
-/** The first file of that name in the folders of the PATH. */
+/** Returns the first file with that name in the folders of the PATH. */
 export function findInPath(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));

@@ -9,9 +9,9 @@ import { isKafkaReady } from './readiness.ts';
 
 export interface LocalJavaOptions {
   java: Java;
-  /** Where the part is unpacked. */
+  /** The folder of the unpacked part. */
   part: string;
-  /** A folder of its own for logs and data; created. */
+  /** A separate folder for logs and data; it is created. */
   folder: string;
   signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export async function startLocalKafka({
 
   const archive = startArchive({ java, folder: part, name: 'kafka' });
   const common = [...archive.flags, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', join(part, '*')];
-  // Formatting is a small program: recording its classes would only disturb those of the broker.
+  // The format tool records no archive: its few classes would replace those of the broker.
   const formatFlags = common.filter((flag) => !flag.startsWith('-XX:ArchiveClassesAtExit'));
   await formatKafka({ javaPath: java.path, javaFlags: formatFlags, properties, signal });
 
@@ -73,7 +73,7 @@ function serverProperties(options: { port: number; controllerPort: number; dataF
     'share.coordinator.state.topic.replication.factor': 1,
     'share.coordinator.state.topic.min.isr': 1,
     'share.coordinator.state.topic.num.partitions': 1,
-    // a broker that was killed may register again only when its session has expired: 9 s by default
+    // a killed broker can register again only after its session expires: by default 9 s
     'broker.session.timeout.ms': 4000,
     'broker.heartbeat.interval.ms': 1000,
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,

@@ -19,25 +19,26 @@ import { readZipMember } from './zip-member.ts';
 
 const folder = import.meta.dirname;
 
-/** Download sizes, including Maven's own plugin where it comes first. */
+/** Download sizes, including Maven's own plugin with the part that needs it first. */
 const downloadMB: Record<PartName, number> = { kafka: 70, registry: 142, redis: 12 };
 
 export interface FetchOptions {
-  say: (line: string) => void;
+  print: (line: string) => void;
   signal?: AbortSignal | undefined;
 }
 
-/** Where downloaded and unpacked parts are kept: outside the checkout, shared by all checkouts. */
+/** Returns the folder of downloaded and unpacked parts, which all checkouts share. */
 export function cacheFolder(): string {
   const xdg = process.env['XDG_CACHE_HOME'];
   return join(xdg !== undefined && xdg !== '' ? xdg : join(homedir(), '.cache'), 'rollcall');
 }
 
 /**
- * Makes sure that the parts are unpacked in the cache: fetched by Maven, checked against `checksums.txt`, put in place by a rename.
+ * Makes sure that the cache has the unpacked parts. Maven fetches missing ones, `checksums.txt` verifies them, and a
+ * rename puts them in place.
  *
- * @returns the folder of each part: `kafka` and `redis` hold their files, `registry` what its archive holds.
- * @throws StackError when Maven fails, or a file is not what it should be.
+ * @returns the folder of each part: `kafka` and `redis` contain their files, `registry` the content of its archive.
+ * @throws StackError when Maven fails, or a file has another checksum.
  */
 export async function fetchParts(
   wanted: readonly PartName[],
@@ -50,7 +51,7 @@ export async function fetchParts(
   const missing = () => wanted.filter((part) => !existsSync(folders[part]));
   if (missing().length === 0) return folders;
 
-  const onWait = (pid: number) => options.say(`waiting for process ${pid}, which is downloading the same`);
+  const onWait = (pid: number) => options.print(`waiting for process ${pid}, which is downloading the same`);
   await withPidLock(
     join(cache, 'download.lock'),
     async () => {
@@ -70,18 +71,18 @@ export async function fetchParts(
   return folders;
 }
 
-/** Removes files of an interrupted run; the caller holds the lock, so no process uses them. */
+/** Removes files of an interrupted run. The caller has the lock, so no process uses them. */
 async function removeLeftovers(cache: string): Promise<void> {
   for (const name of await readdir(cache)) {
     if (name.startsWith('download-')) await rm(join(cache, name), { recursive: true, force: true });
   }
 }
 
-/** Has Maven copy the files of the parts into a folder. Also used to record new checksums. */
+/** Lets Maven copy the files of the parts into a folder. `record-checksums.ts` uses it too. */
 export async function download(
   parts: readonly PartName[],
   target: string,
-  { say, signal }: FetchOptions,
+  { print, signal }: FetchOptions,
 ): Promise<void> {
   const maven = findMaven();
   const started = Date.now();
@@ -89,12 +90,12 @@ export async function download(
   const status = () =>
     `${Math.round(progress.bytes() / 1e6)} MB in ${Math.round((Date.now() - started) / 1000)} s`;
   const sizeMB = parts.reduce((sum, part) => sum + downloadMB[part], 0);
-  say(`downloading ${parts.join(', ')} with Maven: about ${sizeMB} MB, once, kept in ${cacheFolder()}`);
-  const ticker = setInterval(() => say(`downloading: ${status()}`), 5000);
+  print(`downloading ${parts.join(', ')} with Maven: about ${sizeMB} MB, once, into ${cacheFolder()}`);
+  const ticker = setInterval(() => print(`downloading: ${status()}`), 5000);
   const args = [
     ['-f', join(folder, 'pom.xml')],
     ['-Dstyle.color=never', `-P${parts.join(',')}`],
-    // Maven remembers a failed download, and would not try again for a day
+    // otherwise Maven remembers a failed download and does not retry it for a day
     ['--update-snapshots'],
     ['org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies', `-DoutputDirectory=${target}`],
   ].flat();
@@ -107,7 +108,7 @@ export async function download(
         'Correct that (network, proxy, the mirror in ~/.m2/settings.xml), then run the same command again.',
     );
   }
-  say(progress.bytes() > 0 ? `downloaded ${status()}` : 'all of it was in the local Maven repository');
+  print(progress.bytes() > 0 ? `downloaded ${status()}` : 'everything was in the local Maven repository');
 }
 
 interface Placement {
@@ -125,8 +126,8 @@ async function putInPlace({ part, files, work, target }: Placement): Promise<voi
     const actual = existsSync(file) ? await sha256OfFile(file) : 'missing';
     if (actual !== expected) {
       throw new StackError(
-        `${name} is not what stack/checksums.txt says: SHA-256 ${actual}, expected ${expected}. Nothing was installed. ` +
-          'If a broken download is in the local Maven repository (~/.m2/repository), delete it there and run the same command again.',
+        `${name} does not match stack/checksums.txt: SHA-256 ${actual}, expected ${expected}. Nothing was installed. ` +
+          'If the local Maven repository (~/.m2/repository) has a broken download, delete it there and run the same command again.',
       );
     }
     await rename(file, join(staged, name));

@@ -7,15 +7,15 @@ import { isRedisReady } from './readiness.ts';
 export interface LocalRedisOptions {
   /** The redis-server binary. */
   server: string;
-  /** A folder of its own for logs and data; created. */
+  /** A separate folder for logs and data; it is created. */
   folder: string;
   signal: AbortSignal;
 }
 
 /**
- * Starts Redis on a free port of 127.0.0.1, with an append-only file, so that it comes back from SIGKILL with its data.
+ * Starts Redis on a free port of 127.0.0.1, with an append-only file, so that its data survives SIGKILL.
  *
- * @returns `data`: the folder that holds its data and nothing else; which files, depends on the version of Redis.
+ * @returns `data`: the folder with its data and nothing else; the files depend on the version of Redis.
  */
 export async function startLocalRedis({
   server,

@@ -6,10 +6,10 @@ import type { LocalJavaOptions } from './local-kafka.ts';
 import { startLocalService, type LocalService } from './local-service.ts';
 import { isRegistryReady } from './readiness.ts';
 
-/** Where Apicurio serves Confluent's API. */
+/** Path of Confluent's API in Apicurio. */
 export const confluentPath = '/apis/ccompat/v7';
 
-/** Starts the registry on a free port of 127.0.0.1. It keeps its schemas in memory: a restart forgets them. */
+/** Starts the registry on a free port of 127.0.0.1. It keeps its schemas in memory and loses them at a restart. */
 export async function startLocalRegistry({
   java,
   part,

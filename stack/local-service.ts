@@ -9,9 +9,9 @@ export interface ServiceCommand {
   name: string;
   command: string;
   args: readonly string[];
-  /** An existing folder of its own: working folder, log file. */
+  /** An existing separate folder: the working folder, with the log file. */
   folder: string;
-  /** Whether it does its work, not only listens. */
+  /** Whether it works, and does not only listen. */
   isReady: (signal: AbortSignal) => Promise<boolean>;
   readyTimeoutMs: number;
   stopTimeoutMs: number;
@@ -26,16 +26,16 @@ export interface LocalService {
   isRunning(): boolean;
   /** Sends a signal: SIGKILL for a crash, SIGSTOP and SIGCONT for a hang. */
   kill(signal: NodeJS.Signals): void;
-  /** Kills it if it still runs, starts it again on the same port and data, and waits until it is ready. */
+  /** Kills it if it still runs, starts it again with the same port and data, and waits until it is ready. */
   restart(): Promise<void>;
-  /** SIGTERM, and SIGKILL when that does not help in time. */
+  /** Sends SIGTERM, and after a time-out SIGKILL. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a service and waits until it is ready.
  *
- * @throws StackError with the end of its log when it ends before, or takes too long.
+ * @throws StackError with the end of its log when it ends before it is ready, or takes too long.
  */
 export async function startLocalService(command: ServiceCommand, signal: AbortSignal): Promise<LocalService> {
   const logFile = join(command.folder, 'output.log');

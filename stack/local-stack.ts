@@ -18,24 +18,24 @@ export interface StartedServices {
 
 export interface StartServicesOptions {
   wanted: readonly ServiceName[];
-  say: (line: string) => void;
+  print: (line: string) => void;
   signal: AbortSignal;
 }
 
 /**
- * Starts services as local processes, side by side, each with its data in one temporary folder.
+ * Starts services as local processes, in parallel, with their data in one temporary folder.
  *
- * @throws StackError when Java, Maven or a download fails, or a service does not come up; whatever was started is stopped.
+ * @throws StackError when Java, Maven or a download fails, or a service does not start; the other services are stopped.
  */
 export async function startLocalServices({
   wanted,
-  say,
+  print,
   signal,
 }: StartServicesOptions): Promise<StartedServices> {
   const redisInPath = findInPath('redis-server');
   const java = wanted.some((name) => name !== 'redis') ? await findJava() : undefined;
   const partsWanted = wanted.filter((name) => name !== 'redis' || redisInPath === undefined);
-  const parts = await fetchParts(partsWanted, { say, signal });
+  const parts = await fetchParts(partsWanted, { print, signal });
 
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-stack-'));
   const endJanitor = removeWhenGone(folder);
@@ -46,7 +46,7 @@ export async function startLocalServices({
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     endJanitor();
   };
-  // A service that fails ends the wait for the others.
+  // A service that fails ends the wait for the other services.
   const failure = new AbortController();
   const either = AbortSignal.any([signal, failure.signal]);
   const starters: Record<ServiceName, () => Promise<void>> = {
@@ -90,7 +90,7 @@ export async function startLocalServices({
         failure.abort(error);
         throw error;
       });
-      say(`${name} ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      print(`${name} ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
     }),
   );
   if (outcomes.some((outcome) => outcome.status === 'rejected')) {

@@ -6,10 +6,10 @@ import { startStack, type Stack } from './start-stack.ts';
 const help = `npm run stack -- [--json]
 
 Starts Kafka, a Confluent-compatible schema registry and Redis, prints their addresses, and stops them at Ctrl-C.
-Each runs where the first of these applies:
-  1. its address is given: ${Object.values(addressVariables).join(', ')}
-  2. a Docker engine is running: docker-compose.yml
-  3. as a local process: needs Java 17 and Maven; downloaded once, kept in ~/.cache/rollcall
+Each runs at the first of these places that is available:
+  1. at the address in its variable: ${Object.values(addressVariables).join(', ')}
+  2. in a running Docker engine: docker-compose.yml
+  3. as a local process: needs Java 17 and Maven; downloaded once into ~/.cache/rollcall
 
   --json   print the addresses as one line of JSON on standard output
   --help   print this
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     process.stdout.write(help);
     return;
   }
-  const say = (line: string) => process.stderr.write(`stack: ${line}\n`);
+  const print = (line: string) => process.stderr.write(`stack: ${line}\n`);
   const interrupt = new AbortController();
   const interrupted = new Promise<void>((resolve) =>
     interrupt.signal.addEventListener('abort', () => resolve()),
@@ -44,18 +44,18 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
 
   const started = performance.now();
-  await using stack = await startStack({ say, signal: interrupt.signal });
+  await using stack = await startStack({ print, signal: interrupt.signal });
   const { kafkaBrokers, registryUrl, redisUrl, kind } = stack;
   if (values.json === true)
     process.stdout.write(`${JSON.stringify({ kafkaBrokers, registryUrl, redisUrl, kind })}\n`);
   else process.stdout.write(describe(stack));
-  say(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s; Ctrl-C stops it`);
+  print(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s; Ctrl-C stops it`);
 
-  // a pending promise alone does not keep a process alive when every service was given
+  // a pending promise alone does not keep the process alive if this process started no service
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   await interrupted;
   clearInterval(keepAlive);
-  say('stopping');
+  print('stopping');
 }
 
 function report(error: unknown): number {

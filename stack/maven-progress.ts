@@ -5,19 +5,19 @@ const transfer = /([\d.]+)(?: (B|kB|MB|GB))?(?:\/([\d.]+) (B|kB|MB|GB))?/;
 export interface MavenProgress {
   /** Takes a piece of Maven's standard output. */
   take: (chunk: string) => void;
-  /** Bytes fetched so far, those of files still under way included. */
+  /** Returns the bytes fetched so far, including unfinished files. */
   bytes(): number;
   files(): number;
 }
 
 /**
- * Reads how far a download is from what Maven 3 prints without `-B`: `Downloaded from … (142 MB at 5 MB/s)` for each file done,
- * and, between carriage returns, `Progress (2): 19/142 MB | 2.4/3.8 MB` for those under way.
+ * Reads the progress of a download from the output of Maven 3 without `-B`: `Downloaded from … (142 MB at 5 MB/s)` for
+ * each finished file, and, between carriage returns, `Progress (2): 19/142 MB | 2.4/3.8 MB` for unfinished ones.
  */
 export function mavenProgress(): MavenProgress {
   let rest = '';
   let doneBytes = 0;
-  let underWayBytes = 0;
+  let unfinishedBytes = 0;
   let files = 0;
   return {
     take(chunk) {
@@ -27,19 +27,19 @@ export function mavenProgress(): MavenProgress {
         const done = downloaded.exec(line);
         if (done !== null) {
           doneBytes += toBytes(done[2], done[3]);
-          underWayBytes = 0;
+          unfinishedBytes = 0;
           files += 1;
         } else if (line.startsWith('Progress (')) {
-          underWayBytes = bytesUnderWay(line);
+          unfinishedBytes = unfinishedBytesIn(line);
         }
       }
     },
-    bytes: () => doneBytes + underWayBytes,
+    bytes: () => doneBytes + unfinishedBytes,
     files: () => files,
   };
 }
 
-function bytesUnderWay(line: string): number {
+function unfinishedBytesIn(line: string): number {
   const transfers = line.slice(line.indexOf(':') + 1).split('|');
   return transfers.reduce((sum, text) => {
     const match = transfer.exec(text);

@@ -7,7 +7,7 @@ const attemptMs = 5000;
 
 letIdleConnectionsSleep();
 
-/** Whether a TCP connection is accepted: a cheap question before the real one. */
+/** Whether the address accepts a TCP connection: a cheap check before the real one. */
 async function accepts(address: string): Promise<boolean> {
   const url = URL.parse(`tcp://${address}`);
   if (url === null) return false;
@@ -23,7 +23,7 @@ async function accepts(address: string): Promise<boolean> {
   });
 }
 
-/** Whether a broker knows the cluster and has a controller: only then can topics be created. */
+/** Whether a broker knows the cluster and its controller, as the creation of topics requires. */
 export async function isKafkaReady(brokers: readonly string[]): Promise<boolean> {
   const first = brokers[0];
   if (first === undefined || !(await accepts(first))) return false;
@@ -69,7 +69,7 @@ export async function isRedisReady(url: string): Promise<boolean> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     connectTimeout: attemptMs,
-    // a stopped server still accepts connections: the kernel does
+    // the kernel still accepts connections for a stopped server
     commandTimeout: attemptMs,
     enableReadyCheck: false,
   });

@@ -14,7 +14,7 @@ export interface CommandResult {
   output: string;
 }
 
-/** Runs a command to its end. Rejects only when `signal` aborts; a command that cannot be started has code null. */
+/** Runs a command to its end. Rejects only when `signal` aborts; for a command that does not start, the code is null. */
 export async function runCommand(
   command: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
 #!/bin/sh
-# Runs "$@" when standard input closes, unless it has read "done" before.
+# Runs "$@" when standard input closes, unless it read "done" before.
 read -r word
 [ "$word" = done ] || exec "$@"

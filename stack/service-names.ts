@@ -4,5 +4,5 @@ import { partNames, type PartName } from './checksums.ts';
 export const serviceNames = partNames;
 export type ServiceName = PartName;
 
-/** Where each service is: brokers as `host:port`, separated by commas; the registry's Confluent-compatible base URL; a Redis URL. */
+/** Addresses: brokers as `host:port`, separated by commas; the registry's Confluent-compatible base URL; a Redis URL. */
 export type Addresses = Partial<Record<ServiceName, string>>;

@@ -7,11 +7,11 @@ import { isKafkaReady, isRedisReady, isRegistryReady } from './readiness.ts';
 import { serviceNames, type Addresses, type ServiceName } from './service-names.ts';
 
 export interface StartStackOptions {
-  /** Receives one line about the progress. */
-  say: (line: string) => void;
-  /** Aborts the start; a stack that is up is stopped by `stop`. */
+  /** Called with each line about the progress. */
+  print: (line: string) => void;
+  /** Aborts the start. To stop a started stack, call `stop`. */
   signal?: AbortSignal | undefined;
-  /** How to use a Docker engine, where one runs. Default: `docker-compose`. */
+  /** How to use a running Docker engine. Default: `docker-compose`. */
   prefer?: 'docker-compose' | 'testcontainers' | undefined;
 }
 
@@ -21,29 +21,30 @@ export type ServiceKind = 'given' | 'docker' | 'local';
 export interface Stack extends AsyncDisposable {
   /** `host:port`. */
   kafkaBrokers: string[];
-  /** Base URL of the Confluent-compatible API, without a slash at the end. */
+  /** Base URL of the Confluent-compatible API, without a trailing slash. */
   registryUrl: string;
   redisUrl: string;
   kind: Record<ServiceName, ServiceKind>;
-  /** Handles of what runs as a local process, for tests that crash, hang and restart it. */
+  /** Handles of local processes, for tests that crash, hang and restart them. */
   processes: Partial<Record<ServiceName, LocalService>>;
-  /** Stops what was started, and removes its data. May be called twice. */
+  /** Stops the services that this stack started, and removes their data. May be called twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Brings up Kafka, a schema registry and Redis: those whose address the environment gives are used as they are; the others run in
- * a Docker engine where one answers, else as local processes. What is started ends with this process, however that ends.
+ * Starts Kafka, a schema registry and Redis. It uses a service whose address is in the environment; the others run in a
+ * Docker engine if one answers, else as local processes. Started services end with this process, even if it is killed.
  *
- * @throws StackError saying what to do when that is not possible.
+ * @throws StackError with a remedy when that is not possible.
  */
 export async function startStack(options: StartStackOptions): Promise<Stack> {
-  const { say, prefer = 'docker-compose' } = options;
+  const { print, prefer = 'docker-compose' } = options;
   const signal = options.signal ?? new AbortController().signal;
   const given = givenAddresses(process.env);
   const wanted = serviceNames.filter((name) => given[name] === undefined);
   await checkGiven(given);
-  const { how, started } = wanted.length === 0 ? nothing : await startWanted({ wanted, say, signal, prefer });
+  const { how, started } =
+    wanted.length === 0 ? nothing : await startWanted({ wanted, print, signal, prefer });
   const addresses = { ...given, ...started.addresses };
   const kind = Object.fromEntries(
     serviceNames.map((name) => [name, given[name] === undefined ? how : 'given']),
@@ -61,38 +62,38 @@ export async function startStack(options: StartStackOptions): Promise<Stack> {
   };
 }
 
-interface StartedSomehow {
+interface StartedBy {
   how: ServiceKind;
   started: StartedServices;
 }
 
-const nothing: StartedSomehow = {
+const nothing: StartedBy = {
   how: 'given',
   started: { addresses: {}, processes: {}, stop: async () => undefined },
 };
 
 type StartWantedOptions = StartServicesOptions & { prefer: NonNullable<StartStackOptions['prefer']> };
 
-async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedSomehow> {
-  const { wanted, say, signal } = options;
+async function startWanted({ prefer, ...options }: StartWantedOptions): Promise<StartedBy> {
+  const { wanted, print, signal } = options;
   const names = wanted.join(', ');
-  if (await findDockerEngine(say)) {
-    say(`starting ${names} in Docker`);
+  if (await findDockerEngine(print)) {
+    print(`starting ${names} in Docker`);
     const start = prefer === 'testcontainers' ? startTestcontainers : startComposeServices;
     try {
       return { how: 'docker', started: await start(options) };
     } catch (error) {
       signal.throwIfAborted();
-      // an engine without access to the images is no reason to give up
-      say(`Docker could not start them, so they run as local processes: ${(error as Error).message}`);
+      // an engine without access to the images must not fail the start
+      print(`Docker could not start them, so they run as local processes: ${(error as Error).message}`);
     }
   } else {
-    say(`starting ${names} as local processes (no Docker engine is running)`);
+    print(`starting ${names} as local processes (no Docker engine is running)`);
   }
   return { how: 'local', started: await startLocalServices(options) };
 }
 
-/** A wrong address would otherwise show much later, as a test or a demo that hangs. */
+/** Fails early on a wrong address, which would otherwise make a test or the demo hang much later. */
 async function checkGiven(given: Addresses): Promise<void> {
   const checks: Record<ServiceName, (address: string) => Promise<boolean>> = {
     kafka: (brokers) => isKafkaReady(brokerList(brokers)),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs "$@" and kills it when standard input closes, which it does however the parent ends, SIGKILL included.
-# The pid of "$@" goes to file descriptor 3; the exit code is its own.
+# Runs "$@" and kills it when standard input closes, which happens when the parent ends, even by SIGKILL.
+# It writes the pid of "$@" to file descriptor 3, and exits with the exit code of "$@".
 exec 4<&0
 "$@" </dev/null 3>&- 4<&- &
 pid=$!
@@ -10,6 +10,6 @@ exec 3>&-
 watch=$!
 wait $pid
 code=$?
-# before this shell ends, so that the watch cannot hit a pid that has been given to another process
+# before this shell ends, so that the watch cannot kill another process that got the same pid
 kill -KILL $watch
 exit $code

@@ -9,7 +9,7 @@ const script = (name: string) => join(import.meta.dirname, `${name}.sh`);
 export interface SupervisedCommand {
   command: string;
   args: readonly string[];
-  /** Takes standard output and error, appended. */
+  /** Standard output and error are appended to it. */
   logFile: string;
   cwd: string;
 }
@@ -18,12 +18,12 @@ export interface SupervisedProcess {
   /** The pid of the command itself, not of the shell that supervises it. */
   pid: number;
   isRunning(): boolean;
-  /** Resolves with the exit code (128 + n after signal n) once the process is gone. */
+  /** Resolves with the exit code (128 + n after signal n) when the process has ended. */
   exited: Promise<number>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts a command that ends with this process at the latest. It gets its own session, so a Ctrl-C does not reach it. */
+/** Starts a command that ends with this process at the latest. It has its own session, so Ctrl-C does not reach it. */
 export async function startSupervised({
   command,
   args,
@@ -53,13 +53,13 @@ export async function startSupervised({
   }
 }
 
-/** Removes a folder once this process is gone, however it ends. Call the result after removing it in good order. */
+/** Removes a folder when this process ends, even if it is killed. Call the result after a normal removal. */
 export function removeWhenGone(folder: string): () => void {
   const shell = startWatcher('remove-when-gone', [folder], process.env);
   return () => shell.stdin?.end();
 }
 
-/** Runs a command once this process is gone, however it ends, unless the result was called before. */
+/** Runs a command when this process ends, even if it is killed, unless the result was called before. */
 export function runWhenGone(command: string, args: readonly string[], env: NodeJS.ProcessEnv): () => void {
   const shell = startWatcher('run-when-gone', [command, ...args], env);
   return () => shell.stdin?.end('done\n');

@@ -43,7 +43,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* The configuration is read once, at the start: the checksum makes a change of it a restart. */}}
+{{/* Rollcall reads its configuration at the start: the checksum makes a change restart the Pod. */}}
 {{- define "rollcall.podAnnotations" -}}
 checksum/config: {{ toJson .Values.config | sha256sum }}
 {{- if .Values.metrics.annotations }}

@@ -1,5 +1,5 @@
 {{/*
-What the schema cannot say, or not so that a person understands it. Everything that is wrong is told at once.
+Checks that the schema cannot express, or whose errors a person would not understand. It reports all problems at once.
 */}}
 {{- define "rollcall.validate" -}}
 {{- $problems := list -}}
@@ -30,7 +30,7 @@ What the schema cannot say, or not so that a person understands it. Everything t
 {{- end -}}
 {{- end }}
 
-{{/* Secrets written into the configuration in the clear: anyone who may read ConfigMaps could read them. */}}
+{{/* Secrets as plain text in the configuration: anyone who may read ConfigMaps could read them. */}}
 {{- define "rollcall.openSecrets" -}}
 {{- $config := .Values.config -}}
 {{- $found := list -}}
@@ -59,12 +59,12 @@ What the schema cannot say, or not so that a person understands it. Everything t
 {{- end -}}
 {{- $problems := list -}}
 {{- range $found -}}
-{{- $problems = append $problems (printf "%s stands in the clear and would be readable in the ConfigMap: put it into a Secret, and write ${NAME} or ${file:/path} here." .) -}}
+{{- $problems = append $problems (printf "%s is plain text and would be readable in the ConfigMap: put it into a Secret, and write ${NAME} or ${file:/path} here." .) -}}
 {{- end -}}
 {{- toJson $problems -}}
 {{- end }}
 
-{{/* Placeholders that nothing in these values could fill. What is inside a named Secret cannot be seen from here. */}}
+{{/* Placeholders that nothing in these values could fill. The content of a named Secret is not visible here. */}}
 {{- define "rollcall.unfilled" -}}
 {{- $problems := list -}}
 {{- $text := .Values.config | toJson | replace "$${" "" -}}
@@ -76,7 +76,7 @@ What the schema cannot say, or not so that a person understands it. Everything t
 {{- range regexFindAll "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}" $text -1 | uniq -}}
 {{- $name := . | trimPrefix "${" | trimSuffix "}" -}}
 {{- if not (has $name $known) -}}
-{{- $problems = append $problems (printf "the configuration uses ${%s}, which nothing sets: name the Secret that holds it in existingSecret, or add it to extraEnv." $name) -}}
+{{- $problems = append $problems (printf "the configuration uses ${%s}, which nothing sets: name its Secret in existingSecret, or add it to extraEnv." $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -35,7 +35,7 @@ export async function startOwnKafka(
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<OwnKafka> {
   const java = await findJava();
-  const parts = await fetchParts(['kafka'], { say: () => undefined });
+  const parts = await fetchParts(['kafka'], { print: () => undefined });
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-kafka-'));
   const endJanitor = removeWhenGone(folder);
   const [port, proxiedPort, proxyPort] = [await freePort(), await freePort(), await freePort()];

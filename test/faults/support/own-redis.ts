@@ -34,7 +34,7 @@ export interface RedisBackup {
 export async function startOwnRedis(): Promise<OwnRedis> {
   const inPath = findInPath('redis-server');
   const server =
-    inPath ?? join((await fetchParts(['redis'], { say: () => undefined })).redis, 'redis-server');
+    inPath ?? join((await fetchParts(['redis'], { print: () => undefined })).redis, 'redis-server');
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-own-redis-'));
   const endJanitor = removeWhenGone(folder);
   const { signal } = new AbortController();

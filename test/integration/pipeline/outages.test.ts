@@ -152,7 +152,7 @@ it('Kafka killed under a running process: the process goes on once it is back, a
   vi.stubEnv('ROLLCALL_KAFKA_BROKERS', undefined);
   vi.stubEnv('ROLLCALL_REGISTRY_URL', shared.registryUrl);
   vi.stubEnv('ROLLCALL_REDIS_URL', shared.redisUrl);
-  const starting = startStack({ say: () => undefined, prefer: 'testcontainers' });
+  const starting = startStack({ print: () => undefined, prefer: 'testcontainers' });
   await using own = await starting.finally(() => vi.unstubAllEnvs());
   const { kafka } = own.processes;
   if (kafka === undefined)

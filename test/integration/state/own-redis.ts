@@ -8,7 +8,7 @@ export async function startOwnRedis(): Promise<{ url: string; stop: () => Promis
   vi.stubEnv('ROLLCALL_REGISTRY_URL', registryUrl);
   vi.stubEnv('ROLLCALL_REDIS_URL', undefined);
   try {
-    const stack = await startStack({ say: () => undefined, prefer: 'testcontainers' });
+    const stack = await startStack({ print: () => undefined, prefer: 'testcontainers' });
     return { url: stack.redisUrl, stop: () => stack.stop() };
   } finally {
     vi.unstubAllEnvs();

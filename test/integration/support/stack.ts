@@ -21,8 +21,8 @@ const run = globalThis as { rollcallStack?: Promise<Stack> | undefined };
 
 /** Starts the stack once for the whole run. Tests share it: each uses topic prefixes, key prefixes and tenants of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const say = (line: string) => process.stderr.write(`stack: ${line}\n`);
-  run.rollcallStack ??= startStack({ say, prefer: 'testcontainers' });
+  const print = (line: string) => process.stderr.write(`stack: ${line}\n`);
+  run.rollcallStack ??= startStack({ print, prefer: 'testcontainers' });
   const stack = await run.rollcallStack;
   const { kafkaBrokers, registryUrl, redisUrl } = stack;
   project.provide('stack', { kafkaBrokers, registryUrl, redisUrl });

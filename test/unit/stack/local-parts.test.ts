@@ -26,25 +26,25 @@ async function installMaven(script: string): Promise<void> {
   vi.stubEnv('PATH', `${bin}${delimiter}${process.env['PATH']}`);
 }
 
-const say = () => undefined;
+const print = () => undefined;
 
 describe('fetchParts', () => {
   it('a file that differs from its recorded sum is not installed', async () => {
     await installMaven('echo tampered > "$target/embedded-redis-1.4.3.jar"');
-    await expect(fetchParts(['redis'], { say })).rejects.toThrow(
-      /embedded-redis-1\.4\.3\.jar is not what .*checksums\.txt says/,
+    await expect(fetchParts(['redis'], { print })).rejects.toThrow(
+      /embedded-redis-1\.4\.3\.jar does not match .*checksums\.txt/,
     );
     expect(await readdir(cache)).toEqual([]);
   });
 
   it('a file that Maven did not bring is an error', async () => {
     await installMaven('exit 0');
-    await expect(fetchParts(['redis'], { say })).rejects.toThrow('SHA-256 missing');
+    await expect(fetchParts(['redis'], { print })).rejects.toThrow('SHA-256 missing');
   });
 
   it('when Maven fails, the error shows the end of its output, without its progress', async () => {
     await installMaven('printf "Progress (1): 1/2 MB\\r"; echo "[ERROR] Unknown host"; exit 1');
-    const failure = await fetchParts(['kafka'], { say }).catch((error: unknown) => String(error));
+    const failure = await fetchParts(['kafka'], { print }).catch((error: unknown) => String(error));
     expect(failure).toContain('Maven could not fetch kafka (exit 1)');
     expect(failure).toContain('[ERROR] Unknown host');
     expect(failure).not.toContain('Progress');
@@ -53,7 +53,7 @@ describe('fetchParts', () => {
   it('the rest of an interrupted run is removed', async () => {
     await mkdir(join(cache, 'download-half'), { recursive: true });
     await installMaven('exit 1');
-    await expect(fetchParts(['kafka'], { say })).rejects.toThrow('Maven could not fetch');
+    await expect(fetchParts(['kafka'], { print })).rejects.toThrow('Maven could not fetch');
     expect(await readdir(cache)).toEqual([]);
   });
 });
