@@ -1,7 +1,13 @@
-import type { Config, TenantConfig } from '../config.ts';
+import { passCollections, type Config, type TenantConfig } from '../config.ts';
 import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
-import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import {
+  COLLECTIONS,
+  OWN_TOPICS,
+  sourceOf,
+  type CollectionName,
+  type TopicSuffix,
+} from '../model/collections.ts';
 
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
@@ -39,5 +45,23 @@ function unknownName(what: string, name: string, known: readonly string[]): Roll
   const more = known.length > MOST_LISTED ? `, and ${known.length - MOST_LISTED} more` : '';
   return new RollcallError('USAGE_INVALID', `There is no ${what} ${JSON.stringify(name)}`, {
     remedy: `${near === null ? '' : `Did you mean ${near}? `}There are: ${listed}${more}.`,
+  });
+}
+
+/** Throws `USAGE_INVALID` for a collection that none of these tenants mirrors. */
+export function requireMirrored(
+  config: Config,
+  tenants: readonly string[],
+  collections: readonly CollectionName[],
+): void {
+  const mirrored = new Set(
+    config.tenants
+      .filter(({ id }) => tenants.includes(id))
+      .flatMap((tenant) => passCollections(tenant).map(({ name }) => name)),
+  );
+  const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
+  if (unknown === undefined) return;
+  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored`, {
+    remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }

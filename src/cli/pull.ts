@@ -92,7 +92,9 @@ function showProgress(
 }
 
 /** The collections that the hub does not offer, while it offers others. If it offers none, the address is wrong. */
-function notOfferedAmong(outcomes: readonly PullOutcome[]): readonly PullOutcome[] {
+export function notOfferedAmong<T extends Pick<PullOutcome, 'outcome'>>(
+  outcomes: readonly T[],
+): readonly T[] {
   const lacking = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   return lacking.length < outcomes.length ? lacking : [];
 }
@@ -129,7 +131,9 @@ function show(
 }
 
 /** Lines with the reasons of rejects, for each collection that has any. */
-export function rejectLines(outcomes: readonly PullOutcome[]): string[] {
+export function rejectLines(
+  outcomes: readonly Pick<PullOutcome, 'collection' | 'rejected' | 'rejectReasons'>[],
+): string[] {
   return outcomes.flatMap(({ collection, rejected, rejectReasons = [] }) => {
     if (rejectReasons.length === 0) return [];
     const reasons = rejectReasons.map(({ reason, rows }) => `  ${formatCount(rows)}: ${printable(reason)}`);
@@ -144,7 +148,9 @@ export function rejectLines(outcomes: readonly PullOutcome[]): string[] {
 }
 
 /** Collections by failure and remedy: one cause often stops all of them. */
-export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]> {
+export function troubles(
+  outcomes: readonly Pick<PullOutcome, 'collection' | 'outcome' | 'why' | 'remedy'>[],
+): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { collection, outcome, why, remedy } of outcomes) {
     if (why === null && remedy === null) continue;
@@ -155,8 +161,12 @@ export function troubles(outcomes: readonly PullOutcome[]): Map<string, string[]
   return found;
 }
 
-function exitCodeFor(outcomes: readonly PullOutcome[], named: boolean): number {
-  // A collection that the hub does not offer is a failure only if it was named. If none is offered, the address is wrong.
+/** `named`: the collections were asked for by name. */
+export function exitCodeFor(
+  outcomes: readonly Pick<PullOutcome, 'outcome' | 'withheld'>[],
+  named: boolean,
+): number {
+  // That a hub does not offer some collection is no failure, unless it was asked for; all of them are a wrong address.
   const notOffered = outcomes.filter(({ outcome }) => outcome === 'not-offered');
   const lacksWanted = notOffered.length === outcomes.length || (named && notOffered.length > 0);
   return exitCode({

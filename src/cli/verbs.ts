@@ -45,6 +45,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./pull.ts')).pullCommand(),
   },
   {
+    name: 'plan',
+    summary: 'what a full sync would publish now, publishing nothing',
+    load: async () => (await import('./plan.ts')).planCommand(),
+  },
+  {
     name: 'deletes',
     summary: 'deletions that need a decision: list, approve, discard',
     load: async () => (await import('./deletes.ts')).deletesCommand(),

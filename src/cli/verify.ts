@@ -1,11 +1,9 @@
 import { Command } from 'commander';
-import { passCollections, type Config } from '../config.ts';
-import { RollcallError } from '../errors.ts';
-import { sourceOf, type CollectionName } from '../model/collections.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { verifyTenant } from '../pipeline/verify/verify-tenant.ts';
 import type { PullOutcome } from '../pipeline/requests/pull.ts';
-import { chooseCollection, chooseTenants } from './choose.ts';
+import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
@@ -117,23 +115,6 @@ function show(output: Output, { before, after, syncs }: Found, { all = false }: 
     for (const [trouble, names] of troubles(syncs)) output.note(`✗ ${names.join(', ')}: ${trouble}`);
   }
   showVerification(output, after, { all, isRepaired: syncs !== null, isAdvised: true });
-}
-
-function requireMirrored(
-  config: Config,
-  tenants: readonly string[],
-  collections: readonly CollectionName[],
-): void {
-  const mirrored = new Set(
-    config.tenants
-      .filter(({ id }) => tenants.includes(id))
-      .flatMap((tenant) => passCollections(tenant).map(({ name }) => name)),
-  );
-  const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
-  if (unknown === undefined) return;
-  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored`, {
-    remedy: 'Enable it under tenants.collections, or name another collection.',
-  });
 }
 
 async function compare(

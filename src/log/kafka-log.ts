@@ -14,7 +14,7 @@ import type {
   TopicRange,
   Transaction,
 } from './log.ts';
-import { readToEndMarkers } from './log-reader.ts';
+import { readUpTo } from './log-reader.ts';
 import { LogWriter } from './log-writer.ts';
 import { TakeOver } from './ownership.ts';
 import type { ProgressCodec } from './progress-codec.ts';
@@ -110,12 +110,12 @@ class KafkaLog implements TenantLog {
     if (options.from.length === 0) return;
     const read = options.from.map(({ topic }) => topic);
     const markers = await this.#appendEndMarkers(() => this.#topics.allPartitions(read));
-    await readToEndMarkers({
+    await readUpTo({
       ...options,
       kafka: this.#kafka,
       groupIdPrefix: this.#groupIdPrefix,
       topicOf: (suffix) => this.#topics.name(suffix),
-      markers,
+      last: markers,
     });
   }
 

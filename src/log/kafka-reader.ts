@@ -29,6 +29,8 @@ export interface ReadOptions {
    * markers: without this, a caller that knows of a commit may not find its records.
    */
   readonly awaitsDecision?: boolean | undefined;
+  /** Called with the id of each throw-away group that the reading joins. */
+  readonly onGroup?: ((groupId: string) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -82,10 +84,12 @@ class StretchReader {
   }
 
   async attempt(): Promise<void> {
-    const { kafka, groupIdPrefix, signal } = this.#options;
+    const { kafka, groupIdPrefix, onGroup, signal } = this.#options;
+    const groupId = `${groupIdPrefix}.catch-up.${randomUUID()}`;
+    onGroup?.(groupId);
     const consumer = kafka.consumer({
       allowAutoTopicCreation: false,
-      groupId: `${groupIdPrefix}.catch-up.${randomUUID()}`,
+      groupId,
       maxBytesPerPartition: 4_194_304,
       maxWaitTimeInMs: 100,
       sessionTimeout: 60_000,

@@ -7,23 +7,25 @@ import type { EndMarkers } from './end-markers.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { LoggedRecord } from './log.ts';
 
-/** Reads a tenant's topics from after the given offsets to their end markers. */
-export async function readToEndMarkers(options: {
+/** Reads a tenant's topics from after the given offsets to the last offsets that are wanted, end markers or others. */
+export async function readUpTo(options: {
   kafka: Kafka;
   groupIdPrefix: string;
   topicOf: (suffix: TopicSuffix) => string;
   from: readonly { topic: TopicSuffix; after: Offsets }[];
-  markers: EndMarkers;
+  last: EndMarkers;
   onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+  awaitsDecision?: boolean | undefined;
+  onGroup?: ((groupId: string) => void) | undefined;
   signal: AbortSignal;
 }): Promise<void> {
-  const { kafka, groupIdPrefix, topicOf, from, markers, onBatch, signal } = options;
+  const { topicOf, from, last, onBatch, ...reading } = options;
   const stretches: Stretch[] = [];
   const suffixes = new Map<string, TopicSuffix>();
   for (const { topic: suffix, after } of from) {
     const topic = topicOf(suffix);
     suffixes.set(topic, suffix);
-    for (const { partition, offset } of markers.get(topic) ?? []) {
+    for (const { partition, offset } of last.get(topic) ?? []) {
       stretches.push({
         topic,
         partition,
@@ -33,15 +35,13 @@ export async function readToEndMarkers(options: {
     }
   }
   await readStretches({
-    kafka,
-    groupIdPrefix,
+    ...reading,
     stretches,
     onMessages: ({ topic, partition, messages }) => {
       const suffix = suffixes.get(topic);
       if (suffix === undefined) return Promise.resolve();
       return onBatch(messages.map((message) => toLoggedRecord(suffix, partition, message)));
     },
-    signal,
   });
 }
 

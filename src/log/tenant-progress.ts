@@ -28,9 +28,11 @@ export async function readTenantProgress(options: {
   topic: string;
   codec: ProgressCodec;
   to: number;
+  awaitsDecision?: boolean | undefined;
+  onGroup?: ((groupId: string) => void) | undefined;
   signal: AbortSignal;
 }): Promise<LoggedTenant> {
-  const { kafka, groupIdPrefix, topic, to, signal } = options;
+  const { kafka, groupIdPrefix, topic, to, awaitsDecision, onGroup, signal } = options;
   const progress = new Map<CollectionName, Progress>();
   const transactionIds = new Map<CollectionName, Set<string>>();
   const recordedAtMs = new Map<CollectionName, number>();
@@ -79,6 +81,8 @@ export async function readTenantProgress(options: {
     onMessages: async ({ messages }) => {
       for (const message of messages) await onMessage(message);
     },
+    awaitsDecision,
+    onGroup,
     signal,
   });
   return { progress, unreadable, loadedBefore, owner, ownerOffset, transactionIds, recordedAtMs };

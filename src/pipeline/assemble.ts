@@ -26,6 +26,7 @@ import { createKafkaClient } from '../log/kafka-client.ts';
 import { createKafkaLog } from '../log/kafka-log.ts';
 import type { TenantLog } from '../log/log.ts';
 import { createProgressCodec } from '../log/progress-codec.ts';
+import { ReadOnlyLog } from '../log/read-only-log.ts';
 import { createRegistry, type Registry } from '../log/registry.ts';
 import { readSchemaFiles } from '../log/schema-files.ts';
 import { wantedTopics, type WantedTopic } from '../log/topics.ts';
@@ -62,6 +63,8 @@ export interface AssembledTenant {
   readonly config: TenantConfig;
   readonly parts: TenantParts;
   readonly topics: readonly WantedTopic[];
+  /** The tenant's topics for a reader that does not own it; whoever opens it closes it. */
+  readonly openReadOnlyLog: () => ReadOnlyLog;
 }
 
 type SchemaFiles = ReturnType<typeof readSchemaFiles>;
@@ -226,15 +229,18 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   });
   const schemaIds = new Map<TopicSuffix, number>();
   const now = (): number => Date.now();
-  const log = createKafkaLog({
+  const place = {
     kafka,
     topicPrefix,
     tenantId,
-    schemaIds,
     progressCodec: createProgressCodec({
       encode: (value) => codecs.progress.toBuffer(value),
       decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
     }),
+  };
+  const log = createKafkaLog({
+    ...place,
+    schemaIds,
     owner: inputs.owner,
     now,
     randomId: randomUUID,
@@ -264,7 +270,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     sleep,
     emit,
   };
-  return { config: tenantConfig, parts, topics };
+  return { config: tenantConfig, parts, topics, openReadOnlyLog: () => new ReadOnlyLog(place) };
 }
 
 /** Days of absences that are known by student even where schedules look less far back. */

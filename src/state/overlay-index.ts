@@ -40,7 +40,7 @@ export class OverlayIndex implements CollectionIndex {
     this.#position = base === null ? null : copyOf(base.at);
   }
 
-  /** Whether the index below is read; else everything was made from the topics. */
+  /** Whether the index below is read; otherwise everything is in memory. */
   get isOverLive(): boolean {
     return this.#base !== null;
   }

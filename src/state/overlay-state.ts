@@ -21,7 +21,7 @@ export class OverlayState implements TenantState {
   }
 
   /**
-   * Begins anew with the indexes of these collections, as they are now. To be called before the log's progress is read:
+   * Starts over with the indexes of these collections as they are now. To be called before the log's progress is read:
    * an index that is a little behind is read on, one that is ahead of what was read would count as unknown.
    */
   async begin(

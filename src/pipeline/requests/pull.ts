@@ -4,6 +4,7 @@ import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncMode } from '../../model/progress.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { commonestReasons, type RejectReason } from '../sync-stats.ts';
+import { parentsFirst } from '../parents-first.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
 const MOST_REASONS = 3;
@@ -44,13 +45,9 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   async meet({ collections, full, acceptNew }, work) {
     const { runners } = work.session;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
-    const sync = (collection: CollectionName): Promise<PullOutcome> =>
-      pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew });
-    const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
-    const first = await Promise.all(wanted.filter((each) => !isLate(each)).map(sync));
-    const late = await Promise.all(wanted.filter(isLate).map(sync));
-    const outcomes = new Map([...first, ...late].map((each) => [each.collection, each]));
-    return wanted.flatMap((collection) => outcomes.get(collection) ?? []);
+    return parentsFirst(runners, wanted, (collection) =>
+      pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew }),
+    );
   },
 };
 
@@ -72,7 +69,7 @@ async function pullOne(
   }
 }
 
-function pullOutcome(
+export function pullOutcome(
   collection: CollectionName,
   settled: { result: SyncResult | null; error: unknown },
 ): PullOutcome {

@@ -1,0 +1,145 @@
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { collectionSettings, type TenantConfig } from '../config.ts';
+import { RollcallError } from '../errors.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { assemble } from '../pipeline/assemble.ts';
+import type { PipelineEvent } from '../pipeline/events.ts';
+import { planTenant } from '../pipeline/plan/plan-tenant.ts';
+import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
+import { planAsJson } from './plan/plan-as-json.ts';
+import { showPlan, type TenantPlan } from './plan/show-plan.ts';
+import type { ProgressLine } from './progress-line.ts';
+import { exitCodeFor } from './pull.ts';
+import { verbAction, type VerbContext } from './verb-action.ts';
+import { formatCount } from './words.ts';
+
+interface PlanFlags {
+  readonly tenant?: string | undefined;
+  readonly collection?: string[] | undefined;
+  readonly keys?: boolean | undefined;
+}
+
+/** Of a collection; more than that are counted. */
+const KEYS_AT_MOST = 100_000;
+
+/** `rollcall plan`: what a full sync would publish. */
+export function planCommand(): Command {
+  return new Command('plan')
+    .description(
+      'Runs a full sync without publishing: it reads the hub, decides as "rollcall pull --full" would, and reports what ' +
+        'it would publish, and which deletions the guard would withhold. It owns nothing and writes nothing, neither to ' +
+        'Kafka nor to Redis, and may run before the first run, or while a process mirrors the tenant.',
+    )
+    .option('--tenant <id>', 'only this tenant')
+    .option('--collection <name...>', 'only these collections')
+    .option('--keys', `also the keys, at most ${formatCount(KEYS_AT_MOST)} of a collection`)
+    .addHelpText('after', HELP)
+    .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
+}
+
+const HELP = `
+The columns count records: created, updated and deleted as in the header ce_type; replaced and restored (steps of an
+absence), forgotten (an absence that was deleted long ago leaves absence-changes), rejected (rows that cannot be decoded),
+unrejected (rows that leave rejects). Unchanged counts rows of the hub.
+
+The hub is read from beginning to end. Where the index in Redis equals the topics, only the changes are held in memory;
+otherwise an index is built in memory from the topics: some 150 MB a million rows, 1 KB a version of an absence. If the
+owner publishes meanwhile, that collection is planned again, up to three times, and at last from the topics; the output
+then says that records which the owner published may be counted.
+
+Schedules are left out: a sync of schedules asks for each student, and waits five minutes before it believes that a day
+lost its lessons. "rollcall verify --collection schedules" compares them with the hub.
+
+Without redis in the configuration, plan does not know which deletions wait for a decision, only how many there were.
+
+Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
+withheld, or needs a decision.
+
+Examples:
+  rollcall plan
+  rollcall plan --tenant north --collection users enrollments --keys
+  rollcall plan --json | jq -c '.tenants[].collections[] | {collection, created, updated, deleted, withheld}'`;
+
+async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
+  const config = context.loadConfig();
+  const tenants = chooseTenants(config, flags.tenant);
+  const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
+  requirePlannable(collections);
+  requireMirrored(
+    config,
+    tenants.map(({ id }) => id),
+    collections,
+  );
+  const { output, signal } = context;
+  const progress = output.progress();
+  const lines = new Map(tenants.map(({ id }) => [id, new PlanProgress(progress, id)]));
+  await using assembly = assemble(config, {
+    logger: pino({ level: 'silent' }),
+    emit: () => undefined,
+  });
+  const plans: TenantPlan[] = [];
+  for (const tenant of tenants) {
+    const line = lines.get(tenant.id);
+    const planned = await planTenant(assembly, {
+      tenantId: tenant.id,
+      collections,
+      keysAtMost: flags.keys === true ? KEYS_AT_MOST : 0,
+      emit: (event) => line?.note(event),
+      onRead: (records) => line?.noteRead(records),
+      signal,
+    });
+    plans.push({ tenant: tenant.id, leftOut: leftOut(tenant, collections), collections: planned });
+  }
+  progress.end();
+  const isNamed = collections.length > 0;
+  for (const each of plans) showPlan(output, each, { isNamed, showsKeys: flags.keys === true });
+  output.data({ tenants: plans.map((each) => planAsJson(each, { hasKeys: flags.keys === true })) });
+  return exitCodeFor(
+    plans.flatMap((each) => each.collections),
+    isNamed,
+  );
+}
+
+function requirePlannable(collections: readonly CollectionName[]): void {
+  if (!collections.includes('schedules')) return;
+  throw new RollcallError('USAGE_INVALID', 'schedules cannot be planned', {
+    remedy: 'Leave them out; "rollcall verify --collection schedules" compares them with the hub.',
+  });
+}
+
+function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readonly CollectionName[] {
+  return asked.length === 0 && collectionSettings(tenant, 'schedules').enabled ? ['schedules'] : [];
+}
+
+/** How far the plan of a tenant is. */
+class PlanProgress {
+  readonly #line: ProgressLine;
+  readonly #tenant: string;
+  readonly #rows = new Map<CollectionName, string>();
+  #read = 0;
+
+  constructor(line: ProgressLine, tenant: string) {
+    this.#line = line;
+    this.#tenant = tenant;
+  }
+
+  note(event: PipelineEvent): void {
+    if (event.type === 'pass-page') {
+      const { rowsSeen, totalAtStart } = event.stats;
+      const of = totalAtStart === null ? '' : ` of ${formatCount(totalAtStart)}`;
+      this.#rows.set(event.collection, `${event.collection} ${formatCount(rowsSeen)}${of}`);
+    } else if (event.type === 'pass-ended' || event.type === 'pass-failed') {
+      this.#rows.delete(event.collection);
+    } else {
+      return;
+    }
+    if (this.#rows.size > 0)
+      this.#line.update(`${this.#tenant}: reading ${[...this.#rows.values()].join(' · ')}`);
+  }
+
+  noteRead(records: number): void {
+    this.#read += records;
+    this.#line.update(`${this.#tenant}: ${formatCount(this.#read)} records of the topics read`);
+  }
+}

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Admin, Kafka } from 'kafkajs';
+import type { TopicSuffix } from '../model/collections.ts';
+import type { Offsets } from '../model/progress.ts';
+import { partitionName, topicName } from '../model/topics.ts';
+import type { EndMarkers } from './end-markers.ts';
+import { kafkaError } from './kafka-errors.ts';
+import { readUpTo } from './log-reader.ts';
+import type { LoggedRecord, TenantLog, TopicRange } from './log.ts';
+import type { ProgressCodec } from './progress-codec.ts';
+import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
+import { fetchOffsets, fetchOffsetsSince, type PartitionRange } from './topic-offsets.ts';
+
+export interface ReadOnlyLogOptions {
+  readonly kafka: Kafka;
+  readonly topicPrefix: string;
+  readonly tenantId: string;
+  readonly progressCodec: ProgressCodec;
+}
+
+/** A commit is answered before its markers are written: until then its records lie beyond the last stable offset. */
+const MARKERS_WITHIN_MS = 5_000;
+const MARKERS_POLL_MS = 100;
+
+const NOTHING_LOGGED: LoggedTenant = {
+  progress: new Map(),
+  owner: null,
+  ownerOffset: -1,
+  transactionIds: new Map(),
+  recordedAtMs: new Map(),
+};
+
+/**
+ * A tenant's topics for a reader who does not own the tenant: it fences nobody and writes nothing, no end marker either.
+ * A topic that is not there counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
+ */
+export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 'read' | 'close'> {
+  readonly #options: ReadOnlyLogOptions;
+  readonly #admin: Admin;
+  /** Throw-away groups that reading has joined. The brokers list them for some minutes, unless they are deleted. */
+  readonly #groups: string[] = [];
+  #isConnected = false;
+  /** Last data offsets that `progress` names. */
+  #known: Offsets = {};
+
+  constructor(options: ReadOnlyLogOptions) {
+    this.#options = options;
+    this.#admin = options.kafka.admin();
+  }
+
+  /** What `progress` says now; a commit that was answered before the call is part of it. */
+  async progress(signal: AbortSignal): Promise<LoggedTenant> {
+    if (!(await this.#existing(['progress'])).includes('progress')) return NOTHING_LOGGED;
+    const topic = this.#name('progress');
+    const [range] = await fetchOffsets(this.#admin, topic);
+    const logged = await readTenantProgress({
+      ...this.#reading(),
+      topic,
+      codec: this.#options.progressCodec,
+      to: range?.high ?? 0,
+      awaitsDecision: true,
+      signal,
+    });
+    this.#known = furthest([...logged.progress.values()].map(({ offsets }) => offsets));
+    return logged;
+  }
+
+  async ranges(suffixes: readonly TopicSuffix[]): Promise<readonly TopicRange[]> {
+    const existing = await this.#existing(suffixes);
+    for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {
+      const ends = await Promise.all(existing.map((suffix) => this.#ends(suffix)));
+      const isBehind = ends.some((each) => each.isBehind);
+      if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
+        const ranges = new Map(existing.map((suffix, at) => [suffix, ends[at]?.partitions ?? []]));
+        return suffixes.map((topic) => ({ topic, partitions: ranges.get(topic) ?? [] }));
+      }
+      await delay(MARKERS_POLL_MS);
+    }
+  }
+
+  async offsetsSince(suffix: TopicSuffix, atMs: number): Promise<Offsets> {
+    if ((await this.#existing([suffix])).length === 0) return {};
+    const topic = this.#name(suffix);
+    const offsets = await fetchOffsetsSince(this.#admin, topic, atMs);
+    return Object.fromEntries(
+      offsets.map(({ partition, offset }) => [partitionName(topic, partition), offset]),
+    );
+  }
+
+  async read(options: {
+    from: readonly { topic: TopicSuffix; after: Offsets }[];
+    onBatch: (records: readonly LoggedRecord[]) => Promise<void>;
+    signal: AbortSignal;
+  }): Promise<void> {
+    const existing = new Set(await this.#existing(options.from.map(({ topic }) => topic)));
+    const last = new Map<string, { partition: number; offset: number }[]>();
+    for (const suffix of existing) {
+      const { partitions } = await this.#ends(suffix);
+      last.set(
+        this.#name(suffix),
+        partitions.map(({ partition, high }) => ({ partition, offset: high - 1 })),
+      );
+    }
+    await readUpTo({
+      ...options,
+      ...this.#reading(),
+      from: options.from.filter(({ topic }) => existing.has(topic)),
+      topicOf: (suffix) => this.#name(suffix),
+      last: last satisfies EndMarkers,
+      awaitsDecision: true,
+    });
+  }
+
+  /** Deletes the groups that it has joined, if it has the right to, and disconnects. */
+  async close(): Promise<void> {
+    if (!this.#isConnected) return;
+    const groups = this.#groups.splice(0);
+    // Without the right to delete groups they stay until the brokers drop them.
+    if (groups.length > 0) await this.#admin.deleteGroups(groups).catch(() => undefined);
+    await this.#admin.disconnect().catch(() => undefined);
+    this.#isConnected = false;
+  }
+
+  #reading(): { kafka: Kafka; groupIdPrefix: string; onGroup: (groupId: string) => void } {
+    const { kafka, topicPrefix, tenantId } = this.#options;
+    return {
+      kafka,
+      groupIdPrefix: `${topicPrefix}.${tenantId}`,
+      onGroup: (groupId) => this.#groups.push(groupId),
+    };
+  }
+
+  async #ends(suffix: TopicSuffix): Promise<{ partitions: readonly PartitionRange[]; isBehind: boolean }> {
+    const topic = this.#name(suffix);
+    const partitions = await fetchOffsets(this.#admin, topic);
+    const isBehind = partitions.some(
+      ({ partition, high }) => high <= (this.#known[partitionName(topic, partition)] ?? -1),
+    );
+    return { partitions, isBehind };
+  }
+
+  /** Which of these topics are there. */
+  async #existing(suffixes: readonly TopicSuffix[]): Promise<readonly TopicSuffix[]> {
+    try {
+      if (!this.#isConnected) await this.#admin.connect();
+      this.#isConnected = true;
+      const topics = new Set(await this.#admin.listTopics());
+      return [...new Set(suffixes)].filter((suffix) => topics.has(this.#name(suffix)));
+    } catch (error) {
+      throw kafkaError(error, 'listing topics');
+    }
+  }
+
+  #name(suffix: TopicSuffix): string {
+    return topicName(this.#options, suffix);
+  }
+}
+
+/** Of each partition the greatest offset: several collections tell of `rejects`. */
+function furthest(all: readonly Offsets[]): Offsets {
+  const found: Record<string, number> = {};
+  for (const offsets of all) {
+    for (const [name, offset] of Object.entries(offsets)) found[name] = Math.max(found[name] ?? -1, offset);
+  }
+  return found;
+}

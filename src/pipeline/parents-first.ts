@@ -1,0 +1,18 @@
+import type { CollectionName } from '../model/collections.ts';
+import type { SyncRunner } from './sync-runner.ts';
+
+/** Runs a task for each collection, at last for those whose rows another one's rows lead to. Results in the given order. */
+export async function parentsFirst<T>(
+  runners: ReadonlyMap<CollectionName, SyncRunner>,
+  collections: readonly CollectionName[],
+  task: (collection: CollectionName) => Promise<T>,
+): Promise<readonly T[]> {
+  const results = new Map<CollectionName, T>();
+  const run = async (collection: CollectionName): Promise<void> => {
+    results.set(collection, await task(collection));
+  };
+  const isLate = (collection: CollectionName): boolean => runners.get(collection)?.hasParents === true;
+  await Promise.all(collections.filter((each) => !isLate(each)).map(run));
+  await Promise.all(collections.filter(isLate).map(run));
+  return collections.flatMap((collection) => results.get(collection) ?? []);
+}

@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { Assembly } from '../../../src/pipeline/assemble.ts';
+import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
+import { openMirror, type Mirror } from '../support/mirror.ts';
+import { planAll, plannedLines, publishedLines } from '../support/planned.ts';
+import { recreateTopic } from './recreate-topic.ts';
+import { copyRedis, flushRedis } from './redis-copy.ts';
+
+const EVERYTHING = {
+  collections: { 'class-students': { enabled: true } },
+  settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+} as const;
+const TEN_MINUTES_MS = 600_000;
+
+/** Makes a plan, then the full sync that it is of; returns what was published. Schedules are not planned. */
+async function expectPlanned(mirror: Mirror): Promise<readonly string[]> {
+  const before = await mirror.ends();
+  const plan = await planAll(mirror.assembly);
+  expect(plan.filter(({ outcome }) => outcome !== 'complete')).toEqual([]);
+  const planned = plannedLines(plan);
+  expect(publishedLines(await mirror.since(before))).toEqual([]);
+  const { collections } = mirror.assembly.tenant('north').parts;
+  await mirror.full(...collections.map(({ name }) => name).filter((name) => name !== 'schedules'));
+  expect(publishedLines(await mirror.since(before))).toEqual(planned);
+  return planned;
+}
+
+describe('a plan equals what the next full sync publishes', () => {
+  it('before the first sync, and it is empty after it', async () => {
+    await using mirror = await openMirror({ ...EVERYTHING, afterschools: ['afterschool-1'] });
+    expect((await expectPlanned(mirror)).length).toBeGreaterThan(1_000);
+    expect(await expectPlanned(mirror)).toEqual([]);
+  });
+
+  it.each([11, 12, 13])('after random changes at the hub (seed %i)', async (seed) => {
+    await using mirror = await openMirror({ ...EVERYTHING, hubOptions: { students: 30, seed } });
+    const { living, clock, district } = mirror.hub;
+    await mirror.full();
+    let lines: readonly string[] = [];
+    for (let round = 1; round <= 4; round += 1) {
+      clock.advance(TEN_MINUTES_MS);
+      living.step(40);
+      if (round === 2) district.restamp();
+      lines = lines.concat(await expectPlanned(mirror));
+    }
+    const kinds = new Set(lines.map((line) => line.split(' ').slice(0, 2).join(' ')));
+    for (const kind of ['absence-changes created', 'absence-changes replaced', 'absence-versions created'])
+      expect(kinds).toContain(kind);
+  });
+
+  it('for removed rows, for rows that cannot be read, and for those that can be read again', async () => {
+    await using mirror = await openMirror({
+      collections: ['absence-versions', 'absences', 'absence-changes', 'courses'],
+    });
+    const { clock, district } = mirror.hub;
+    await mirror.full();
+    const [broken = '', removed = ''] = district.ids('absence-versions');
+    const fromTime = district.get('absence-versions', broken)?.['fromTime'] ?? null;
+    clock.advance(TEN_MINUTES_MS);
+    district.patch('absence-versions', broken, { fromTime: 'a quarter past nine' });
+    district.remove('courses', district.ids('courses')[0] ?? '');
+    district.remove('absence-versions', removed);
+    const first = await expectPlanned(mirror);
+    expect(first).toContain(`absence-versions rejected ${broken}`);
+    expect(first).toContain(`absence-versions deleted ${removed}`);
+    expect(first.filter((line) => line.startsWith('courses deleted '))).toHaveLength(1);
+    clock.advance(TEN_MINUTES_MS);
+    district.patch('absence-versions', broken, { fromTime });
+    expect(await expectPlanned(mirror)).toEqual([`absence-versions unrejected ${broken}`]);
+  });
+
+  it('where the index was lost, and where it is an earlier one of the same log', async () => {
+    await using mirror = await openMirror({ ...EVERYTHING, hubOptions: { students: 12 } });
+    const { living, clock } = mirror.hub;
+    await mirror.full();
+    const copy = await copyRedis(mirror);
+    clock.advance(TEN_MINUTES_MS);
+    living.step(20);
+    await mirror.full();
+    living.step(10);
+    await copy.restore();
+    const resumed = await planAll(mirror.assembly);
+    expect(new Set(resumed.map(({ basis }) => basis))).toEqual(new Set(['index']));
+    await flushRedis(mirror.topicPrefix);
+    const rebuilt = await planAll(mirror.assembly);
+    expect(new Set(rebuilt.map(({ basis }) => basis))).toEqual(new Set(['topics']));
+    expect(plannedLines(rebuilt)).toEqual(plannedLines(resumed));
+    const before = await mirror.ends();
+    await mirror.restart();
+    await mirror.full();
+    const published = (await mirror.since(before)).filter(({ topic }) => !topic.endsWith('.schedules'));
+    expect(publishedLines(published)).toEqual(plannedLines(resumed));
+    expect(published.length).toBeGreaterThan(0);
+  });
+
+  it('where a topic was deleted and created again', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
+    await mirror.full();
+    await mirror.ends();
+    await recreateTopic(mirror.topic('courses'));
+    const plan = await planAll(mirror.assembly);
+    expect(plannedLines(plan)).toHaveLength(mirror.hub.district.ids('courses').length);
+    const before = await mirror.ends();
+    await mirror.restart();
+    await mirror.full();
+    expect(publishedLines(await mirror.since(before))).toEqual(plannedLines(plan));
+  });
+
+  it('without Redis', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'], inMemory: true });
+    await mirror.full();
+    await mirror.restart();
+    mirror.hub.district.remove('courses', mirror.hub.district.ids('courses')[0] ?? '');
+    expect(await expectPlanned(mirror)).toHaveLength(1);
+  });
+});
+
+describe('a plan beside an owner that publishes', () => {
+  /** The tenant, with an index below that runs `disturb` before it is read for a collection. */
+  function disturbed(
+    assembly: Assembly,
+    options: { name: CollectionName; disturb: () => Promise<void> },
+  ): Assembly {
+    const tenant = assembly.tenant('north');
+    const { state } = tenant.parts;
+    const collection = (name: CollectionName): CollectionIndex => {
+      const index = state.collection(name);
+      if (name !== options.name) return index;
+      return new Proxy(index, {
+        get(target, property) {
+          if (property === 'lookup') {
+            return async (...given: Parameters<CollectionIndex['lookup']>) => {
+              await options.disturb();
+              return target.lookup(...given);
+            };
+          }
+          const member: unknown = Reflect.get(target, property);
+          return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+        },
+      });
+    };
+    const over: TenantState = {
+      deletions: state.deletions,
+      forget: (name) => state.forget(name),
+      collection,
+    };
+    return { ...assembly, tenant: () => ({ ...tenant, parts: { ...tenant.parts, state: over } }) };
+  }
+
+  async function published(mirror: Mirror, change: number): Promise<void> {
+    const { clock, district } = mirror.hub;
+    clock.advance(1_000);
+    district.patch('courses', district.ids('courses')[change] ?? '', { title: `Course ${change}` });
+    await mirror.delta('courses');
+  }
+
+  it('is made again after the owner has published, and then leaves out what is published', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
+    await mirror.full();
+    const { district } = mirror.hub;
+    const changed = district.ids('courses').at(-1) ?? '';
+    let isDisturbed = false;
+    const assembly = disturbed(mirror.assembly, {
+      name: 'courses',
+      disturb: async () => {
+        if (isDisturbed) return;
+        isDisturbed = true;
+        await published(mirror, 0);
+        district.patch('courses', changed, { title: 'Not published yet' });
+      },
+    });
+    const plan = await planAll(assembly);
+    expect(plannedLines(plan)).toEqual([`courses updated ${changed}`]);
+    expect(plan.map(({ collection, restarts, basis }) => [collection, restarts, basis])).toEqual([
+      ['orgs', 0, 'index'],
+      ['courses', 1, 'index'],
+    ]);
+  });
+
+  it('is made from the topics after the owner has published four times meanwhile, and says so', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
+    await mirror.full();
+    let changes = 0;
+    const assembly = disturbed(mirror.assembly, {
+      name: 'courses',
+      disturb: () => published(mirror, changes++),
+    });
+    const plan = await planAll(assembly);
+    expect(changes).toBeGreaterThanOrEqual(3);
+    expect(
+      plan.map(({ collection, restarts, basis, outcome }) => [collection, restarts, basis, outcome]),
+    ).toEqual([
+      ['orgs', 0, 'index', 'complete'],
+      ['courses', 3, 'topics', 'complete'],
+    ]);
+  });
+
+  it('is not made again for a sync of the owner that changes nothing', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
+    await mirror.full();
+    let syncs = 0;
+    const assembly = disturbed(mirror.assembly, {
+      name: 'courses',
+      // Not at each look-up: the one that is made again after a transaction would meet the next.
+      disturb: async () => {
+        syncs += 1;
+        if (syncs % 2 === 1) await mirror.delta('courses');
+      },
+    });
+    const plan = await planAll(assembly);
+    expect(syncs).toBeGreaterThan(0);
+    expect(plannedLines(plan)).toEqual([]);
+    expect(plan.map(({ restarts, basis }) => [restarts, basis])).toEqual([
+      [0, 'index'],
+      [0, 'index'],
+    ]);
+  });
+});
