@@ -79,39 +79,13 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   const mapping = mappingOf(options);
   assertUsable(options, mapping);
   const notes: ReadNotes = { lossy: false, bytesAtMost: 0 };
-  const rules = compileRules(options, { mapping, notes });
+  const fill = createFill(compileRules(options, { mapping, notes }), { pseudonymiseKey, notes });
   const template = { ...emptyRecord(schema.fields), additionalFields: NO_ADDITIONAL_FIELDS };
   const contentHash = createContentHash(schema, mapping);
   const reject = createRejectReader({ mapping, pseudonymiseKey, maxRecordBytes });
   const encodeIntoSlab = createSlabEncoder(schema);
   const rawRow = createRawRow(schema);
   const known = new Set(schema.fields.map(({ name }) => name).filter((name) => name !== 'additionalFields'));
-
-  function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
-    for (const name in source) {
-      let raw = source[name];
-      if (raw === null || raw === undefined) continue;
-      const rule = rules.get(name);
-      if (rule === undefined) {
-        (draft.additional ??= []).push({ name, raw, known: false });
-        continue;
-      }
-      if (rule.drop) continue;
-      if (rule.mask) raw = pseudonymise(raw, pseudonymiseKey);
-      if (raw === '' && rule.strict?.emptyIsNull === true) continue;
-      notes.lossy = false;
-      const typed = rule.read === null ? MISFIT : rule.read(raw);
-      if (typed !== MISFIT) {
-        draft.value[name] = typed;
-        if (!notes.lossy) continue;
-      } else if (rule.strict !== null) {
-        (draft.problems ??= []).push(`\`${name}\` cannot be read as ${rule.strict.shape}`);
-        continue;
-      }
-      (draft.additional ??= []).push({ name, raw, known: rule.read !== null });
-    }
-    if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
-  }
 
   function read(row: unknown): DecodedRow {
     if (!isJsonObject(row)) return reject(row, { sourcedId: null, reason: 'the row is not an object' });
@@ -146,6 +120,38 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     hashOf: (value) => contentHash({ ...template, ...value }, additionalFieldsOf(value, known)),
     readAgain: (value) => read(rawRow(value)),
     mapping: mappingIdOf({ ...mapping, pseudonymiseKey }),
+  };
+}
+
+/** Returns the function that types a row's fields, field by field, into a draft. */
+function createFill(
+  rules: ReturnType<typeof compileRules>,
+  { pseudonymiseKey, notes }: { pseudonymiseKey: string; notes: ReadNotes },
+): (draft: Draft, source: Readonly<Record<string, unknown>>) => void {
+  return function fill(draft: Draft, source: Readonly<Record<string, unknown>>): void {
+    for (const name in source) {
+      let raw = source[name];
+      if (raw === null || raw === undefined) continue;
+      const rule = rules.get(name);
+      if (rule === undefined) {
+        (draft.additional ??= []).push({ name, raw, known: false });
+        continue;
+      }
+      if (rule.drop) continue;
+      if (rule.mask) raw = pseudonymise(raw, pseudonymiseKey);
+      if (raw === '' && rule.strict?.emptyIsNull === true) continue;
+      notes.lossy = false;
+      const typed = rule.read === null ? MISFIT : rule.read(raw);
+      if (typed !== MISFIT) {
+        draft.value[name] = typed;
+        if (!notes.lossy) continue;
+      } else if (rule.strict !== null) {
+        (draft.problems ??= []).push(`\`${name}\` cannot be read as ${rule.strict.shape}`);
+        continue;
+      }
+      (draft.additional ??= []).push({ name, raw, known: rule.read !== null });
+    }
+    if (draft.additional !== null) draft.value['additionalFields'] = additionalTexts(draft.additional, notes);
   };
 }
 

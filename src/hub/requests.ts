@@ -43,8 +43,8 @@ export interface RequestsOptions {
   readonly onEvent: (event: HubEvent) => void;
 }
 
-export function createRequests(options: RequestsOptions): Requests {
-  const { http, tokens, breaker, permits, tools, now, monotonicNow, onEvent } = options;
+/** Sends requests with a token, and once more with a new one when the hub may have refused an expired token. */
+function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tokens' | 'now'>) {
   const fruitlessRenewals = new Map<RequestTarget, number>();
 
   async function send<T>(token: Token, get: GetOptions<T>): Promise<Sent> {
@@ -70,7 +70,7 @@ export function createRequests(options: RequestsOptions): Requests {
     return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS;
   }
 
-  async function sendAuthorised<T>(get: GetOptions<T>): Promise<Sent> {
+  return async function sendAuthorised<T>(get: GetOptions<T>): Promise<Sent> {
     const before = tokens.current();
     const token = await tokens.get(get.signal);
     const sent = await send(token, get);
@@ -79,7 +79,12 @@ export function createRequests(options: RequestsOptions): Requests {
     const resent = await send(await tokens.get(get.signal), get);
     if (resent.response.status === 403) fruitlessRenewals.set(get.target, now());
     return resent;
-  }
+  };
+}
+
+export function createRequests(options: RequestsOptions): Requests {
+  const { breaker, permits, tools, now, monotonicNow, onEvent } = options;
+  const sendAuthorised = createSender(options);
 
   function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {
     const { answer, utf8 } = readAnswer(sent, { where: get.where, nowMs: now() });

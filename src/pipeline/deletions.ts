@@ -1,6 +1,7 @@
 import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { MissingKey } from '../state/index-store.ts';
+import type { KeyedRow } from '../core/page-decision.ts';
 import type { UnseenKeys } from './collection-writer.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
@@ -34,7 +35,7 @@ export async function resolveMissing(
   if (sync.seen === null) return nothingResolved(0, () => Promise.resolve());
   const isOver = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
   const waited = withoutKeys(await memory.missing(collection), isOver);
-  const keysThatBecameEmpty = new Set(judged.becameEmpty.flatMap(({ key }) => key ?? []));
+  const keysThatBecameEmpty = new Set(keysOf(judged.becameEmpty));
   // What this pass met was not missed by two passes in a row.
   const missedBefore = new Map(
     [...waited].filter(([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && !becameEmpty),
@@ -57,12 +58,12 @@ export async function resolveMissing(
   const candidates = unseen.keys;
   // One answer without content is no more proof than one without rows: the next pass must say the same.
   const late = judged.becameEmpty.filter(({ key }) => key !== null && !approved.has(key));
-  const isConfirmedTwice = (key: string): boolean => waited.get(key)?.becameEmpty === true;
-  const becameEmpty = late.filter(({ key }) => key !== null && isConfirmedTwice(key));
-  const becameEmptyOnce = late.flatMap(({ key }) => (key !== null && !isConfirmedTwice(key) ? [key] : []));
+  const isConfirmed = ({ key }: KeyedRow): boolean => waited.get(key ?? '')?.becameEmpty === true;
+  const becameEmpty = late.filter(isConfirmed);
+  const becameEmptyOnce = keysOf(late.filter((row) => !isConfirmed(row)));
   const needsSecondSync = completeness.kind === 'needs-second-pass';
   const countable = needsSecondSync ? candidates.filter((key) => missedBefore.has(key)) : candidates;
-  const losses = [...countable, ...becameEmpty.flatMap(({ key }) => key ?? [])];
+  const losses = [...countable, ...keysOf(becameEmpty)];
   const knownRows = judged.knownRowsBefore - release.gone.filter((key) => writer.isWanted(key)).length;
   const isMany = isNotable({ deletions: losses.length, knownRows }, parts.limits);
   const isHeld = (): Promise<Withheld | null> =>
@@ -70,7 +71,7 @@ export async function resolveMissing(
       parts,
       unseen,
       losses,
-      keysThatBecameEmpty: new Set(late.flatMap(({ key }) => key ?? [])),
+      keysThatBecameEmpty: new Set(keysOf(late)),
       listed,
       knownRowsBefore: knownRows,
     });
@@ -83,25 +84,42 @@ export async function resolveMissing(
   const held = first ?? (losses.length > 0 ? await isHeld() : null);
   if (held !== null) return withholdLosses(parts, sync, { held, release, approved, stillWaiting });
   const approvedGone = await releaseApproved(parts, sync, release, approved);
+  const waiting = { missed: asked.unanswered, becameEmpty: becameEmptyOnce };
+  const lost = { gone: asked.gone, becameEmpty, waiting };
+  return { ...(await publishLosses(parts, sync, { ...lost, completeness })), isMany, approvedGone };
+}
+
+function keysOf(rows: readonly KeyedRow[]): string[] {
+  return rows.flatMap(({ key }) => key ?? []);
+}
+
+/** Publishes what is lost for certain; what waits is left to the next full sync. */
+async function publishLosses(
+  parts: DeletionParts,
+  sync: ActiveSync,
+  losses: {
+    readonly gone: readonly string[];
+    readonly becameEmpty: readonly KeyedRow[];
+    readonly waiting: Waiting;
+    readonly completeness: Completeness;
+  },
+): Promise<Omit<DeletionResult, 'approvedGone'>> {
+  const { collection, writer, memory } = parts;
+  const { gone, becameEmpty, waiting, completeness } = losses;
   await writer.publish(sync, becameEmpty);
-  const lost = asked.gone.length + becameEmpty.length;
+  const lost = gone.length + becameEmpty.length;
   if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
-  await writer.remove(sync, 'rows', asked.gone);
+  await writer.remove(sync, 'rows', gone);
   const isShort = completeness.kind === 'needs-second-pass' && completeness.isShort;
   if (isShort) parts.emit({ kind: 'short', collection, why: completeness.why });
-  const waiting = [...asked.unanswered, ...becameEmptyOnce];
-  emitWaiting(parts, waiting.length, completeness);
+  const rowsWaiting = waiting.missed.length + waiting.becameEmpty.length;
+  emitWaiting(parts, rowsWaiting, completeness);
   return {
     withheld: 0,
-    wantsSecondSync: waiting.length > 0 || isShort,
-    isMany,
-    approvedGone,
+    wantsSecondSync: rowsWaiting > 0 || isShort,
     remember: async () => {
       await reconcileList(parts, null);
-      await memory.setMissing(
-        collection,
-        doubted(sync.stats, { missed: asked.unanswered, becameEmpty: becameEmptyOnce }),
-      );
+      await memory.setMissing(collection, missingKeys(sync.stats, waiting));
     },
   };
 }
@@ -113,11 +131,13 @@ function emitWaiting({ emit, collection }: DeletionParts, rows: number, complete
   emit({ kind: 'second-pass', collection, rows, why });
 }
 
-/** What a pass has not met, or met without content, for the next one to compare with. */
-function doubted(
-  { passId }: ActiveSync['stats'],
-  by: { readonly missed: readonly string[]; readonly becameEmpty: readonly string[] },
-): ReadonlyMap<string, MissingKey> {
+/** Keys that a full sync missed, or met without content, and that the next one checks. */
+interface Waiting {
+  readonly missed: readonly string[];
+  readonly becameEmpty: readonly string[];
+}
+
+function missingKeys({ passId }: ActiveSync['stats'], by: Waiting): ReadonlyMap<string, MissingKey> {
   const missed: MissingKey = { passId, becameEmpty: false };
   const emptied: MissingKey = { passId, becameEmpty: true };
   return new Map([

@@ -135,23 +135,14 @@ export function createDayReader(options: DayReaderOptions): DayReader {
     rejectStudent: (student, reason) => rejectStudent(student, [reason], []),
     hashOf: (day) => digest(contentsOf(day, contentOf)),
     read({ student, window, lessons, isUtf8 }) {
-      const days = new Map<string, Day>();
-      const undated: { problems: string[]; shown: unknown[] } = { problems: [], shown: [] };
-      for (const given of lessons) {
-        const raw = isJsonObject(given) ? mask(given) : given;
-        const read = readOne(raw, { isUtf8, zone, fields: options.fields });
-        if (read.kind === 'unreadable' && read.date === null) {
-          undated.problems.push(`a lesson: ${read.reason}`);
-          undated.shown.push(raw);
-        } else if (read.date !== null && isInWindow(read.date, window)) {
-          const day = days.get(read.date) ?? { lessons: [], problems: [], shown: [] };
-          days.set(read.date, day);
-          day.shown.push(raw);
-          if (read.kind === 'unreadable') day.problems.push(`a lesson: ${read.reason}`);
-          else
-            day.lessons.push({ values: read.values, raw: jsonText(raw), content: contentOf(raw as Lesson) });
-        }
-      }
+      const { days, undated } = byDay(lessons, {
+        window,
+        isUtf8,
+        zone,
+        mask,
+        contentOf,
+        fields: options.fields,
+      });
       if (undated.problems.length > 0) {
         return { kind: 'unreadable', reading: rejectStudent(student, undated.problems, undated.shown) };
       }
@@ -167,6 +158,38 @@ export function createDayReader(options: DayReaderOptions): DayReader {
 }
 
 type Lesson = Readonly<Record<string, unknown>>;
+
+/** Lessons by their day in the window; `undated`: those whose day cannot be read. */
+function byDay(
+  lessons: readonly unknown[],
+  options: {
+    window: DayWindow;
+    isUtf8: boolean;
+    zone: ZoneClock;
+    fields: LessonFields;
+    mask: ReturnType<typeof createMask>;
+    contentOf: LessonContent;
+  },
+): { days: ReadonlyMap<string, Day>; undated: Pick<Day, 'problems' | 'shown'> } {
+  const { window, mask, contentOf } = options;
+  const days = new Map<string, Day>();
+  const undated: Pick<Day, 'problems' | 'shown'> = { problems: [], shown: [] };
+  for (const given of lessons) {
+    const raw = isJsonObject(given) ? mask(given) : given;
+    const read = readOne(raw, options);
+    if (read.kind === 'unreadable' && read.date === null) {
+      undated.problems.push(`a lesson: ${read.reason}`);
+      undated.shown.push(raw);
+    } else if (read.date !== null && isInWindow(read.date, window)) {
+      const day = days.get(read.date) ?? { lessons: [], problems: [], shown: [] };
+      days.set(read.date, day);
+      day.shown.push(raw);
+      if (read.kind === 'unreadable') day.problems.push(`a lesson: ${read.reason}`);
+      else day.lessons.push({ values: read.values, raw: jsonText(raw), content: contentOf(raw as Lesson) });
+    }
+  }
+  return { days, undated };
+}
 
 /** The texts that the hash of a published day covers. */
 function contentsOf({ student, date, lessons }: DaySchedule, contentOf: LessonContent): readonly string[] {
