@@ -2,7 +2,7 @@ import type { Bench } from './bench.ts';
 import { startChild, type Child } from './child-process.ts';
 import { configText } from './config-text.ts';
 import type { Kind } from './paired.ts';
-import type { PassRequest } from './log-process.ts';
+import type { SyncRequest } from './log-process.ts';
 
 /** Two publishers that mirror the same hub, with absences and their changes and without. */
 export type Publishers = Readonly<Record<Kind, Child>>;
@@ -10,10 +10,10 @@ export type Publishers = Readonly<Record<Kind, Child>>;
 export const TENANT = 'north';
 const COLLECTION = 'absence-versions';
 
-export const FULL: PassRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
-export const DELTA: PassRequest = { ...FULL, mode: 'DELTA' };
+export const FULL: SyncRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
+export const DELTA: SyncRequest = { ...FULL, mode: 'DELTA' };
 
-/** A process with topics and keys of its own, which it removes at its end. */
+/** Starts a process with its own topics and keys, which it removes at its end. */
 export async function startPublisher(
   bench: Bench,
   kind: Kind,

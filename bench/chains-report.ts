@@ -6,7 +6,7 @@ import { spread, whole } from './words.ts';
 
 type Cells = readonly [title: string, ...cells: readonly string[]];
 
-/** The cost of absences and their changes, as text for people. */
+/** Reports the cost of absences and their changes as text. */
 export function chainsReport(numbers: ChainNumbers): string[] {
   const { rows, created, index, peakMemoryAtTheEnd: peak } = numbers;
   const mib = (size: number): string => `${size.toFixed(0)} MiB`;
@@ -43,7 +43,7 @@ function createdLines({ created }: ChainNumbers): Cells[] {
     ['first full sync, µs a row', ...cells(created.cpuPerRow, 1)],
     ['  µs a record published', ...cells(created.cpuPerRecord, 1)],
     ['  rows a second', ...rateCells(created.rowsPerSecond)],
-    ['  changes published', whole(created.changesTold), '0'],
+    ['  changes published', whole(created.changesPublished), '0'],
     ['  absences shown', whole(created.absencesShown), '0'],
   ];
 }

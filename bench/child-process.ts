@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /** A separate process that runs one command at a time, so that its CPU time and memory can be measured alone. */
 export interface Child extends AsyncDisposable {
-  /** Resolves with what the handler of that name returned; rejects when it failed or the process is gone. */
+  /** Resolves with the result of the named handler; rejects when it fails or the process has ended. */
   call<T>(name: string, argument?: unknown): Promise<T>;
 }
 
@@ -16,41 +16,41 @@ type Outcome = { readonly result: unknown } | { readonly error: string };
 
 const LONGEST_STOP_MS = 20_000;
 
-/** Starts a module that calls {@link serveCommands}. The signal interrupts what it is doing. */
+/** Starts a module that calls {@link serveCommands}. The signal interrupts its current command. */
 export function startChild(module: URL, signal: AbortSignal): Child {
   const child = fork(module, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const interrupt = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', interrupt, { once: true });
-  const gone = once(child, 'exit').then(([code, signal]: unknown[]) => ({
+  const ended = once(child, 'exit').then(([code, signal]: unknown[]) => ({
     error: `${module.pathname.split('/').at(-1)} ended too early (${String(code ?? signal)})`,
   }));
   return {
     async call<T>(name: string, argument?: unknown): Promise<T> {
       const answered = once(child, 'message').then(([outcome]) => outcome as Outcome);
       child.send({ name, argument } satisfies Command);
-      const outcome = await Promise.race([answered, gone]);
+      const outcome = await Promise.race([answered, ended]);
       if ('error' in outcome) throw new Error(outcome.error);
       return outcome.result as T;
     },
     async [Symbol.asyncDispose]() {
-      await stopped(child, gone);
+      await stopped(child, ended);
     },
   };
 }
 
-async function stopped(child: ChildProcess, gone: Promise<unknown>): Promise<void> {
+async function stopped(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const killer = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS);
-  // A child ends when it loses the channel, whatever happened to its parent.
+  // A child ends when it loses the channel.
   if (child.connected) child.disconnect();
-  await gone;
+  await ended;
   clearTimeout(killer);
 }
 
 /** The side of the child: runs commands, and ends with its parent. */
 export function serveCommands(options: {
   handlers: Readonly<Record<string, (argument: never) => Promise<unknown>>>;
-  /** Makes the present command fail soon. */
+  /** Makes the current command fail soon. */
   interrupt: () => void;
   atEnd: () => Promise<void>;
 }): void {
@@ -61,7 +61,7 @@ export function serveCommands(options: {
   process.on('disconnect', () => {
     void atEnd().finally(() => process.exit());
   });
-  // Ctrl-C reaches the whole group: the parent decides what happens.
+  // Ctrl-C reaches all processes of the group: the parent decides what happens.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', interrupt);
 }

@@ -2,7 +2,7 @@ import type { CollectionName } from '../src/model/collections.ts';
 import type { Stack } from '../stack/start-stack.ts';
 import type { HubProcess } from './hub-process.ts';
 
-/** A configuration with topics and Redis keys of its own; `name` distinguishes it from others of this run. */
+/** Returns a configuration with its own topics and Redis keys; `name` distinguishes it from others of this run. */
 export function configText(options: {
   stack: Stack;
   hub: HubProcess;

@@ -29,7 +29,7 @@ const FEWEST_STUDENTS = 60;
 
 export async function startHub(options: {
   rows: number;
-  /** Replaces the number that follows from the wanted rows. */
+  /** Number of students, in place of the one for `rows`. */
   students?: number | undefined;
   signal: AbortSignal;
 }): Promise<HubProcess> {
@@ -44,14 +44,14 @@ export async function startHub(options: {
     ].concat(['--json', 'hub', '--port', '0'], ['--students', String(students), '--start', HUB_STARTS_AT]),
     { stdio: ['ignore', 'pipe', 'inherit', 'pipe'], env: { ...process.env, ROLLCALL_PARENT_FD: '3' } },
   );
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
-    await gone;
+    await exited;
   };
   options.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
   try {
-    const addresses = JSON.parse(await firstLine(child.stdout as Readable, gone)) as Addresses;
+    const addresses = JSON.parse(await firstLine(child.stdout as Readable, exited)) as Addresses;
     return {
       ...addresses,
       control: (path, body) => askControl(`${addresses.controlUrl}/${path}`, body),
@@ -63,16 +63,16 @@ export async function startHub(options: {
   }
 }
 
-async function firstLine(output: Readable, gone: Promise<unknown>): Promise<string> {
+async function firstLine(output: Readable, exited: Promise<unknown>): Promise<string> {
   const line = async (): Promise<string> => {
-    let said = '';
+    let text = '';
     for await (const piece of output) {
-      said += String(piece);
-      if (said.includes('\n')) break;
+      text += String(piece);
+      if (text.includes('\n')) break;
     }
-    return said;
+    return text;
   };
-  const ended = gone.then(() => {
+  const ended = exited.then(() => {
     throw new Error('the reference hub ended while it was starting');
   });
   return Promise.race([line(), ended]);

@@ -14,7 +14,7 @@ import { HUB_STARTS_AT } from './hub-day.ts';
 import { dropAll, dropTenant, indexSizes } from './tenant-in-redis.ts';
 
 /** The cost of one sync of one collection. */
-export interface PassRound {
+export interface SyncRound {
   readonly rowsSeen: number;
   readonly rowsUnchanged: number;
   readonly rowsCreated: number;
@@ -24,10 +24,10 @@ export interface PassRound {
   /** The main thread's part; the rest is garbage collection, compilation and unpacking on other threads. */
   readonly mainCpuMicros: number;
   readonly wallMs: number;
-  /** From the start of the sync until its last transaction with records was committed; null when there was none. */
+  /** From the start of the sync to the commit of its last transaction with records; null when there was none. */
   readonly committedMs: number | null;
   /** Events published in `absence-changes`. */
-  readonly changesTold: number;
+  readonly changesPublished: number;
   /** Records published in `absences`. */
   readonly absencesShown: number;
 }
@@ -38,19 +38,19 @@ export interface OwnRound {
   readonly cpuMicros: number;
   readonly mainCpuMicros: number;
   readonly wallMs: number;
-  /** How the index of `absence-versions` was caught up, where that is mirrored. */
+  /** How the index of `absence-versions` was brought up to date; null if that collection is not mirrored. */
   readonly how: 'current' | 'resumed' | 'rebuilt' | null;
   readonly rows: number;
 }
 
-export interface PassRequest {
+export interface SyncRequest {
   readonly tenantId: string;
   readonly collection: CollectionName;
   readonly mode: SyncMode;
 }
 
 /** Syncs run until they have seen `fewestRows`. */
-export type ProfileRequest = PassRequest & { readonly fewestRows: number; readonly saveAs: string | null };
+export type ProfileRequest = SyncRequest & { readonly fewestRows: number; readonly saveAs: string | null };
 
 export interface ProfileOwnRequest {
   readonly tenantId: string;
@@ -90,7 +90,7 @@ async function own(tenantId: string): Promise<OwnRound> {
   return { ...took, how, rows };
 }
 
-/** The index has current absences of the last weeks by student, by the clock of the hub and not of this machine. */
+/** The index has the absences of the last weeks by student; this counts weeks by the hub's clock, not this machine's. */
 function onHubDay(parts: TenantParts): TenantParts {
   const { chains } = parts;
   if (chains === undefined) return parts;
@@ -98,7 +98,7 @@ function onHubDay(parts: TenantParts): TenantParts {
   return { ...parts, chains: { ...chains, absentSinceMs: () => chains.absentSinceMs() + aheadMs } };
 }
 
-/** Drops the index as if Redis was lost; the tenant must be taken over again then. */
+/** Drops the index as if Redis was lost; afterwards the tenant must be taken over again. */
 async function drop(tenantId: string): Promise<void> {
   await dropTenant(assembled().config, tenantId);
 }
@@ -109,7 +109,7 @@ async function indexSize(tenantId: string): Promise<Awaited<ReturnType<typeof in
 
 async function costOf(
   work: () => Promise<void>,
-): Promise<Pick<PassRound, 'cpuMicros' | 'mainCpuMicros' | 'wallMs'>> {
+): Promise<Pick<SyncRound, 'cpuMicros' | 'mainCpuMicros' | 'wallMs'>> {
   const startedAtMs = performance.now();
   const cpuBefore = process.cpuUsage();
   const mainBefore = process.threadCpuUsage();
@@ -123,7 +123,7 @@ async function costOf(
   };
 }
 
-async function sync({ tenantId, collection, mode }: PassRequest): Promise<PassRound> {
+async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRound> {
   const session = sessions.get(tenantId);
   if (session === undefined) throw new Error(`${tenantId} is not owned`);
   committedAtMs = null;
@@ -135,7 +135,7 @@ async function sync({ tenantId, collection, mode }: PassRequest): Promise<PassRo
   if (outcome === undefined || outcome.error !== null) throw outcome?.error;
   const stats = outcome.result?.stats;
   if (stats === undefined || outcome.result?.kind !== 'complete' || stats.mode !== mode) {
-    throw new Error(`a ${mode} pass of ${collection} ended as ${outcome.result?.kind} ${stats?.mode}`);
+    throw new Error(`a ${mode} sync of ${collection} ended as ${outcome.result?.kind} ${stats?.mode}`);
   }
   const { created, replaced, deleted, restored, shown } = stats.chains;
   return {
@@ -145,7 +145,7 @@ async function sync({ tenantId, collection, mode }: PassRequest): Promise<PassRo
     rowsUpdated: stats.rowsUpdated,
     ...took,
     committedMs: committedAtMs === null ? null : committedAtMs - startedAtMs,
-    changesTold: created + replaced + deleted + restored,
+    changesPublished: created + replaced + deleted + restored,
     absencesShown: shown,
   };
 }
@@ -175,7 +175,7 @@ async function memory(): Promise<number> {
   return process.resourceUsage().maxRSS / 1024;
 }
 
-/** Removes all topics and keys, because given services must stay as they were. */
+/** Removes all topics and keys, since other programs may use the services. */
 async function cleanUp(): Promise<void> {
   const all = assembled();
   const { config, kafka } = all;
@@ -188,7 +188,7 @@ async function cleanUp(): Promise<void> {
 }
 
 serveCommands({
-  handlers: { open, own, drop, pass: sync, indexSize, profile, profileOwn, memory, cleanUp },
+  handlers: { open, own, drop, sync, indexSize, profile, profileOwn, memory, cleanUp },
   interrupt: () => stopping.abort(),
   atEnd: async () => {
     stopping.abort();

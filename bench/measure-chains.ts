@@ -5,8 +5,8 @@ import type { Child } from './child-process.ts';
 import type { Part } from './cpu-profile.ts';
 import { measureReplaced, type ReplacedNumbers } from './measure-replaced.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
-import { onePass, perSecond, unchangedPass } from './passes.ts';
-import type { OwnRound, PassRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
+import { oneSync, perSecond, unchangedSync } from './syncs.ts';
+import type { OwnRound, SyncRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
 import type { AreaSize } from './tenant-in-redis.ts';
 
 /** The cost of publishing `absences` and `absence-changes` besides `absence-versions`. CPU in µs, of all threads. */
@@ -20,7 +20,7 @@ export interface ChainNumbers {
     readonly rowsPerSecond: Paired;
     /** Records of all topics except `progress`. */
     readonly cpuPerRecord: Paired;
-    readonly changesTold: number;
+    readonly changesPublished: number;
     readonly absencesShown: number;
     /** Largest resident size of the process, MiB. */
     readonly peakMemory: Paired;
@@ -34,22 +34,22 @@ export interface ChainNumbers {
     readonly mainCpuPerRow: Paired;
     readonly seconds: Paired;
     readonly rowsPerSecond: Paired;
-    /** A take-over with an existing index; part of the rest. */
+    /** A take-over with an existing index; a part of the other values. */
     readonly ownedSeconds: Paired;
     readonly shares: Readonly<Record<Part, number>>;
   };
   /** The index of `absence-versions` in Redis after the first sync, by area, with chains. */
   readonly index: Readonly<Record<string, AreaSize>>;
-  /** Sizes of the processes that did the rest after a first sync, MiB. */
+  /** Sizes of the processes that ran all measurements after a first sync, MiB. */
   readonly peakMemoryAtTheEnd: Readonly<Record<Kind, number>>;
 }
 
 /** Single syncs differ too much, because of garbage collection: a round adds up this many. */
 const TURNS_A_ROUND = 4;
-const MOST_FIRST_PASSES = 3;
+const MOST_FIRST_SYNCS = 3;
 
 export async function measureChains(bench: Bench, floor: Child): Promise<ChainNumbers> {
-  const most = Math.min(bench.rounds, MOST_FIRST_PASSES);
+  const most = Math.min(bench.rounds, MOST_FIRST_SYNCS);
   const shares = await profileChains(bench);
   await using withChains = await startPublisher(bench, 'with');
   await using without = await startPublisher(bench, 'without');
@@ -82,7 +82,7 @@ async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt'
   const created = await child.call<Record<Part, number>>('profile', {
     ...FULL,
     fewestRows: 1,
-    saveAs: profilePath(bench, 'chains-first-pass'),
+    saveAs: profilePath(bench, 'chains-first-sync'),
   } satisfies ProfileRequest);
   await child.call('drop', TENANT);
   const rebuilt = await child.call<Record<Part, number>>('profileOwn', {
@@ -92,17 +92,17 @@ async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt'
   return { created, rebuilt };
 }
 
-/** The last ones are those of the given publishers, which have just started too. */
+/** Measures first syncs of new processes; the last ones are the given publishers, which have also just started. */
 async function measureCreated(
   bench: Bench,
   { publishers, rounds }: { publishers: Publishers; rounds: number },
 ): Promise<Omit<ChainNumbers['created'], 'shares'>> {
-  const syncs = { with: [] as FirstPass[], without: [] as FirstPass[] };
+  const syncs = { with: [] as FirstSync[], without: [] as FirstSync[] };
   for (let round = 1; round <= rounds; round += 1) {
     bench.print(`chains: first sync by a new process, ${round} of ${rounds}`);
     for (const kind of inTurn(round)) {
       const sync =
-        round < rounds ? await firstPassOfNew(bench, kind) : await firstPass(publishers[kind], kind);
+        round < rounds ? await firstSyncOfNew(bench, kind) : await firstSync(publishers[kind], kind);
       syncs[kind].push(sync);
     }
   }
@@ -110,28 +110,28 @@ async function measureCreated(
     ...costsOf(syncs),
     rowsPerSecond: pairedOf(syncs, perSecond),
     cpuPerRecord: pairedOf(syncs, (round) => round.cpuMicros / recordsOf(round)),
-    changesTold: syncs.with[0]?.changesTold ?? 0,
+    changesPublished: syncs.with[0]?.changesPublished ?? 0,
     absencesShown: syncs.with[0]?.absencesShown ?? 0,
     peakMemory: pairedOf(syncs, ({ peakMemory }) => peakMemory),
   };
 }
 
-function recordsOf({ rowsCreated, rowsUpdated, changesTold, absencesShown }: PassRound): number {
-  return rowsCreated + rowsUpdated + changesTold + absencesShown;
+function recordsOf({ rowsCreated, rowsUpdated, changesPublished, absencesShown }: SyncRound): number {
+  return rowsCreated + rowsUpdated + changesPublished + absencesShown;
 }
 
-type FirstPass = PassRound & { readonly peakMemory: number };
+type FirstSync = SyncRound & { readonly peakMemory: number };
 
-async function firstPassOfNew(bench: Bench, kind: Kind): Promise<FirstPass> {
+async function firstSyncOfNew(bench: Bench, kind: Kind): Promise<FirstSync> {
   await using publisher = await startPublisher(bench, kind);
-  return await firstPass(publisher.child, kind);
+  return await firstSync(publisher.child, kind);
 }
 
-async function firstPass(publisher: Child, kind: Kind): Promise<FirstPass> {
+async function firstSync(publisher: Child, kind: Kind): Promise<FirstSync> {
   await publisher.call('own', TENANT);
-  const round = await onePass(publisher, FULL);
-  if ((kind === 'with') !== round.changesTold > 0) {
-    throw new Error(`${round.changesTold} changes were told ${kind} chains`);
+  const round = await oneSync(publisher, FULL);
+  if ((kind === 'with') !== round.changesPublished > 0) {
+    throw new Error(`${round.changesPublished} changes were published ${kind} chains`);
   }
   return { ...round, peakMemory: await publisher.call('memory') };
 }
@@ -140,15 +140,15 @@ async function measureUnchanged(
   bench: Bench,
   publishers: Publishers,
 ): Promise<ChainNumbers['unchanged'] & { readonly rows: number }> {
-  const rounds = { with: [] as PassSum[], without: [] as PassSum[] };
+  const rounds = { with: [] as SyncSum[], without: [] as SyncSum[] };
   // The first round does not count, because V8 compiles hot code then.
   for (let round = 0; round <= bench.rounds; round += 1) {
     bench.print(
       round === 0 ? 'chains: unchanged rows' : `chains: unchanged rows, ${round} of ${bench.rounds}`,
     );
-    const syncs = { with: [] as PassRound[], without: [] as PassRound[] };
+    const syncs = { with: [] as SyncRound[], without: [] as SyncRound[] };
     for (let turn = 0; turn < TURNS_A_ROUND; turn += 1) {
-      for (const kind of inTurn(turn)) syncs[kind].push(await unchangedPass(publishers[kind], FULL));
+      for (const kind of inTurn(turn)) syncs[kind].push(await unchangedSync(publishers[kind], FULL));
     }
     if (round === 0) continue;
     for (const kind of inTurn(0)) rounds[kind].push(sumOf(syncs[kind]));
@@ -156,14 +156,14 @@ async function measureUnchanged(
   return { rows: (rounds.with[0]?.rowsSeen ?? 0) / TURNS_A_ROUND, ...costsOf(rounds) };
 }
 
-type PassSum = Pick<PassRound, 'rowsSeen' | 'cpuMicros' | 'mainCpuMicros'>;
+type SyncSum = Pick<SyncRound, 'rowsSeen' | 'cpuMicros' | 'mainCpuMicros'>;
 
-function sumOf(syncs: readonly PassRound[]): PassSum {
-  const sum = (field: keyof PassSum): number => syncs.reduce((all, sync) => all + sync[field], 0);
+function sumOf(syncs: readonly SyncRound[]): SyncSum {
+  const sum = (field: keyof SyncSum): number => syncs.reduce((all, sync) => all + sync[field], 0);
   return { rowsSeen: sum('rowsSeen'), cpuMicros: sum('cpuMicros'), mainCpuMicros: sum('mainCpuMicros') };
 }
 
-function costsOf(rounds: Readonly<Record<Kind, readonly PassSum[]>>): {
+function costsOf(rounds: Readonly<Record<Kind, readonly SyncSum[]>>): {
   readonly cpuPerRow: Paired;
   readonly mainCpuPerRow: Paired;
 } {
@@ -189,7 +189,7 @@ async function measureRebuilt(
     }
   }
   // The rebuilt index must equal the lost one.
-  for (const kind of inTurn(0)) await unchangedPass(publishers[kind], FULL);
+  for (const kind of inTurn(0)) await unchangedSync(publishers[kind], FULL);
   const seconds = ({ wallMs }: OwnRound): number => wallMs / 1_000;
   return {
     cpuPerRow: pairedOf(rebuilt, ({ cpuMicros, rows }) => cpuMicros / rows),

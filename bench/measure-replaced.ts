@@ -2,8 +2,8 @@ import type { Bench } from './bench.ts';
 import { DELTA, type Publishers } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
-import { nextHubSecond, onePass } from './passes.ts';
-import type { PassRound } from './log-process.ts';
+import { nextHubSecond, oneSync } from './syncs.ts';
+import type { SyncRound } from './log-process.ts';
 
 export interface ReplacedNumbers {
   readonly absences: number;
@@ -30,16 +30,16 @@ export async function measureReplaced(
   );
   const rounds = Math.min(bench.rounds, Math.floor(current.length / eachRound) - 1);
   let used = 0;
-  const syncs = new Map(sizes.map((size) => [size, { with: [] as PassRound[], without: [] as PassRound[] }]));
+  const syncs = new Map(sizes.map((size) => [size, { with: [] as SyncRound[], without: [] as SyncRound[] }]));
   // V8 compiles in the first round.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [size, found] of syncs) {
       bench.print(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
       const ids = current.slice(used, used + size);
       used += size;
-      const passed = await replace(bench, { ...parts, ids, round });
+      const replaced = await replace(bench, { ...parts, ids, round });
       if (round === 0) continue;
-      for (const kind of inTurn(0)) found[kind].push(passed[kind]);
+      for (const kind of inTurn(0)) found[kind].push(replaced[kind]);
     }
   }
   return [...syncs].map(([absences, found]) => ({
@@ -53,24 +53,24 @@ export async function measureReplaced(
 async function replace(
   { hub }: Bench,
   parts: { publishers: Publishers; ids: readonly string[]; round: number },
-): Promise<Record<Kind, PassRound>> {
+): Promise<Record<Kind, SyncRound>> {
   const { publishers, ids, round } = parts;
   await nextHubSecond();
-  for (const kind of inTurn(0)) await onePass(publishers[kind], DELTA);
+  for (const kind of inTurn(0)) await oneSync(publishers[kind], DELTA);
   const changes = { absenceDurationValue: 1_000 + round };
   const operations = ids.map((id) => ({ op: 'replace-absence', id, changes }));
   await hub.control('mutate', { operations });
-  const found: Partial<Record<Kind, PassRound>> = {};
+  const found: Partial<Record<Kind, SyncRound>> = {};
   for (const kind of inTurn(round)) {
-    found[kind] = foundAll(await onePass(publishers[kind], DELTA), { kind, absences: ids.length });
+    found[kind] = foundAll(await oneSync(publishers[kind], DELTA), { kind, absences: ids.length });
   }
-  return found as Record<Kind, PassRound>;
+  return found as Record<Kind, SyncRound>;
 }
 
-function foundAll(round: PassRound, { kind, absences }: { kind: Kind; absences: number }): PassRound {
-  const { rowsCreated, rowsUpdated, changesTold } = round;
-  const told = kind === 'with' ? absences : 0;
-  if (rowsCreated === absences && rowsUpdated === absences && changesTold === told) return round;
-  const found = `${rowsCreated} created, ${rowsUpdated} changed, ${changesTold} told`;
+function foundAll(round: SyncRound, { kind, absences }: { kind: Kind; absences: number }): SyncRound {
+  const { rowsCreated, rowsUpdated, changesPublished } = round;
+  const expected = kind === 'with' ? absences : 0;
+  if (rowsCreated === absences && rowsUpdated === absences && changesPublished === expected) return round;
+  const found = `${rowsCreated} created, ${rowsUpdated} changed, ${changesPublished} published`;
   throw new Error(`of ${absences} replaced absences ${kind} chains: ${found}`);
 }

@@ -7,8 +7,8 @@ import { configText } from './config-text.ts';
 import type { Part } from './cpu-profile.ts';
 import type { FloorHub, FloorRound } from './floor-process.ts';
 import { measureChains, type ChainNumbers } from './measure-chains.ts';
-import type { PassRequest, PassRound, ProfileRequest } from './log-process.ts';
-import { nextHubSecond, onePass, perSecond, unchangedPass } from './passes.ts';
+import type { SyncRequest, SyncRound, ProfileRequest } from './log-process.ts';
+import { nextHubSecond, oneSync, perSecond, unchangedSync } from './syncs.ts';
 import { spreadOf, type Spread } from './spread.ts';
 import { SUBJECTS, type Subject } from './subjects.ts';
 
@@ -23,8 +23,8 @@ export interface CollectionNumbers {
     readonly parseAndRead: Spread;
     readonly fetchAndParse: Spread;
   };
-  readonly unchanged: Readonly<Record<IndexKind, PassNumbers>>;
-  readonly restamped: PassNumbers;
+  readonly unchanged: Readonly<Record<IndexKind, SyncNumbers>>;
+  readonly restamped: SyncNumbers;
   /** Syncs into empty topics; the first is that of a process that has just started. */
   readonly created: readonly { readonly cpuPerRow: number; readonly rowsPerSecond: number }[];
   /** Shares of the busy time of the main thread in an unchanged sync with the index in Redis. */
@@ -33,7 +33,7 @@ export interface CollectionNumbers {
   readonly deltaMs: Spread;
 }
 
-export interface PassNumbers {
+export interface SyncNumbers {
   readonly cpuPerRow: Spread;
   /** The main thread's part of it. */
   readonly mainCpuPerRow: Spread;
@@ -57,8 +57,8 @@ export interface BenchNumbers {
 }
 
 export interface PeakMemory {
-  readonly beforeFirstPass: number;
-  readonly afterFirstPasses: number;
+  readonly beforeFirstSync: number;
+  readonly afterFirstSyncs: number;
   readonly atTheEnd: number;
 }
 
@@ -117,16 +117,16 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
   const { publishers } = processes;
   const [tenantId] = TENANTS;
   for (const kind of KINDS) await publishers[kind].call('own', tenantId);
-  const beforeFirstPass = await peaks(processes);
-  const created = new Map<CollectionName, PassRound[]>(SUBJECTS.map(({ collection }) => [collection, []]));
+  const beforeFirstSync = await peaks(processes);
+  const created = new Map<CollectionName, SyncRound[]>(SUBJECTS.map(({ collection }) => [collection, []]));
   for (const { collection } of SUBJECTS) {
     bench.print(`${collection}: first sync`);
     for (const kind of KINDS) {
-      const round = await onePass(publishers[kind], { tenantId, collection, mode: 'FULL' });
+      const round = await oneSync(publishers[kind], { tenantId, collection, mode: 'FULL' });
       if (kind === 'redis') created.get(collection)?.push(round);
     }
   }
-  const afterFirstPasses = await peaks(processes);
+  const afterFirstSyncs = await peaks(processes);
   const unchanged = new Map<CollectionName, Awaited<ReturnType<typeof measureUnchanged>>>();
   for (const subject of SUBJECTS) {
     unchanged.set(subject.collection, await measureUnchanged(bench, processes, subject));
@@ -136,7 +136,7 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
     bench.print('first sync again, for another tenant');
     await publishers.redis.call('own', tenant);
     for (const { collection } of SUBJECTS) {
-      const round = await onePass(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
+      const round = await oneSync(publishers.redis, { tenantId: tenant, collection, mode: 'FULL' });
       created.get(collection)?.push(round);
     }
   }
@@ -154,8 +154,8 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
       }),
     ),
     peakMemory: {
-      redis: memoryOf('redis', { beforeFirstPass, afterFirstPasses, atTheEnd }),
-      memory: memoryOf('memory', { beforeFirstPass, afterFirstPasses, atTheEnd }),
+      redis: memoryOf('redis', { beforeFirstSync, afterFirstSyncs, atTheEnd }),
+      memory: memoryOf('memory', { beforeFirstSync, afterFirstSyncs, atTheEnd }),
     },
   };
 }
@@ -164,10 +164,10 @@ function memoryOf(
   kind: IndexKind,
   peaks: Readonly<Record<keyof PeakMemory, Record<IndexKind, number>>>,
 ): PeakMemory {
-  const { beforeFirstPass, afterFirstPasses, atTheEnd } = peaks;
+  const { beforeFirstSync, afterFirstSyncs, atTheEnd } = peaks;
   return {
-    beforeFirstPass: beforeFirstPass[kind],
-    afterFirstPasses: afterFirstPasses[kind],
+    beforeFirstSync: beforeFirstSync[kind],
+    afterFirstSyncs: afterFirstSyncs[kind],
     atTheEnd: atTheEnd[kind],
   };
 }
@@ -185,16 +185,16 @@ async function measureUnchanged(
   const { collection } = subject;
   const { floor, publishers } = processes;
   const floors: FloorRound[] = [];
-  const syncs = { redis: [] as PassRound[], memory: [] as PassRound[], restamped: [] as PassRound[] };
-  const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'FULL' };
+  const syncs = { redis: [] as SyncRound[], memory: [] as SyncRound[], restamped: [] as SyncRound[] };
+  const request: SyncRequest = { tenantId: TENANTS[0], collection, mode: 'FULL' };
   // This round does not count, because V8 compiles hot code then.
   await floor.call('measure', collection);
   for (let round = 1; round <= bench.rounds; round += 1) {
     bench.print(`${collection}: round ${round} of ${bench.rounds}`);
     floors.push(await floor.call<FloorRound>('measure', collection));
-    for (const kind of KINDS) syncs[kind].push(await unchangedPass(publishers[kind], request));
+    for (const kind of KINDS) syncs[kind].push(await unchangedSync(publishers[kind], request));
     await bench.hub.control('restamp', {});
-    syncs.restamped.push(await unchangedPass(publishers.redis, request));
+    syncs.restamped.push(await unchangedSync(publishers.redis, request));
   }
   const { profileFolder } = bench;
   const saveAs = profileFolder === null ? null : join(profileFolder, `${collection}.cpuprofile`);
@@ -226,7 +226,7 @@ async function measureUnchanged(
   };
 }
 
-function numbersOf(syncs: readonly PassRound[], floors: readonly FloorRound[]): PassNumbers {
+function numbersOf(syncs: readonly SyncRound[], floors: readonly FloorRound[]): SyncNumbers {
   const cpuPerRow = syncs.map(({ cpuMicros, rowsSeen }) => cpuMicros / rowsSeen);
   const times = (of: 'parse' | 'fetchAndParse'): Spread =>
     spreadOf(cpuPerRow.map((micros, round) => micros / (floors[round]?.[of] ?? Number.NaN)));
@@ -244,17 +244,17 @@ async function measureDelta(bench: Bench, publisher: Child, subject: Subject): P
   const { hub, rounds, print } = bench;
   const { collection, hubName, change } = subject;
   const ids = (await hub.control<string[]>(`ids/${hubName}`)).slice(0, ROWS_CHANGED);
-  const request: PassRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
+  const request: SyncRequest = { tenantId: TENANTS[0], collection, mode: 'DELTA' };
   await nextHubSecond();
-  await onePass(publisher, { ...request, mode: 'FULL' });
+  await oneSync(publisher, { ...request, mode: 'FULL' });
   print(`${collection}: ${ids.length} changed rows`);
   const latenciesMs: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     await nextHubSecond();
-    await onePass(publisher, request);
+    await oneSync(publisher, request);
     const operations = ids.map((id) => ({ op: 'patch', collection: hubName, id, fields: change(round) }));
     await hub.control('mutate', { operations });
-    const { rowsUpdated, committedMs } = await onePass(publisher, request);
+    const { rowsUpdated, committedMs } = await oneSync(publisher, request);
     if (rowsUpdated !== ids.length || committedMs === null) {
       throw new Error(`${rowsUpdated} of ${ids.length} changed rows of ${collection} were found`);
     }

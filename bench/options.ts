@@ -2,15 +2,15 @@ import { parseArgs } from 'node:util';
 
 export const HELP = `npm run bench -- [--rows 100000] [--rounds 5] [--quick] [--json] [--profile <folder>]
 
-Measures what Rollcall costs against the reference hub, on real Kafka, schema registry and Redis, beside what
-JSON.parse and a plain download of the same bytes cost in the same run, and what telling absences and their changes adds.
-docs/benchmarks.md says what the numbers mean.
+Measures the cost of Rollcall against the reference hub, on real Kafka, schema registry and Redis; the cost of
+JSON.parse and of a plain download of the same bytes in the same run; and the additional cost of absences and their
+changes. docs/benchmarks.md explains the numbers.
 
-  --rows <n>           absence records at the hub, about; users and enrolments follow in proportion
+  --rows <n>           approximate number of absence records at the hub; users and enrolments are in proportion
   --rounds <n>         how often each thing is measured
-  --quick              10,000 rows and two rounds, for trying
+  --quick              10,000 rows and two rounds, for a try
   --json               print the numbers as JSON on standard output
-  --profile <folder>   keep the CPU profiles that the breakdown was made of (.cpuprofile)
+  --profile <folder>   keep the CPU profiles of the breakdown (.cpuprofile)
 `;
 
 export interface BenchOptions {
@@ -20,7 +20,7 @@ export interface BenchOptions {
   readonly profileFolder: string | null;
 }
 
-/** Null when the user asks for help. Throws an error with a message for the user on bad use. */
+/** Returns null for --help. Throws an error with a message for the user on bad use. */
 export function readOptions(args: readonly string[]): BenchOptions | null {
   const { values } = parseArgs({
     args: [...args],

@@ -1,6 +1,6 @@
 import { spreadOf, type Spread } from './spread.ts';
 
-/** With absences and their changes derived from the versions, or with the versions alone. */
+/** `with`: absences and their changes are derived from the versions; `without`: the versions alone. */
 export type Kind = 'with' | 'without';
 export const CHAIN_KINDS: readonly Kind[] = ['with', 'without'];
 
@@ -25,7 +25,7 @@ export function pairedOf<T>(rounds: Readonly<Record<Kind, readonly T[]>>, of: (r
   };
 }
 
-/** Both kinds, in an order that alternates, so that neither profits from coming second. */
+/** Returns both kinds in alternating order, so that neither always comes second. */
 export function inTurn(turn: number): readonly Kind[] {
   return turn % 2 === 0 ? CHAIN_KINDS : CHAIN_KINDS.toReversed();
 }

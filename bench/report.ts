@@ -1,19 +1,19 @@
 import { chainsReport } from './chains-report.ts';
 import { PARTS } from './cpu-profile.ts';
-import type { BenchNumbers, CollectionNumbers, PassNumbers } from './measure.ts';
+import type { BenchNumbers, CollectionNumbers, SyncNumbers } from './measure.ts';
 import { spread, whole } from './words.ts';
 
 /** If the floor varies more than this within one run, the numbers are unreliable. */
 const NOISY_SPREAD = 1.3;
 const NOISY_LOAD_PER_CORE = 0.3;
 
-/** The numbers as text for people. */
+/** Reports the numbers as text. */
 export function reportOf(numbers: BenchNumbers): string {
   const { collections, peakMemory, cores, cpu, node, loadAtStart } = numbers;
   const { redis, memory } = peakMemory;
   const mib = (size: number): string => `${size.toFixed(0)} MiB`;
-  const sizes = ({ beforeFirstPass, afterFirstPasses, atTheEnd }: typeof redis): string =>
-    `${mib(beforeFirstPass)} before the first sync, ${mib(afterFirstPasses)} after the first syncs, ${mib(atTheEnd)} after all rounds`;
+  const sizes = ({ beforeFirstSync, afterFirstSyncs, atTheEnd }: typeof redis): string =>
+    `${mib(beforeFirstSync)} before the first sync, ${mib(afterFirstSyncs)} after the first syncs, ${mib(atTheEnd)} after all rounds`;
   return [
     `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
     'µs of CPU a row: the median, and (least–most) of the rounds',
@@ -31,7 +31,7 @@ export function reportOf(numbers: BenchNumbers): string {
 }
 
 function table(collections: readonly CollectionNumbers[]): string[] {
-  const sync = (title: string, of: (numbers: CollectionNumbers) => PassNumbers): Line[] => [
+  const sync = (title: string, of: (numbers: CollectionNumbers) => SyncNumbers): Line[] => [
     [title, (numbers) => spread(of(numbers).cpuPerRow)],
     ['  times JSON.parse', (numbers) => spread(of(numbers).timesParse)],
     ['  times fetch + JSON.parse', (numbers) => spread(of(numbers).timesFetch)],
@@ -43,7 +43,7 @@ function table(collections: readonly CollectionNumbers[]): string[] {
     ['bytes a row', ({ bytesPerRow }) => whole(bytesPerRow)],
     ['JSON.parse of the pages', ({ floor }) => spread(floor.parse)],
     ['  keeping large numbers', ({ floor }) => spread(floor.parseLossless)],
-    ['  and each row read and hashed', ({ floor }) => spread(floor.parseAndRead)],
+    ['  and each row decoded and hashed', ({ floor }) => spread(floor.parseAndRead)],
     ['fetch + JSON.parse', ({ floor }) => spread(floor.fetchAndParse)],
     ...sync('unchanged, index in Redis', ({ unchanged }) => unchanged.redis),
     ...PARTS.filter((part) => collections.some(({ shares }) => shares[part] > 0)).map((part): Line => [
@@ -74,6 +74,6 @@ function noise({ collections, cores, loadAtStart }: BenchNumbers): string[] {
   return [
     '',
     `The machine was not idle (load ${loadAtStart.toFixed(1)} at the start; JSON.parse of the same bytes took up to`,
-    `${widest.toFixed(1)} times its least): rows a second and ms say little, µs a little more, the ratios the most.`,
+    `${widest.toFixed(1)} times its least): rows a second and ms are hardly reliable, µs a little more, the ratios the most.`,
   ];
 }

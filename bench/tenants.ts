@@ -13,8 +13,8 @@ import { startHub, type HubProcess } from './hub-process.ts';
 const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,…>]
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
-with empty services, then again. Prints how long the tenants take to be served, what went wrong meanwhile, and how
-many sockets and how much memory the process held at most. docs/benchmarks.md says what the numbers mean.
+with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
+number of sockets and size of memory of the process. docs/benchmarks.md explains the numbers.
 `;
 
 const STUDENTS = 8;
@@ -35,7 +35,7 @@ interface StartNumbers {
   /** Seconds from the start of the process until the first, the median and the last tenant were served. */
   readonly served: readonly number[];
   /** The same for the first complete sync of a tenant. */
-  readonly passed: readonly number[];
+  readonly synced: readonly number[];
   /** Lines at level warn or above, by code of the error. */
   readonly trouble: Readonly<Record<string, number>>;
   readonly mostSockets: number;
@@ -84,14 +84,14 @@ async function measureStart(options: {
   );
   const exited = once(child, 'exit');
   const served = new Map<string, number>();
-  const passed = new Map<string, number>();
+  const synced = new Map<string, number>();
   const trouble: Record<string, number> = {};
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as LogLine;
     const seconds = (performance.now() - startedAtMs) / 1_000;
     const { tenant = '', msg = '', error } = line;
     if (msg === 'mirroring' && !served.has(tenant)) served.set(tenant, seconds);
-    if (msg === 'a sync ended' && !passed.has(tenant)) passed.set(tenant, seconds);
+    if (msg === 'a sync ended' && !synced.has(tenant)) synced.set(tenant, seconds);
     if (!isTrouble(line)) return;
     const code = error?.code ?? msg;
     trouble[code] = (trouble[code] ?? 0) + 1;
@@ -114,7 +114,7 @@ async function measureStart(options: {
   await exited;
   return {
     served: spread(served),
-    passed: spread(passed),
+    synced: spread(synced),
     trouble,
     mostSockets: most.sockets,
     socketsAtEnd: last.sockets,

@@ -1,0 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Child } from './child-process.ts';
+import type { SyncRequest, SyncRound } from './log-process.ts';
+
+export async function oneSync(publisher: Child, request: SyncRequest): Promise<SyncRound> {
+  return publisher.call<SyncRound>('sync', request);
+}
+
+/** Throws if a sync finds a change. */
+export async function unchangedSync(publisher: Child, request: SyncRequest): Promise<SyncRound> {
+  const round = await oneSync(publisher, request);
+  if (round.rowsUnchanged !== round.rowsSeen) {
+    throw new Error(`${round.rowsSeen - round.rowsUnchanged} rows changed that should not have`);
+  }
+  const derived = round.changesPublished + round.absencesShown;
+  if (derived > 0) throw new Error(`${derived} records were derived from rows that did not change`);
+  return round;
+}
+
+export function perSecond({ rowsSeen, wallMs }: SyncRound): number {
+  return rowsSeen / (wallMs / 1_000);
+}
+
+/** HTTP dates have seconds only: an incremental sync includes rows modified in the second in which the previous sync began. */
+export async function nextHubSecond(): Promise<void> {
+  await delay(1_100);
+}
