@@ -7,22 +7,22 @@ import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
 import type { RecordCheck } from './record-check.ts';
 import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
 
-/** `absences` and `absence-changes` as they stand in their topics. */
+/** The contents of the topics `absences` and `absence-changes`. */
 export class ChainTopicsView {
   readonly absences = new Map<string, ShownAbsence>();
   readonly changes = new Map<string, PublishedEvents>();
-  /** Of the last event of each absence: the mapping that it was published under. */
+  /** By absence, the mapping of its last event. */
   readonly #mappings = new Map<string, string>();
   readonly #check: RecordCheck;
-  readonly #reading: TopicReader;
+  readonly #reader: TopicReader;
 
   constructor(parts: TopicReaderParts, check: RecordCheck) {
     this.#check = check;
-    this.#reading = new TopicReader(parts, CHAIN_COLLECTIONS, (record) => this.#take(record));
+    this.#reader = new TopicReader(parts, CHAIN_COLLECTIONS, (record) => this.#take(record));
   }
 
   readOn(signal: AbortSignal): Promise<void> {
-    return this.#reading.readOn(signal);
+    return this.#reader.readOn(signal);
   }
 
   async #take(record: StoredRecord): Promise<void> {
@@ -44,7 +44,7 @@ export class ChainTopicsView {
     } else {
       const before = this.changes.get(key) ?? null;
       const event = checked.value as AbsenceChangeValue | null;
-      // Under another mapping the same student may go by another name.
+      // Under another mapping the same student can have another id.
       const mapping = String(headers[MAPPING_HEADER] ?? '');
       const isOfOtherMapping = (this.#mappings.get(key) ?? mapping) !== mapping;
       this.#mappings.set(key, mapping);
@@ -54,14 +54,14 @@ export class ChainTopicsView {
 }
 
 /**
- * Compaction keeps of a key the last of what it has cleaned and all that came later: between two events that are there,
- * none is missing.
+ * Adds an event to the summary of an absence. Compaction keeps the last record of the compacted part of a partition and
+ * all later ones: between two events in the topic, none may be missing.
  */
 function eventsAfter(
   before: PublishedEvents | null,
-  told: { entry: string; event: AbsenceChangeValue | null; isOfOtherMapping: boolean },
+  next: { entry: string; event: AbsenceChangeValue | null; isOfOtherMapping: boolean },
 ): PublishedEvents {
-  const { entry, event, isOfOtherMapping } = told;
+  const { entry, event, isOfOtherMapping } = next;
   if (event === null) {
     const step = (before?.step ?? 0) + 1;
     const { hasGap = false, studentId = null, isOfTwo = false } = before ?? {};
@@ -71,7 +71,7 @@ function eventsAfter(
   // `republish --redact` publishes the last event again.
   const isAgain = snapshot && step === before?.step;
   const studentId = version.student?.sourcedId ?? null;
-  // The hub may give a record itself to another student; no record of another student follows it.
+  // The hub may move a record to another student; but the next version of a chain never has another student.
   const isSameRecord = before?.versionId === version.sourcedId;
   const former = isOfOtherMapping
     ? null

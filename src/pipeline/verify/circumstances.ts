@@ -13,15 +13,15 @@ export interface CircumstanceParts {
   readonly registry: Registry;
   readonly topicPrefix: string;
   readonly tenantId: string;
-  /** Null where the index lives in the memory of another process, or cannot be reached. */
+  /** Null when the index lives in the memory of another process, or is not reachable. */
   readonly state: TenantState | null;
 }
 
-/** What is known of a collection beside its rows and records, now. */
+/** The present state of a collection, apart from its rows and records. */
 export interface KnownOfCollection {
   readonly progress: Progress | null;
   readonly withheld: ReadonlySet<string>;
-  /** More deletions wait for a person than are listed: any may be among them. */
+  /** More deletions are withheld than listed: any deletion can be one of them. */
   readonly isListLost: boolean;
 }
 
@@ -45,7 +45,7 @@ export async function readKnown(
 const KEYS_AT_ONCE = 5_000;
 const ATTEMPTS = 5;
 
-/** What the index says of keys, as of one of its positions; undefined where it has none, or changes all the time. */
+/** The values of keys in the index, all at one position; undefined when it has no position, or changes too often. */
 export async function lookUpIndex(
   { state }: CircumstanceParts,
   collection: CollectionName,
@@ -65,7 +65,7 @@ export async function lookUpIndex(
       }
       return found;
     } catch (error) {
-      // Somebody writes: once more.
+      // The index changed during the reads: try again.
       if (!(error instanceof RollcallError) || error.code !== 'INDEX_DIVERGED') throw error;
     }
   }

@@ -13,9 +13,9 @@ import { lookUpIndex, readKnown } from './circumstances.ts';
 import { wantedSize, type HubRows } from './hub-rows.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
-/** A difference that is still there after so many looks is told. */
+/** Differences that remain after this many checks are reported. */
 const ATTEMPTS = 3;
-/** The markers of a commit may come somewhat after its answer. */
+/** The markers of a commit can be written somewhat after its answer. */
 const BETWEEN_ATTEMPTS_MS = 1_000;
 const AREAS = ['rows', 'rejects'] as const;
 
@@ -31,16 +31,17 @@ export interface ConfirmDifferencesOptions {
 
 export interface ConfirmedDifferences {
   readonly differences: readonly Difference[];
-  readonly settled: number;
-  /** Keys that the hub still has, without any content. */
+  /** Number of candidates that do not differ at the second check. */
+  readonly resolved: number;
+  /** Keys that the hub has without any content. */
   readonly becameEmpty: ReadonlySet<string>;
-  /** False where something differs and the collection was never read whole: its first load may be under way. */
+  /** False when something differs and the collection has had no complete full sync: its first load may be running. */
   readonly wasComplete: boolean;
 }
 
 /**
- * Looks at what seems to differ once more: hub and topic were read at different times. First the hub is asked, then the
- * index and the progress, and then the topic is read on: whatever a pass has done by then shows.
+ * Checks the candidates again, because hub and topic were read at different times. It reads the hub first, then the index
+ * and the progress, and then the topic to its new end, which thus contains all that a sync has committed by then.
  */
 export async function confirmDifferences(
   tools: VerifyTools,
@@ -60,44 +61,44 @@ export async function confirmDifferences(
   const becameEmpty = [...candidates.rows].flatMap(([key, hub]) =>
     hub !== null && hub !== 'unreadable' && hub.becameEmpty === true ? [key] : [],
   );
-  return { differences, settled: before - count(), becameEmpty: new Set(becameEmpty), wasComplete };
+  return { differences, resolved: before - count(), becameEmpty: new Set(becameEmpty), wasComplete };
 }
 
-/** Replaces what the hub had under the candidates' keys by what it has now. */
+/** Replaces the hub's side of the candidates with what the hub has now. */
 async function askAgain(
   tools: VerifyTools,
   { collection, candidates, view, hub, signal }: ConfirmDifferencesOptions,
 ): Promise<void> {
-  const untold = new Set([...candidates.rows.keys(), ...candidates.rejects.keys()]);
-  tools.onProgress({ collection, what: 'asking the hub again for', count: untold.size });
-  const take = (readings: readonly KeyedRow[]): void => {
-    for (const reading of readings) {
+  const unanswered = new Set([...candidates.rows.keys(), ...candidates.rejects.keys()]);
+  tools.onProgress({ collection, what: 'asking the hub again for', count: unanswered.size });
+  const take = (rows: readonly KeyedRow[]): void => {
+    for (const row of rows) {
       for (const area of AREAS) {
-        const key = area === 'rows' ? reading.key : reading.rejectKey;
+        const key = area === 'rows' ? row.key : row.rejectKey;
         if (key === null) continue;
-        untold.delete(key);
+        unanswered.delete(key);
         if (!candidates[area].has(key)) continue;
-        const isThere = area === 'rows' || reading.decoded.kind === 'reject';
-        candidates[area].set(key, isThere ? hubSideOf(area, reading) : null);
+        const belongsHere = area === 'rows' || row.decoded.kind === 'reject';
+        candidates[area].set(key, belongsHere ? hubSideOf(area, row) : null);
       }
     }
   };
-  const { readings, gone } = await hub.ask([...untold], signal);
-  take(readings);
-  for (const key of gone) {
-    untold.delete(key);
+  const { rows, notFound } = await hub.ask([...unanswered], signal);
+  take(rows);
+  for (const key of notFound) {
+    unanswered.delete(key);
     for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
   }
-  if (untold.size === 0) return;
-  // Each key's first place counts, and what is not met is not there.
+  if (unanswered.size === 0) return;
+  // Scan the list for the other keys. The first row of a key counts; a key without a row is missing.
   const met = new Map<string, KeyedRow>();
   const scan = await hub.read((page) => {
-    for (const reading of page) {
-      const keys = [reading.key, reading.rejectKey].filter((key) => key !== null && untold.has(key));
-      for (const key of keys) if (key !== null && !met.has(key)) met.set(key, reading);
+    for (const row of page) {
+      const keys = [row.key, row.rejectKey].filter((key) => key !== null && unanswered.has(key));
+      for (const key of keys) if (key !== null && !met.has(key)) met.set(key, row);
     }
   }, signal);
-  const missing = [...untold].filter((key) => !met.has(key));
+  const missing = [...unanswered].filter((key) => !met.has(key));
   take([...new Set(met.values())]);
   if (scan === null || !provesMissing({ ...scan, knownRows: wantedSize(view.rows, hub) })) return;
   for (const key of missing) {
@@ -105,7 +106,7 @@ async function askAgain(
   }
 }
 
-/** What still differs; what does not is no candidate any more. */
+/** The remaining differences; removes the other candidates. */
 async function judge(
   tools: VerifyTools,
   options: ConfirmDifferencesOptions,

@@ -5,7 +5,7 @@ import type { TenantCollection } from '../tenant-parts.ts';
 import { whyOthersWithhold } from '../withholding.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
-/** Tells removals that the next full pass will withhold from those that it brings. */
+/** Distinguishes removals that the next full sync will withhold from those that it will publish. */
 export async function foreseeWithholding(
   { state, parts }: VerifyTools,
   { name, fullPull }: Pick<TenantCollection, 'name' | 'fullPull'>,
@@ -19,9 +19,9 @@ export async function foreseeWithholding(
   const memory = state?.deletions;
   const mirrored = parts.collections.map((each) => each.name);
   const today = localDate(parts.now(), fullPull.timeZone);
-  const isStanding = differences.some((each) => each.state === 'withheld');
-  const isTripped = isStanding && (await memory?.tripped())?.has(name) === true;
-  const ownList = isTripped ? 'earlier deletions wait for a person' : null;
+  const hasWithheld = differences.some((each) => each.state === 'withheld');
+  const isTripped = hasWithheld && (await memory?.tripped())?.has(name) === true;
+  const ownList = isTripped ? 'earlier deletions need a decision' : null;
   const others =
     memory === undefined ? null : await whyOthersWithhold({ collection: name, memory, mirrored });
   return foreseeGuard(differences, {

@@ -9,34 +9,34 @@ import { classStudentsSource, nestedSource, plainSource, type Source } from '../
 import type { SourceEnd } from '../source-page.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 
-/** More keys than this are looked for by reading the whole list once more. */
+/** For more keys than this, a scan of the list replaces requests by id. */
 export const ASK_AT_MOST = 2_000;
 
-/** What the hub says of keys when it is asked again. Keys that are in neither could not be asked for. */
+/** The hub's answer to requests by id. Keys in neither list have no answer. */
 export interface Asked {
-  readonly readings: readonly KeyedRow[];
-  readonly gone: readonly string[];
+  readonly rows: readonly KeyedRow[];
+  readonly notFound: readonly string[];
 }
 
-/** How a collection was read, as far as it tells whether all was seen; a row without an id counts as one more. */
+/** The facts of a scan that show whether it saw all rows; each row without an id counts as a distinct row. */
 export interface HubScan extends Omit<FullScan, 'knownRows'> {
-  /** By the hub's clock, ms since the epoch; null where it does not tell. */
+  /** Start by the hub's clock, ms since the epoch; null when the hub sends no time. */
   readonly startedAtMs: number | null;
 }
 
-/** A collection's rows as the hub gives them to somebody who only looks. Throws what the hub throws. */
+/** Read access to a collection's rows at the hub. Throws `HUB_…`. */
 export interface HubRows {
-  /** All rows that the hub lists; null where there is no such list. */
-  read(onRows: (readings: readonly KeyedRow[]) => void, signal: AbortSignal): Promise<HubScan | null>;
-  /** Whether the configuration still wants a key: the hub is not asked for any other. */
+  /** Reads all rows that the hub lists; null when there is no such list. */
+  read(onRows: (rows: readonly KeyedRow[]) => void, signal: AbortSignal): Promise<HubScan | null>;
+  /** Whether the configuration still wants a key; other keys are never requested. */
   isWanted(key: string): boolean;
-  /** Single rows, where the hub can be asked for them by id. */
+  /** Requests single rows by id, if the hub supports it. */
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
 
 type HubParts = Pick<TenantParts, 'hub' | 'afterschoolIds'>;
 
-/** Of any collection but `schedules`, whose rows are asked for by student. */
+/** For any collection except `schedules`, whose requests name a student. */
 export function hubRows(parts: HubParts, collection: TenantCollection): HubRows {
   if (collection.name === 'class-students') return classRows(parts);
   const source = sourceOf(parts, collection);
@@ -45,8 +45,8 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
     isWanted: (key) => source.isWanted?.(key) ?? true,
     async ask(keys, signal) {
       if (source.fetchRows === undefined || keys.length > ASK_AT_MOST) return NOTHING;
-      const { pages, gone } = await source.fetchRows(keys, { readVersion: NO_STAMP, signal });
-      return { readings: pages.flatMap(({ readings }) => readings), gone };
+      const { pages, gone } = await source.fetchRows(keys, { readVersion: NO_READ_VERSION, signal });
+      return { rows: pages.flatMap(({ readings }) => readings), notFound: gone };
     },
   };
 }
@@ -61,8 +61,8 @@ export function wantedSize(
   return entries.size - unwanted;
 }
 
-const NOTHING: Asked = { readings: [], gone: [] };
-const NO_STAMP = (): number => 0;
+const NOTHING: Asked = { rows: [], notFound: [] };
+const NO_READ_VERSION = (): number => 0;
 const SEEDS = 2 ** 31;
 
 function sourceOf({ hub, afterschoolIds }: HubParts, { name, reader }: TenantCollection): Source {
@@ -71,7 +71,7 @@ function sourceOf({ hub, afterschoolIds }: HubParts, { name, reader }: TenantCol
   return nestedSource({ hub, collection, reader, parentIds: afterschoolIds });
 }
 
-/** The classes are the hub's, not those that the index knows. */
+/** Takes the classes from the hub, not from the index. */
 function classRows({ hub }: HubParts): HubRows {
   const classes = collectionNamed('classes');
   const sourceFor = (ids: readonly string[]): Source =>
@@ -90,20 +90,20 @@ function classRows({ hub }: HubParts): HubRows {
       const ids = new Set<string>();
       const listed = await readIds(hub, classes, { onId: (id) => ids.add(id), signal });
       const read = await readScans(sourceFor([...ids]), onRows, signal);
-      // One record a class: they are all there where all classes were. A class that went meanwhile was looked at.
+      // There is one record per class, so the scan of the classes decides. A class that left since was still requested.
       return listed.ending === 'hub-sign' ? { ...listed, ending: read.ending } : listed;
     },
     async ask(keys, signal) {
       if (keys.length > ASK_AT_MOST) return NOTHING;
       const existing = await hub.findExisting({ collection: classes, ids: keys, signal });
-      const readings: KeyedRow[] = [];
-      await readScans(sourceFor([...existing]), (page) => readings.push(...page), signal);
-      return { readings, gone: keys.filter((key) => !existing.has(key)) };
+      const rows: KeyedRow[] = [];
+      await readScans(sourceFor([...existing]), (page) => rows.push(...page), signal);
+      return { rows, notFound: keys.filter((key) => !existing.has(key)) };
     },
   };
 }
 
-/** Reads a collection for its ids alone. */
+/** Scans a collection for its ids only. */
 export async function readIds(
   hub: Hub,
   collection: Collection,
@@ -112,7 +112,7 @@ export async function readIds(
   const met = new Set<string>();
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
-  const pages = hub.readPages({ collection, readVersion: NO_STAMP, signal });
+  const pages = hub.readPages({ collection, readVersion: NO_READ_VERSION, signal });
   for (;;) {
     const step = await pages.next();
     if (step.done === true) {
@@ -132,7 +132,7 @@ export async function readIds(
 
 async function readScans(
   source: Source,
-  onRows: (readings: readonly KeyedRow[]) => void,
+  onRows: (rows: readonly KeyedRow[]) => void,
   signal: AbortSignal,
 ): Promise<HubScan> {
   const ends: SourceEnd[] = [];
@@ -140,20 +140,20 @@ async function readScans(
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
   for (const scan of await source.scans()) {
-    const pages = scan.open({ modifiedAfterMs: undefined, readVersion: NO_STAMP, signal });
+    const pages = scan.open({ modifiedAfterMs: undefined, readVersion: NO_READ_VERSION, signal });
     for (;;) {
       const step = await pages.next();
       if (step.done === true) {
         ends.push(step.value);
         break;
       }
-      const { readings, hubTimeMs } = step.value;
+      const { readings: rows, hubTimeMs } = step.value;
       startedAtMs ??= hubTimeMs;
-      for (const { key } of readings) {
+      for (const { key } of rows) {
         if (key === null) rowsWithoutId += 1;
         else met.add(key);
       }
-      onRows(readings);
+      onRows(rows);
     }
   }
   return scanOf(ends, { distinctRows: met.size + rowsWithoutId, startedAtMs });

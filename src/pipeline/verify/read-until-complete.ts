@@ -1,23 +1,25 @@
 import { judgeScan } from '../../core/verify/judge-scan.ts';
 import type { HubScan } from './hub-rows.ts';
 
-/** What a walk brought that none before it had; of it, what was there when the first one began. */
 export interface ScanFindings {
   readonly scan: HubScan;
+  /** Rows that no earlier scan had. */
   readonly news: number;
+  /** The part of `news` that was at the hub when the first scan began. */
   readonly oldNews: number;
 }
 
-/** Why nothing is proven by what the hub was seen to have. */
+/** Why the scans do not prove that all rows were seen. */
 export interface Doubt {
   readonly why: string;
-  /** It says that it has no rows: which may be true, or all that a token without rights is shown. */
+  /** The hub says that it has no rows: this is true, or the token has no rights. */
   readonly isEmpty: boolean;
 }
 
 /**
- * Reads until it is certain, or another walk will not make it so. `firstStartedAtMs`: when the first walk began, null
- * for that one itself, and where the hub does not tell. Returns null when all was seen, in the walks together.
+ * Repeats a scan until all rows are seen, or another scan will not help. `firstStartedAtMs`: start of the first scan by
+ * the hub's clock, ms since the epoch; null for the first scan itself, and when the hub sends no time. Returns null when
+ * the scans together saw all rows.
  */
 export async function readUntilComplete(
   knownRows: number,
@@ -30,7 +32,7 @@ export async function readUntilComplete(
     rows += news;
     const verdict = judgeScan({ scan: { ...scan, knownRows }, number, news, oldNews });
     if (verdict.kind === 'complete') return null;
-    // A walk without a row after one that had some is no empty collection.
+    // A scan without rows after one with rows does not show an empty collection.
     if (verdict.kind === 'unproven') return { why: verdict.why, isEmpty: verdict.isEmpty && rows === 0 };
     if (number === 1) firstStartedAtMs = scan.startedAtMs;
   }

@@ -4,32 +4,32 @@ import { RollcallError } from '../../errors.ts';
 import { FRAME_BYTES, isFramed } from '../../log/framing.ts';
 import type { StoredRecord } from './topic-reader.ts';
 
-/** An id that the registry does not know is asked for anew each time. */
+/** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;
 const HASH = /^[0-9a-f]{32}$/;
 
 export interface RecordCheckParts {
   readonly tenantId: string;
-  /** A framed value, by the schema that it names. */
+  /** Decodes a framed value with the schema that it names. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
-  /** The hash that a record's value must have, by its topic; null where that cannot be told. */
+  /** The hash that a record's value must have in its topic; null when it cannot be computed. */
   readonly hashOf: (topic: TopicSuffix, value: object, body: Buffer) => Buffer | null;
 }
 
-/** A record that is no removal. */
+/** The result for a record that is not a removal. */
 export interface CheckedRecord {
-  /** As its header tells; null where there is none that can be read. */
+  /** From its header, 16 bytes; null when the header is missing or unreadable. */
   readonly hash: Buffer | null;
-  /** It can be read, has all headers of the contract, and is what its hash says. */
+  /** The value is readable, has all headers of the contract, and matches its hash. */
   readonly isSound: boolean;
-  /** Null where it cannot be read. */
+  /** Null when it is unreadable. */
   readonly value: object | null;
 }
 
-/** Tells whether records are as the contract wants them. */
+/** Checks records against the contract. */
 export class RecordCheck {
   readonly #parts: RecordCheckParts;
-  /** How often a schema's id was met in vain, of those that never decoded anything. */
+  /** Failed attempts, by id of a schema that has never decoded a value. */
   readonly #failures = new Map<number, number>();
   readonly #known = new Set<number>();
 
@@ -39,13 +39,13 @@ export class RecordCheck {
 
   /** Throws `REGISTRY_UNREACHABLE`. */
   async check({ topic, value: framed, headers }: StoredRecord & { value: Buffer }): Promise<CheckedRecord> {
-    const told = textOf(headers['content-hash']);
-    const hash = HASH.test(told) ? Buffer.from(told, 'hex') : null;
+    const header = textOf(headers['content-hash']);
+    const hash = HASH.test(header) ? Buffer.from(header, 'hex') : null;
     const value = await this.#decode(framed);
     if (value === null || hash === null || !this.#hasHeaders(topic, headers)) {
       return { hash, isSound: false, value };
     }
-    const isSound = this.#isWhatItSays({ topic, value, body: framed.subarray(FRAME_BYTES), hash });
+    const isSound = this.#matchesHash({ topic, value, body: framed.subarray(FRAME_BYTES), hash });
     return { hash, isSound, value };
   }
 
@@ -76,12 +76,12 @@ export class RecordCheck {
     );
   }
 
-  #isWhatItSays(record: { topic: TopicSuffix; value: object; body: Buffer; hash: Buffer }): boolean {
+  #matchesHash(record: { topic: TopicSuffix; value: object; body: Buffer; hash: Buffer }): boolean {
     try {
       const computed = this.#parts.hashOf(record.topic, record.value, record.body);
       return computed === null || computed.equals(record.hash);
     } catch {
-      // It was decoded by another schema than its topic's.
+      // The record names a schema that is not its topic's.
       return false;
     }
   }

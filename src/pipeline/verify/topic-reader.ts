@@ -4,7 +4,7 @@ import { partitionName, topicName } from '../../model/topics.ts';
 import { readStretches, type Stretch } from '../../log/kafka-reader.ts';
 import { fetchOffsets } from '../../log/topic-offsets.ts';
 
-/** A committed record as it stands in a topic. */
+/** A committed record of a topic. */
 export interface StoredRecord {
   readonly topic: TopicSuffix;
   readonly key: string;
@@ -21,7 +21,7 @@ export interface TopicReaderParts {
   readonly tenantId: string;
 }
 
-/** Topics of a tenant, read by somebody who does not own it: from the beginning, then on and on to their new ends. */
+/** Reads topics of a tenant without owning it: from the beginning, and then to their new ends with each call. */
 export class TopicReader {
   readonly #parts: TopicReaderParts;
   readonly #suffixes: ReadonlyMap<string, TopicSuffix>;
@@ -29,7 +29,7 @@ export class TopicReader {
   /** Next offset to be read, by `<topic>/<partition>`. */
   readonly #next = new Map<string, number>();
 
-  /** Topics that are not there count as empty. `onRecord` is called for one record at a time. */
+  /** A missing topic counts as empty. `onRecord` gets one record at a time. */
   constructor(
     parts: TopicReaderParts,
     suffixes: readonly TopicSuffix[],
@@ -40,7 +40,7 @@ export class TopicReader {
     this.#onRecord = onRecord;
   }
 
-  /** Reads from where it is to where the topics end now. Throws `KAFKA_…`. */
+  /** Reads from its position to the present ends of the topics. Throws `KAFKA_…`. */
   async readOn(signal: AbortSignal): Promise<void> {
     const { kafka, admin, topicPrefix, tenantId } = this.#parts;
     const existing = new Set(await admin.listTopics());

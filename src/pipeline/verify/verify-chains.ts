@@ -17,28 +17,28 @@ import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 1_000;
-/** Asked for anew, versions may refer to others. */
-const ROUNDS_OF_ASKING = 5;
+/** Requested again, a version can refer to versions that were not requested yet: repeat up to this many times. */
+const FOLLOW_AT_MOST = 5;
 const DAY_MS = 24 * 3_600_000;
-/** These say nothing of what is shown as current. */
+/** These do not concern the current versions. */
 const BESIDE_TAILS: ReadonlySet<DifferenceKind> = new Set(['left-over', 'gap', 'two-students']);
 
-/** The versions of a walk, as chains need them: of what the hub lists twice, the first place counts. */
+/** The versions of a scan. When the hub lists a version twice, the first one counts. */
 export class VersionsOfHub {
   readonly versions = new Map<string, HubVersion>();
-  /** Those that cannot be read: their records, and what follows from them, stay as they were. */
+  /** Ids of unreadable versions: their records, and those derived from them, do not change. */
   readonly unreadable = new Set<string>();
 
-  readonly take = ({ decoded: reading }: KeyedRow): void => {
-    if (reading.kind === 'reject') {
-      if (reading.sourcedId !== null) this.unreadable.add(reading.sourcedId);
-    } else if (!this.versions.has(reading.sourcedId)) {
-      this.replace(reading);
+  readonly take = ({ decoded }: KeyedRow): void => {
+    if (decoded.kind === 'reject') {
+      if (decoded.sourcedId !== null) this.unreadable.add(decoded.sourcedId);
+    } else if (!this.versions.has(decoded.sourcedId)) {
+      this.replace(decoded);
     }
   };
 
-  /** Whether what is to be told of some versions can be told: no record that it depends on is one that cannot be read. */
-  canTell(versionIds: readonly (string | null)[]): boolean {
+  /** Whether a difference of these versions can be judged: neither they nor their neighbours are unreadable. */
+  canJudge(versionIds: readonly (string | null)[]): boolean {
     if (this.unreadable.size === 0) return true;
     return versionIds.every((id) => {
       const row = id === null ? undefined : this.versions.get(id)?.row;
@@ -47,28 +47,28 @@ export class VersionsOfHub {
     });
   }
 
-  replace(reading: Extract<KeyedRow['decoded'], { kind: 'row' }>): void {
-    const value = reading.value as AbsenceVersionValue;
-    this.versions.set(reading.sourcedId, {
+  replace(decoded: Extract<KeyedRow['decoded'], { kind: 'row' }>): void {
+    const value = decoded.value as AbsenceVersionValue;
+    this.versions.set(decoded.sourcedId, {
       row: chainRowOf(value),
-      hash: reading.hash.toString('latin1'),
-      modifiedAtMs: reading.modifiedAtMs,
+      hash: decoded.hash.toString('latin1'),
+      modifiedAtMs: decoded.modifiedAtMs,
       deletedMs: value.deletedTime ?? null,
     });
   }
 }
 
 export interface VerifyChainsOptions {
-  /** Of `absence-versions`. */
+  /** `absence-versions` */
   readonly collection: TenantCollection;
   readonly hub: VersionsOfHub;
   readonly forgetAfterMs: number;
-  /** Versions whose removal the next full pass will withhold, though none lists them yet. */
+  /** Versions whose removal the next full sync will withhold, although no list has them yet. */
   readonly withheld: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
-/** Holds `absences` and `absence-changes` against the chains of the hub's versions. */
+/** Compares `absences` and `absence-changes` with the chains of the hub's versions. */
 export async function verifyChains(
   tools: VerifyTools,
   options: VerifyChainsOptions,
@@ -80,31 +80,31 @@ export async function verifyChains(
   await readOn();
   const forgottenBeforeMs = tools.parts.now() - options.forgetAfterMs + DAY_MS;
   const chains = chainsOf(hub.versions);
-  const isTold = ({ collection: name, key, versionIds }: ChainDifference): boolean => {
+  const isCertain = ({ collection: name, key, versionIds }: ChainDifference): boolean => {
     const record = name === 'absences' ? topics.absences.get(key) : topics.changes.get(key);
-    return hub.canTell([...versionIds, record?.versionId ?? null]);
+    return hub.canJudge([...versionIds, record?.versionId ?? null]);
   };
-  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isTold);
+  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isCertain);
   const before = found.length;
-  let told: Difference[] = [];
+  let differences: Difference[] = [];
   for (let attempt = 1; attempt <= ATTEMPTS && found.length > 0; attempt += 1) {
     if (attempt > 1) await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, signal);
     const touched = await askAgain(tools, options, found);
     const circumstances = await circumstancesOf(tools, touched, options);
     await readOn();
-    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found }).filter(isTold);
-    told = found.map((each) => ({
+    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found }).filter(isCertain);
+    differences = found.map((each) => ({
       collection: each.collection,
       key: each.key,
       kind: each.kind,
       state: stateOf(each, hub.versions, circumstances),
     }));
-    if (told.every(({ state }) => state !== 'wrong')) break;
+    if (differences.every(({ state }) => state !== 'wrong')) break;
   }
   const live = chains.filter(({ tail }) => tail !== null).length;
-  const indexed = await verifyIndexed(tools, { topics, readOn, signal, told });
+  const indexed = await verifyIndexed(tools, { topics, readOn, signal, known: differences });
   return CHAIN_COLLECTIONS.map((name): CollectionReport => {
-    const own = told.filter((each) => each.collection === name);
+    const own = differences.filter((each) => each.collection === name);
     return {
       collection: name,
       outcome: 'compared',
@@ -121,7 +121,7 @@ export async function verifyChains(
   });
 }
 
-/** Replaces what the hub had of the chains concerned by what it has now; returns their versions' ids. */
+/** Replaces the versions of the differing chains with what the hub has now; returns the ids of these versions. */
 async function askAgain(
   tools: VerifyTools,
   { collection, hub, signal }: VerifyChainsOptions,
@@ -131,34 +131,34 @@ async function askAgain(
   const source = hubRows(tools.parts, collection);
   let touched = linkedWith(versions, new Set(found.flatMap(({ versionIds }) => versionIds)));
   const asked = new Set<string>();
-  for (let round = 1; round <= ROUNDS_OF_ASKING; round += 1) {
+  for (let attempt = 1; attempt <= FOLLOW_AT_MOST; attempt += 1) {
     const news = [...touched].filter((id) => !asked.has(id));
     if (news.length === 0) return touched;
     if (asked.size + news.length > ASK_AT_MOST) break;
-    const { readings, gone } = await source.ask(news, signal);
-    const untold = new Set(news);
-    for (const { decoded: reading } of readings) {
-      if (reading.kind === 'row') hub.replace(reading);
-      else hub.take({ key: null, rejectKey: '', decoded: reading });
-      if (reading.sourcedId !== null) untold.delete(reading.sourcedId);
+    const { rows, notFound } = await source.ask(news, signal);
+    const unanswered = new Set(news);
+    for (const { decoded } of rows) {
+      if (decoded.kind === 'row') hub.replace(decoded);
+      else hub.take({ key: null, rejectKey: '', decoded });
+      if (decoded.sourcedId !== null) unanswered.delete(decoded.sourcedId);
     }
-    for (const id of gone) {
+    for (const id of notFound) {
       versions.delete(id);
-      untold.delete(id);
+      unanswered.delete(id);
     }
-    if (untold.size > 0) break;
+    if (unanswered.size > 0) break;
     for (const id of news) asked.add(id);
     touched = linkedWith(versions, touched);
   }
-  const republication = new VersionsOfHub();
-  const scan = await source.read((readings) => readings.forEach(republication.take), signal);
+  const scanned = new VersionsOfHub();
+  const scan = await source.read((rows) => rows.forEach(scanned.take), signal);
   if (scan === null || !provesMissing({ ...scan, knownRows: versions.size })) return touched;
   versions.clear();
-  for (const [id, version] of republication.versions) versions.set(id, version);
+  for (const [id, version] of scanned.versions) versions.set(id, version);
   return 'all';
 }
 
-/** Looks anew at the chains that seemed to differ. */
+/** Compares the differing chains again. */
 function compareSome(options: {
   hub: VersionsOfHub;
   topics: ChainTopicsView;
@@ -183,7 +183,7 @@ function compareSome(options: {
     topics: { absences: some(topics.absences), changes: some(topics.changes) },
     forgottenBeforeMs,
   });
-  // What has come to differ since is none of those that are looked at.
+  // Skip differences that have appeared since.
   const before = new Set(keys);
   for (const { versionIds } of found) for (const id of versionIds) before.add(id);
   return differences.filter(
@@ -214,7 +214,7 @@ async function circumstancesOf(
   };
 }
 
-/** The next pass tells of chains whose versions the index does not have as the hub does, and of those left open. */
+/** The next sync publishes chains whose versions differ between index and hub, and pending chains. */
 function stateOf(
   { kind, versionIds }: ChainDifference,
   versions: ReadonlyMap<string, HubVersion>,
@@ -222,22 +222,22 @@ function stateOf(
 ): DifferenceState {
   if (kind === 'undecodable' || kind === 'gap' || kind === 'two-students') return 'wrong';
   if (kind !== 'missing' && versionIds.some((id) => known.withheld.has(id))) return 'withheld';
-  const isGone = (id: string): boolean => !versions.has(id);
-  if (known.isListLost && kind === 'left-over' && versionIds.every(isGone)) return 'withheld';
+  const isMissing = (id: string): boolean => !versions.has(id);
+  if (known.isListLost && kind === 'left-over' && versionIds.every(isMissing)) return 'withheld';
   const watermarkMs = known.progress?.watermarkMs ?? null;
   if (rows === undefined) {
     const isRecent = versionIds.some((id) => {
-      const readVersion = versions.get(id)?.modifiedAtMs ?? null;
-      return isGone(id) || watermarkMs === null || (readVersion !== null && readVersion >= watermarkMs);
+      const modifiedAtMs = versions.get(id)?.modifiedAtMs ?? null;
+      return isMissing(id) || watermarkMs === null || (modifiedAtMs !== null && modifiedAtMs >= watermarkMs);
     });
     return isRecent ? 'pending' : 'wrong';
   }
-  const isToCome = versionIds.some((id) => {
+  const isPending = versionIds.some((id) => {
     const indexed = rows.get(id)?.toString('latin1') ?? null;
     const isOpen = (open?.get(id) ?? null) !== null;
     return isOpen || indexed !== (versions.get(id)?.hash ?? null);
   });
-  return isToCome ? 'pending' : 'wrong';
+  return isPending ? 'pending' : 'wrong';
 }
 
 const STEP_TEXT_LENGTH = 16;
@@ -249,10 +249,10 @@ async function verifyIndexed(
     topics: ChainTopicsView;
     readOn: () => Promise<void>;
     signal: AbortSignal;
-    told: readonly Difference[];
+    known: readonly Difference[];
   },
 ): Promise<{ differences: Difference[]; skipped: number }> {
-  const { topics, readOn, signal, told } = options;
+  const { topics, readOn, signal, known } = options;
   const areas: Record<ChainCollection, IndexedArea> = {
     absences: {
       area: 'absences',
@@ -284,7 +284,7 @@ async function verifyIndexed(
       ...indexDifferences(
         name,
         found.keys,
-        told.filter(({ collection }) => collection === name),
+        known.filter(({ collection }) => collection === name),
       ),
     );
   }
@@ -295,7 +295,7 @@ function stepText(step: number): TopicEntry {
   return String(step).padStart(STEP_TEXT_LENGTH);
 }
 
-/** An entry that cannot be read says something else than the topic. */
+/** An unreadable entry counts as one that differs from the topic. */
 function readOrNull(read: () => string | null): string | null {
   try {
     return read();

@@ -6,15 +6,15 @@ import { lookUpIndex } from './circumstances.ts';
 import type { VerifyTools } from './verify-tools.ts';
 import type { IndexArea } from '../../state/index-store.ts';
 
-/** An area of an index, and what the topic says of its keys. */
+/** An area of an index, and the topic's entries for its keys. */
 export interface IndexedArea {
   readonly area: IndexArea;
   readonly entries: Pick<ReadonlyMap<string, TopicEntry>, 'get' | 'has' | 'keys' | 'size'>;
-  /** The hash that a value of the index tells, as 16 Latin-1 characters; null: none. */
+  /** The hash in a value of the index, as 16 Latin-1 characters; null: none. */
   readonly hashIn: (key: string, value: Buffer) => string | null;
 }
 
-/** Rows and rejects, of which the index holds the hashes alone. */
+/** The areas of rows and rejects, in which the index holds only hashes. */
 export function hashedAreas(view: TopicView): readonly IndexedArea[] {
   return (['rows', 'rejects'] as const).map((area) => ({
     area,
@@ -23,12 +23,12 @@ export function hashedAreas(view: TopicView): readonly IndexedArea[] {
   }));
 }
 
-/** As it stands in the index for what the log lost, or somebody else wrote. */
+/** The index holds this hash for a record that the log lost, or that another program wrote. */
 const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 500;
 
-/** Keys of which the index says something else than the topic, and how many could not be told for all that is written. */
+/** The keys with different hashes in index and topic; `skipped`: keys that changed too often to compare. */
 export async function verifyIndex(
   tools: VerifyTools,
   options: {
@@ -42,7 +42,7 @@ export async function verifyIndex(
   const { collection, areas, readOn, signal } = options;
   if (state === null) return { keys: [], skipped: 0 };
   const index = state.collection(collection);
-  // One that is being made again, or was lost, is made from the topics before anything is published.
+  // An index without a position is lost or being rebuilt; the owner rebuilds it from the topics before it publishes.
   if ((await index.position()) === null) return { keys: [], skipped: 0 };
   const found: string[] = [];
   let skipped = 0;
@@ -68,7 +68,7 @@ export async function verifyIndex(
   return { keys: found, skipped };
 }
 
-/** A first look, while anybody may write. */
+/** Candidates: the index and the topic can change during this read. */
 async function differing(
   { state }: VerifyTools,
   collection: CollectionName,
@@ -95,7 +95,7 @@ async function differing(
 function differs({ entries, hashIn: hashOf }: IndexedArea, key: string, value: Buffer | null | undefined) {
   const entry = entries.get(key);
   const indexed = value === null || value === undefined ? null : hashOf(key, value);
-  // A content that nobody knows: the next full pass publishes it, or finds it gone.
+  // The content is unknown: the next full sync publishes or removes the key.
   if (indexed === NO_HASH) return false;
   return (entry === undefined ? null : hashIn(entry)) !== indexed;
 }

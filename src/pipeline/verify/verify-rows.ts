@@ -16,23 +16,23 @@ import { TopicReader } from './topic-reader.ts';
 import { hashedAreas, verifyIndex } from './verify-index.ts';
 import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
 
-/** Between two reports of how far it is. */
+/** Records between two progress reports. */
 const REPORT_EVERY = 1_000;
 const SEEDS = 2 ** 31;
 
-/** Compares a collection whose records are rows of a list. Throws what the hub, Kafka, the registry or Redis fail with. */
+/** Compares a collection whose records are rows of a list. Throws `HUB_…`, `KAFKA_…`, `REGISTRY_…`, `INDEX_…`. */
 export async function verifyRows(
   tools: VerifyTools,
   collection: TenantCollection,
   options: {
-    readonly onRow?: ((reading: KeyedRow) => void) | undefined;
+    readonly onRow?: ((row: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<CollectionReport> {
   const { name } = collection;
   const { signal, onRow } = options;
   const view: TopicView = { rows: new Map(), rejects: tools.rejects.of(name) };
-  const topic = decodedRowOf(tools, name, view.rows);
+  const topic = readerOf(tools, name, view.rows);
   const readOn = async (): Promise<void> => {
     await topic.readOn(signal);
     await tools.rejects.readOn(signal);
@@ -44,7 +44,7 @@ export async function verifyRows(
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
   const isWrongTenant = canVerifyIdentity(known) && whoseRows(comparison, known) === 'wrong-tenant';
   const { candidates } = comparison;
-  const settled = await confirmDifferences(tools, {
+  const confirmed = await confirmDifferences(tools, {
     collection: name,
     candidates,
     view,
@@ -52,15 +52,15 @@ export async function verifyRows(
     readOn,
     signal,
   });
-  const isExplained = settled.differences.every(
+  const isExplained = confirmed.differences.every(
     ({ kind, state }) => kind !== 'left-over' || state === 'withheld',
   );
   const { differences, why: foreseen } = isWrongTenant
-    ? { differences: settled.differences.map(notByItself), why: null }
+    ? { differences: confirmed.differences.map(pendingAsWrong), why: null }
     : await foreseeWithholding(tools, collection, {
-        differences: settled.differences,
+        differences: confirmed.differences,
         isLoss: ({ kind, key }) =>
-          kind === 'left-over' || (kind === 'different' && settled.becameEmpty.has(key)),
+          kind === 'left-over' || (kind === 'different' && confirmed.becameEmpty.has(key)),
         topicKeys: wantedSize(view.rows, hub),
       });
   const index = await verifyIndex(tools, {
@@ -70,20 +70,20 @@ export async function verifyRows(
     signal,
   });
   const counts = { met: comparison.keysMet, known, ofThem: comparison.keysKnown };
-  const isGone = doubt?.isEmpty === true && isExplained;
+  const isEmptyDecided = doubt?.isEmpty === true && isExplained;
   return {
     collection: name,
     ...verdictOf({
       doubt,
-      isGone,
+      isEmptyDecided,
       wrongTenant: isWrongTenant ? counts : null,
-      wasComplete: settled.wasComplete,
+      wasComplete: confirmed.wasComplete,
     }),
     foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - differences.filter(({ kind }) => OF_THE_HUB.has(kind)).length,
-    settled: settled.settled,
+    settled: confirmed.resolved,
     indexSkipped: index.skipped,
     differences: [
       ...differences,
@@ -93,7 +93,7 @@ export async function verifyRows(
   };
 }
 
-/** What stands there of afterschools that the configuration no longer names. */
+/** The records of afterschools that the configuration no longer names. */
 function notConfigured(collection: CollectionName, view: TopicView, hub: HubRows): Difference[] {
   const keysIn = (area: keyof TopicView): string[] =>
     [...view[area].keys()].filter((key) => !hub.isWanted(key));
@@ -104,7 +104,7 @@ function notConfigured(collection: CollectionName, view: TopicView, hub: HubRows
   ];
 }
 
-/** Reads the hub into the comparison until it is certain that all was seen; returns why that is not. */
+/** Reads the hub into the comparison until all rows are seen; returns the doubt if that fails, else null. */
 async function readHub(
   tools: VerifyTools,
   options: {
@@ -112,7 +112,7 @@ async function readHub(
     readonly hub: HubRows;
     readonly comparison: RowComparison;
     readonly view: TopicView;
-    readonly onRow: ((reading: KeyedRow) => void) | undefined;
+    readonly onRow: ((row: KeyedRow) => void) | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<Doubt | null> {
@@ -124,8 +124,8 @@ async function readHub(
     let rows = 0;
     let news = 0;
     let oldNews = 0;
-    const scan = await hub.read((readings) => {
-      for (const each of readings) {
+    const scan = await hub.read((page) => {
+      for (const each of page) {
         const isNew = comparison.take(each);
         onRow?.(each);
         if (!isNew) continue;
@@ -133,7 +133,7 @@ async function readHub(
         const { modifiedAtMs } = each.decoded;
         if (modifiedAtMs === null || modifiedAtMs < sinceMs) oldNews += 1;
       }
-      rows += readings.length;
+      rows += page.length;
       tools.onProgress({ collection: name, what: 'rows of the hub', count: rows });
     }, signal);
     if (scan === null) throw new TypeError(`${name} is no list`);
@@ -145,7 +145,7 @@ async function readHub(
   return doubt;
 }
 
-/** By all the rows that there are. `knownRows`: keys of the topic before the hub was read. */
+/** Judges by all rows. `knownRows`: number of keys in the topic before the hub was read. */
 function whoseRows(
   { keysMet, keysKnown }: RowComparison,
   knownRows: number,
@@ -153,33 +153,33 @@ function whoseRows(
   return judgeOverlap({ rows: keysMet, knownAmongThem: keysKnown, knownRows, pages: 1, isAll: true });
 }
 
-/** No pass publishes what comes from a hub that gives quite other rows. */
-function notByItself(difference: Difference): Difference {
+/** No sync publishes rows that may be another tenant's, so a pending difference will stay. */
+function pendingAsWrong(difference: Difference): Difference {
   return difference.state === 'pending' ? { ...difference, state: 'wrong' } : difference;
 }
 
 function verdictOf(found: {
   readonly doubt: Doubt | null;
-  /** The hub says that it has no rows, and that has been said to a person. */
-  readonly isGone: boolean;
+  /** The hub says that it has no rows, and all removals are already withheld for a decision. */
+  readonly isEmptyDecided: boolean;
   readonly wrongTenant: { readonly met: number; readonly known: number; readonly ofThem: number } | null;
   readonly wasComplete: boolean;
 }): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
-  const { doubt, isGone, wrongTenant, wasComplete } = found;
+  const { doubt, isEmptyDecided, wrongTenant, wasComplete } = found;
   if (doubt !== null) {
-    const why = doubt.isEmpty ? EMPTY_LIST : `what the hub has was not seen whole: ${doubt.why}`;
-    return { outcome: isGone ? 'compared' : 'unproven', why, remedy: UNPROVEN_REMEDY };
+    const why = doubt.isEmpty ? EMPTY_LIST : `not all rows of the hub were seen: ${doubt.why}`;
+    return { outcome: isEmptyDecided ? 'compared' : 'unproven', why, remedy: UNPROVEN_REMEDY };
   }
   if (wrongTenant !== null) {
     const { met, known, ofThem } = wrongTenant;
-    const why = `the hub gives quite other rows than were published: of its ${met}, ${ofThem} are among the topic's ${known}`;
+    const why = `almost none of the hub's rows match the published ones (${ofThem} of its ${met}, with ${known} published); this may be another tenant's data`;
     return { outcome: 'unproven', why, remedy: WRONG_TENANT_REMEDY };
   }
   if (!wasComplete) return { outcome: 'unproven', why: NEVER_COMPLETE, remedy: NEVER_COMPLETE_REMEDY };
   return { outcome: 'compared', why: null, remedy: null };
 }
 
-/** What the hub does not offer, and never did, is no difference. */
+/** A collection that the hub does not offer differs only if the topic has keys. */
 function withKeys(error: unknown, collection: CollectionName, keys: number): unknown {
   if (keys === 0 || !(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED') return error;
   const message = `The hub does not offer ${collection}, and the topic has ${keys} keys of it`;
@@ -189,32 +189,28 @@ function withKeys(error: unknown, collection: CollectionName, keys: number): unk
   });
 }
 
-export const NEVER_COMPLETE = 'it has never been read whole';
-export const NEVER_COMPLETE_REMEDY = 'Wait for the first full pass, or make one: "rollcall pull --full".';
-/** Which may be true, or all that a token without rights is shown. */
-const EMPTY_LIST = 'the hub gives an empty list';
+export const NEVER_COMPLETE = 'it has had no complete full sync';
+export const NEVER_COMPLETE_REMEDY = 'Wait for the first full sync, or run one: "rollcall pull --full".';
+/** The collection is empty, or the token has no rights. */
+const EMPTY_LIST = 'the hub returns an empty list';
 const UNPROVEN_REMEDY =
-  "What the topic lacks may be among what was not seen. Look at what the hub answers, and at the token's rights.";
+  "The topic may lack rows that were not seen. Check what the hub answers, and the token's rights.";
 
 const OF_THE_HUB: ReadonlySet<DifferenceKind> = new Set(['missing', 'different', 'undecodable']);
 
-/** Where the record itself is at fault, the index is not. */
+/** Skips keys whose record is already reported as wrong. */
 export function indexDifferences(
   collection: CollectionName,
   keys: readonly string[],
   others: readonly Difference[],
 ): Difference[] {
-  const told = new Set(others.flatMap(({ key, state }) => (state === 'wrong' ? [key] : [])));
+  const reported = new Set(others.flatMap(({ key, state }) => (state === 'wrong' ? [key] : [])));
   return keys
-    .filter((key) => !told.has(key))
+    .filter((key) => !reported.has(key))
     .map((key) => ({ collection, key, kind: 'index', state: 'wrong' }));
 }
 
-function decodedRowOf(
-  tools: VerifyTools,
-  name: CollectionName,
-  entries: Map<string, TopicEntry>,
-): TopicReader {
+function readerOf(tools: VerifyTools, name: CollectionName, entries: Map<string, TopicEntry>): TopicReader {
   let count = 0;
   return new TopicReader(tools, [name], async (record) => {
     await takeRecord(tools.check, entries, record);

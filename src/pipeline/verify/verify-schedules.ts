@@ -23,7 +23,7 @@ import { takeRecord, type CollectionReport, type VerifyTools } from './verify-to
 const SEEDS = 2 ** 31;
 const NAME = 'schedules';
 
-/** Asks for each wanted student, and compares the days of the window. */
+/** Requests the lessons of each wanted student, and compares the days of the window. */
 export async function verifySchedules(
   tools: VerifyTools,
   {
@@ -50,25 +50,25 @@ export async function verifySchedules(
     knownDays: view.rows.size,
     signal,
   });
-  const asking = new Asking(tools, { settings, window, wanted: students, signal });
+  const requests = new StudentRequests(tools, { settings, window, wanted: students, signal });
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: true });
-  const failed = await asking.readAll([...students], (readings) =>
-    readings.forEach((each) => comparison.take(each)),
+  const failed = await requests.readAll([...students], (days) =>
+    days.forEach((each) => comparison.take(each)),
   );
-  const unknown = new Set([...failed, ...asking.unreadable]);
+  const unknown = new Set([...failed, ...requests.unreadable]);
   comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
-  const settled = await confirmDifferences(tools, {
+  const confirmed = await confirmDifferences(tools, {
     collection: NAME,
     candidates: comparison.candidates,
     view,
-    hub: asking.hubRows(view),
+    hub: requests.hubRows(view),
     readOn,
     signal,
   });
-  // Days that leave the window, and students who are not wanted any more, go unasked.
+  // Days that leave the window, and students who are no longer wanted, are not subject to the guard.
   const { differences, why: foreseen } = await foreseeWithholding(tools, collection, {
-    differences: settled.differences,
-    isLoss: ({ kind, key }) => kind === 'different' && settled.becameEmpty.has(key),
+    differences: confirmed.differences,
+    isLoss: ({ kind, key }) => kind === 'different' && confirmed.becameEmpty.has(key),
     topicKeys: view.rows.size,
   });
   const index = await verifyIndex(tools, {
@@ -80,12 +80,12 @@ export async function verifySchedules(
   const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
   return {
     collection: NAME,
-    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasComplete: settled.wasComplete }),
+    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasComplete: confirmed.wasComplete }),
     foreseen,
     hubRows: comparison.hubRows,
     topicKeys: view.rows.size,
     equal: comparison.hubRows - ofTheHub.length,
-    settled: settled.settled,
+    settled: confirmed.resolved,
     indexSkipped: index.skipped,
     differences: [...differences, ...indexDifferences(NAME, index.keys, differences)],
   };
@@ -100,10 +100,10 @@ function verdictOf(asked: {
   const { doubt, failed, of, wasComplete } = asked;
   if (doubt !== null) {
     const why = `not all students were seen: ${doubt.why}`;
-    return { outcome: 'unproven', why, remedy: "Look at what the hub answers, and at the token's rights." };
+    return { outcome: 'unproven', why, remedy: "Check what the hub answers, and the token's rights." };
   }
   if (failed > 0) {
-    const why = `${failed} of ${of} students could not be asked for`;
+    const why = `the requests for ${failed} of ${of} students failed`;
     return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
   }
   if (!wasComplete) return { outcome: 'unproven', why: NEVER_COMPLETE, remedy: NEVER_COMPLETE_REMEDY };
@@ -112,11 +112,11 @@ function verdictOf(asked: {
 
 interface Wanted {
   readonly students: ReadonlySet<string>;
-  /** Why others may be wanted, too. */
+  /** Why more students may be wanted; null when the list is complete. */
   readonly doubt: Doubt | null;
 }
 
-/** The students whose schedules are wanted, by the topics and the hub, not by the index. */
+/** The students whose schedules are wanted, from the topics and the hub, not from the index. */
 async function wantedOf(
   tools: VerifyTools,
   options: {
@@ -133,7 +133,7 @@ async function wantedOf(
   if (which === 'all') return studentsOfHub(tools, options);
   const clock = createZoneClock(timeZone);
   const absent = new Map<string, string>();
-  const reading = new TopicReader(tools, ['absences'], async (record) => {
+  const reader = new TopicReader(tools, ['absences'], async (record) => {
     absent.delete(record.key);
     if (record.value === null) return;
     const { value } = await tools.check.check({ ...record, value: record.value });
@@ -142,7 +142,7 @@ async function wantedOf(
     const isNow = clock.dateAt(entry.fromMs) <= window.to && clock.dateAt(entry.toMs) >= window.from;
     if (isNow) absent.set(record.key, entry.studentId);
   });
-  await reading.readOn(signal);
+  await reader.readOn(signal);
   return { students: new Set(absent.values()), doubt: null };
 }
 
@@ -165,9 +165,9 @@ function throwIfAny(error: RollcallError | null): void {
   if (error !== null) throw error;
 }
 
-/** Asks the hub for students, several at a time. */
-class Asking {
-  /** Students of whose answers not every day can be told. */
+/** Requests lessons by student, several at a time. */
+class StudentRequests {
+  /** Students with a lesson of unknown day. */
   readonly unreadable = new Set<string>();
   readonly #tools: VerifyTools;
   readonly #options: {
@@ -190,18 +190,18 @@ class Asking {
     this.#options = options;
   }
 
-  /** Returns the students that could not be asked for. Throws when none could. */
+  /** Returns the students whose request failed. Throws when all failed. */
   async readAll(
     students: readonly string[],
-    onRows: (readings: readonly KeyedRow[]) => void,
+    onRows: (days: readonly KeyedRow[]) => void,
   ): Promise<readonly string[]> {
     const { api } = this.#options.settings;
-    const left = [...students];
+    const remaining = [...students];
     const failed: string[] = [];
     let failure: RollcallError | null = null;
     let asked = 0;
     const worker = async (): Promise<void> => {
-      for (let student = left.pop(); student !== undefined; student = left.pop()) {
+      for (let student = remaining.pop(); student !== undefined; student = remaining.pop()) {
         try {
           onRows(await this.#read(student));
         } catch (error) {
@@ -228,12 +228,12 @@ class Asking {
     return [days.reading];
   }
 
-  /** For asking again: days that are not mirrored, and those without lessons and without a record, are not there. */
+  /** For a second check. Days that are not mirrored, and days without lessons and without a record, count as not found. */
   hubRows(view: TopicView): HubRows {
     const { window, wanted } = this.#options;
     return {
       isWanted: () => true,
-      // Every day has been asked for.
+      // There is no list; `ask` answers for every day.
       read: () => Promise.resolve(null),
       ask: async (keys) => {
         const days = keys.map((key) => ({ key, parts: splitCompositeKey(key) }));
@@ -242,17 +242,16 @@ class Asking {
         const students = new Set(days.filter(isAsked).flatMap(({ parts }) => parts?.[0] ?? []));
         const met = new Map<string, KeyedRow>();
         const failed = new Set(
-          await this.readAll([...students], (readings) => {
-            for (const reading of readings) {
-              if (reading.becameEmpty !== true || view.rows.has(reading.key ?? ''))
-                met.set(reading.rejectKey, reading);
+          await this.readAll([...students], (rows) => {
+            for (const row of rows) {
+              if (row.becameEmpty !== true || view.rows.has(row.key ?? '')) met.set(row.rejectKey, row);
             }
           }),
         );
-        const isTold = ({ parts }: (typeof days)[number]): boolean => !failed.has(parts?.[0] ?? '');
+        const isAnswered = ({ parts }: (typeof days)[number]): boolean => !failed.has(parts?.[0] ?? '');
         return {
-          readings: [...met.values()],
-          gone: days.filter((day) => isTold(day) && !met.has(day.key)).map(({ key }) => key),
+          rows: [...met.values()],
+          notFound: days.filter((day) => isAnswered(day) && !met.has(day.key)).map(({ key }) => key),
         };
       },
     };

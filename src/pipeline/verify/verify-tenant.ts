@@ -22,7 +22,7 @@ import { RejectsView, type CollectionReport, type VerifyTools } from './verify-t
 
 export interface VerifyTenantOptions {
   readonly tenantId: string;
-  /** Empty: all that are mirrored. */
+  /** Empty: all mirrored collections. */
   readonly collections: readonly CollectionName[];
   readonly onProgress: VerifyTools['onProgress'];
   readonly onReport?: ((report: CollectionReport) => void) | undefined;
@@ -31,13 +31,13 @@ export interface VerifyTenantOptions {
 
 export interface TenantVerification {
   readonly collections: readonly CollectionReport[];
-  /** Why the index was not compared; null where it was. */
+  /** Why the index was not compared; null when it was, or when there is no Redis. */
   readonly indexTrouble: string | null;
 }
 
 /**
- * Holds a tenant's topics against the hub, collection by collection. It owns nothing and writes nothing, neither to
- * Kafka nor to Redis. Throws `KAFKA_…`, `REGISTRY_…`; what befalls the hub is told by collection.
+ * Compares a tenant's topics with the hub, collection by collection. It owns nothing and writes nothing, neither to
+ * Kafka nor to Redis. Throws `KAFKA_…`, `REGISTRY_…`; a failure of the hub goes to the report of its collection.
  */
 export async function verifyTenant(
   assembly: Assembly,
@@ -78,7 +78,7 @@ function wantedCollections(
   return asked.length === 0 ? enabled : enabled.filter((name) => asked.includes(name));
 }
 
-/** A collection with passes of its own, and those of the derived ones that are wanted. */
+/** Verifies a source collection and those of its derived collections that are wanted. */
 async function verifySource(
   tools: VerifyTools,
   options: {
@@ -162,20 +162,20 @@ function toolsOf(
     decode: (framed) => registry.decode(framed),
     hashOf: hashes(tenant.parts),
   });
-  const reading = { kafka, admin, topicPrefix, tenantId };
+  const readerParts = { kafka, admin, topicPrefix, tenantId };
   const { onProgress } = options;
   return {
-    ...reading,
+    ...readerParts,
     registry,
     state,
     parts: tenant.parts,
     check,
-    rejects: new RejectsView(reading, check),
+    rejects: new RejectsView(readerParts, check),
     onProgress,
   };
 }
 
-/** The hash that a record must have. That of a reject is of the row as it came, which is not in the record. */
+/** The hash that a record must have; null for a reject, whose hash covers the original row, which the record lacks. */
 function hashes(parts: TenantParts): (topic: TopicSuffix, value: object, body: Buffer) => Buffer | null {
   const readers = new Map(parts.collections.map(({ name, reader }) => [name, reader]));
   return (topic, value, body) => {

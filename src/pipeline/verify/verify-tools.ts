@@ -7,37 +7,37 @@ import type { CircumstanceParts } from './circumstances.ts';
 import type { RecordCheck } from './record-check.ts';
 import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
 
-/** What every comparison works with. */
+/** The tools of every comparison. */
 export interface VerifyTools extends CircumstanceParts, TopicReaderParts {
   readonly parts: TenantParts;
   readonly check: RecordCheck;
   readonly rejects: RejectsView;
-  /** How far it is. */
+  /** Reports progress. */
   readonly onProgress: (at: { collection: CollectionName; what: string; count: number }) => void;
 }
 
 export type Compared = 'compared' | 'unproven' | 'not-offered' | 'failed';
 
-/** What comparing a collection came to. */
+/** The result of comparing a collection; `--json` prints it. */
 export interface CollectionReport {
   readonly collection: CollectionName;
   readonly outcome: Compared;
-  /** Why nothing, or not everything, could be compared. */
+  /** Why the comparison is missing or incomplete; null when it is complete. */
   readonly why: string | null;
   readonly remedy: string | null;
-  /** Why the next full pass will withhold removals that nobody lists yet. */
+  /** Why the next full sync will withhold removals that no list has yet; null when it will not. */
   readonly foreseen: string | null;
   readonly hubRows: number;
   readonly topicKeys: number;
   readonly equal: number;
-  /** Differences that were gone when hub and topic were looked at once more. */
+  /** Differences that did not show again at the second check. */
   readonly settled: number;
-  /** Keys of the index that changed while they were compared. */
+  /** Keys of the index that changed during the comparison. */
   readonly indexSkipped: number;
   readonly differences: readonly Difference[];
 }
 
-/** Takes a record into what is known of its topic; returns its value where it can be read. */
+/** Adds a record to the entries of its topic; returns its value, or null for a removal or an unreadable value. */
 export async function takeRecord(
   check: RecordCheck,
   entries: Map<string, TopicEntry>,
@@ -57,18 +57,18 @@ export async function takeRecord(
 /** The topic `rejects`, which all collections share. */
 export class RejectsView {
   readonly #entries = new Map<CollectionName, Map<string, TopicEntry>>();
-  readonly #reading: TopicReader;
+  readonly #reader: TopicReader;
 
   constructor(parts: TopicReaderParts, check: RecordCheck) {
     const topic: TopicSuffix = 'rejects';
-    this.#reading = new TopicReader(parts, [topic], async (record) => {
+    this.#reader = new TopicReader(parts, [topic], async (record) => {
       const key = splitCompositeKey(record.key);
       if (key === null) return;
       await takeRecord(check, this.of(key[0] as CollectionName), { ...record, entryKey: key[1] });
     });
   }
 
-  /** By the second part of the key; grows as the topic is read on. */
+  /** The entries of a collection, by the second part of their key; the map grows with each `readOn`. */
   of(collection: CollectionName): Map<string, TopicEntry> {
     const entries = this.#entries.get(collection) ?? new Map<string, TopicEntry>();
     this.#entries.set(collection, entries);
@@ -76,6 +76,6 @@ export class RejectsView {
   }
 
   readOn(signal: AbortSignal): Promise<void> {
-    return this.#reading.readOn(signal);
+    return this.#reader.readOn(signal);
   }
 }

@@ -292,7 +292,7 @@ describe('verify in unusual cases', () => {
     await tenant.sync('FULL', ['orgs']);
     const ended = await rollcall(tenant.configPath, 'verify');
     expect(ended.stdout).toContain('1 of 3 collections are equal');
-    expect(ended.stderr).toContain('users: it has never been read whole');
+    expect(ended.stderr).toContain('users: it has had no complete full sync');
     expect(ended.code).toBe(1);
   });
 
@@ -315,7 +315,7 @@ describe('verify in unusual cases', () => {
     await tenant.sync('FULL', COLLECTIONS);
     for (const id of tenant.hub.district.ids('orgs')) tenant.hub.district.remove('orgs', id);
     const ended = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
-    expect(ended.stderr).toContain('orgs: the hub gives an empty list');
+    expect(ended.stderr).toContain('orgs: the hub returns an empty list');
     expect(ended.code).toBe(1);
   });
 
@@ -331,7 +331,7 @@ describe('verify in unusual cases', () => {
     const without = tenant.configWith({ redisUrl: null });
     const cut = await rollcall(without, 'verify', '--collection', 'users');
     expect(cut.stdout).toContain('0 of 1 collections are equal.');
-    expect(cut.stderr).toContain('users: what the hub has was not seen whole');
+    expect(cut.stderr).toContain('users: not all rows of the hub were seen');
     expect(cut.code).toBe(1);
     // Where a second scan helps, the command makes it.
     tenant.hub.faults.clear();
@@ -368,7 +368,7 @@ describe('verify in unusual cases', () => {
     expect(ended.code).toBe(1);
     const { stdout, stderr } = await rollcall(tenant.configPath, 'verify');
     expect(stdout).toContain('2 of 3 collections are equal.');
-    expect(stderr).toContain('courses: the hub gives quite other rows than were published');
+    expect(stderr).toContain("courses: almost none of the hub's rows match the published ones");
     expect(stderr).toContain('--accept-new');
   });
 
