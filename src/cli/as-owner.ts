@@ -161,7 +161,7 @@ async function ownAndDo<P extends Readonly<Record<string, unknown>>, R>(
   });
   try {
     const session = await openSession(parts, signal);
-    const result = await request.meet(parameters, {
+    const result = await request.handle(parameters, {
       parts,
       session,
       sync: async (collection, mode, syncOptions = {}) => {

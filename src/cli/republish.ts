@@ -6,7 +6,12 @@ import { exitCode } from './exit-code.ts';
 import { isCollectionName, sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
-import { MOST_KEYS, REPUBLISH, whyNotAgain, type Republished } from '../pipeline/requests/republish.ts';
+import {
+  MOST_KEYS,
+  REPUBLISH,
+  whyNotRepublishable,
+  type Republished,
+} from '../pipeline/requests/republish.ts';
 import { readKnownProgress } from '../log/progress-reader.ts';
 import { asOwner } from './as-owner.ts';
 import { redactEvents } from './republish/redact-events.ts';
@@ -115,7 +120,7 @@ function republishable(name: string): CollectionName {
       remedy: 'Its records come from Rollcall, not from the hub: read the topic from its beginning.',
     });
   }
-  const refused = whyNotAgain(topic);
+  const refused = whyNotRepublishable(topic);
   if (refused !== null) throw refused;
   return topic;
 }

@@ -9,41 +9,41 @@ import { readWithheldList, type WithheldList } from './withheld-list.ts';
 
 const parameters = z.strictObject({
   action: z.enum(['approve', 'discard']),
-  /** Empty: all that are mirrored. */
+  /** Empty: all mirrored collections. */
   collections: z.array(z.enum(COLLECTIONS)),
-  /** The lists that are approved, by digest. */
+  /** Digests of the approved lists. */
   digests: z.array(z.string()).default([]),
 });
 
 export type DeletesParameters = z.output<typeof parameters>;
 
-/** What a decision on a collection's withheld removals came to; survives JSON. */
+/** The result of a decision on a collection's withheld removals; survives JSON. */
 export interface DeletesOutcome {
   readonly collection: CollectionName;
   /**
-   * - `done`: what was approved is released, or what was listed is discarded
-   * - `other-list`: the list is not one of those that were approved; nothing was released
-   * - `nothing`: no list is there
-   * - `suspect`: the hub proved nothing; nothing was released
+   * - `done`: the approved list is released, or the list is discarded
+   * - `other-list`: the list is not one of the approved ones; nothing was released
+   * - `nothing`: there is no list
+   * - `suspect`: the hub's answers were inconclusive; nothing was released
    * - `failed`: the hub failed; nothing was released
    */
   readonly outcome: 'done' | 'other-list' | 'nothing' | 'suspect' | 'failed';
-  /** Keys of the list that was decided on. */
+  /** Number of keys in the list. */
   readonly listed: number;
   readonly released: number;
-  /** Keys of the list that the hub has (again): they stay. */
+  /** Number of listed keys that the hub has again: these rows stay. */
   readonly back: number;
-  /** Removals that wait now. */
+  /** Number of removals that are withheld now. */
   readonly waiting: number;
   readonly why: string | null;
   readonly remedy: string | null;
 }
 
-/** `rollcall deletes`: what a person decides on removals that wait. */
+/** `rollcall deletes`: applies a person's decision on withheld removals. */
 export const DELETES: OwnerRequestKind<DeletesParameters, readonly DeletesOutcome[]> = {
   kind: 'deletes',
   read: (given) => readParameters(parameters, given),
-  async meet(asked, work) {
+  async handle(asked, work) {
     const { runners } = work.session;
     const wanted = asked.collections.length > 0 ? asked.collections : [...runners.keys()];
     return Promise.all(
@@ -56,7 +56,7 @@ export const DELETES: OwnerRequestKind<DeletesParameters, readonly DeletesOutcom
   },
 };
 
-/** Throws what calls the log or the index in question: then the whole request is repeated in a new session. */
+/** Throws the errors of log and index: the request is then repeated in a new session. */
 async function decideOn(
   work: OwnerWork,
   collection: CollectionName,
@@ -90,7 +90,7 @@ function currentList({ parts, session }: OwnerWork, collection: CollectionName):
   return readWithheldList(parts.state.deletions, collection, progress);
 }
 
-/** A full pass at once, which lets out what the list names and the pass does not meet. */
+/** Runs a full sync at once, which removes the listed rows that it does not find. */
 async function approve(
   work: OwnerWork,
   collection: CollectionName,
@@ -105,15 +105,15 @@ async function approve(
     return outcome(collection, { outcome: 'suspect', listed, waiting, ...whyUnproven(result) });
   }
   const stillListed = new Set(after.keys);
-  const left = list.keys.filter((key) => stillListed.has(key)).length;
-  const back = Math.max(0, listed - approvedGone - left);
+  const remaining = list.keys.filter((key) => stillListed.has(key)).length;
+  const back = Math.max(0, listed - approvedGone - remaining);
   return outcome(collection, { outcome: 'done', listed, released: approvedGone, back, waiting });
 }
 
 function whyUnproven(result: SyncResult): { why: string; remedy: string } {
   return {
-    why: result.kind === 'suspect' ? result.why : 'the full pass did not prove that it saw every row',
-    remedy: 'Nothing was released. Look at what the hub answers, and give the command again.',
+    why: result.kind === 'suspect' ? result.why : 'the full sync did not prove that it saw every row',
+    remedy: 'Nothing was released. Check what the hub answers, and give the command again.',
   };
 }
 

@@ -8,7 +8,7 @@ import { REDACT } from './redact.ts';
 import { REPAIR } from './repair.ts';
 import { REPUBLISH } from './republish.ts';
 
-// Each kind checks its parameters itself; what stands here takes any.
+// Each kind checks its parameters itself, so this list can erase their types.
 const KINDS: readonly Kind[] = [
   erased(PULL),
   erased(DELETES),
@@ -21,17 +21,17 @@ const KINDS: readonly Kind[] = [
 
 interface Kind {
   readonly kind: string;
-  readonly meet: (given: unknown, work: OwnerWork) => Promise<unknown>;
+  readonly handle: (given: unknown, work: OwnerWork) => Promise<unknown>;
 }
 
 function erased<P extends Readonly<Record<string, unknown>>, R>(each: OwnerRequestKind<P, R>): Kind {
-  return { kind: each.kind, meet: async (given, work) => each.meet(each.read(given), work) };
+  return { kind: each.kind, handle: async (given, work) => each.handle(each.read(given), work) };
 }
 
-/** Does what a command left for the owner. Throws `USAGE_INVALID` for what this version does not know. */
+/** Carries out a command's request to the owner. Throws `USAGE_INVALID` for a kind that this version does not know. */
 export async function handleRequest(request: OwnerRequest, work: OwnerWork): Promise<unknown> {
   const known = KINDS.find(({ kind }) => kind === request.kind);
   if (known === undefined)
     throw otherVersion(`The owner of the tenant does not know the request ${request.kind}`);
-  return known.meet(request.parameters, work);
+  return known.handle(request.parameters, work);
 }

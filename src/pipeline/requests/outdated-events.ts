@@ -14,13 +14,13 @@ export interface OutdatedEventsParts {
   readonly signal: AbortSignal;
 }
 
-/** How many events, and how many bytes of them, are in memory at once. */
+/** Limits of a batch in memory. */
 export interface BatchBounds {
   readonly events: number;
   readonly bytes: number;
 }
 
-/** An event as it is to be published again. */
+/** An event to publish again, under the mapping in force. */
 export interface RedactedEvent extends Pick<AbsenceChangeValue, 'operation'> {
   readonly absenceId: string;
   readonly modifiedAtMs: number | null;
@@ -29,14 +29,14 @@ export interface RedactedEvent extends Pick<AbsenceChangeValue, 'operation'> {
 }
 
 /**
- * Absences whose last event holds what the mapping in force leaves out, and where it stands. The values are read once more
- * when they are wanted: all of them together would fill the memory.
+ * The absences whose last event holds data that the mapping in force takes out, with the offset of that event. The values
+ * are read again when they are needed: all of them together would fill the memory.
  */
 export class OutdatedEvents {
   readonly #parts: OutdatedEventsParts;
-  /** Offset of the last event by absence, which tells its partition. */
+  /** Offset of the last event by absence id, which determines its partition. */
   readonly #offsets = new Map<string, number>();
-  /** How far the topic is known. */
+  /** Last offset read, by partition. */
   readonly #knownTo: Record<string, number> = {};
 
   constructor(parts: OutdatedEventsParts) {
@@ -55,7 +55,7 @@ export class OutdatedEvents {
     this.#offsets.delete(absenceId);
   }
 
-  /** Reads the whole topic. */
+  /** Reads the topic from its beginning. */
   find(): Promise<void> {
     return this.#readOn(async (record) => {
       this.drop(record.key);
@@ -63,7 +63,7 @@ export class OutdatedEvents {
     });
   }
 
-  /** Reads what came since: an absence that has another event, or was forgotten, is none of them any more. */
+  /** Reads the new records: drops an absence that has a newer event, or was forgotten. */
   dropStale(): Promise<void> {
     return this.#readOn(({ key }) => {
       this.drop(key);
@@ -71,7 +71,7 @@ export class OutdatedEvents {
     });
   }
 
-  /** As they are to be published: each that is still one of them when the reading comes to it. */
+  /** The events to publish, in batches; skips absences that are dropped before the read reaches them. */
   async *batches(bounds: BatchBounds): AsyncGenerator<readonly RedactedEvent[]> {
     const readTo: Record<string, number> = {};
     for (let isEnd = false; !isEnd && this.count > 0;) {
@@ -81,7 +81,7 @@ export class OutdatedEvents {
     }
   }
 
-  /** Moves `readTo` on until the batch is full; returns whether that was the end of the topic. */
+  /** Advances `readTo` until the batch is full; returns whether the topic ended before that. */
   async #fill(batch: RedactedEvent[], readTo: Record<string, number>, bounds: BatchBounds): Promise<boolean> {
     const full = new AbortController();
     const signal = AbortSignal.any([this.#parts.signal, full.signal]);
@@ -106,23 +106,19 @@ export class OutdatedEvents {
     return !full.signal.aborted;
   }
 
-  #readOn(attempt: (record: LoggedRecord) => Promise<void>): Promise<void> {
+  #readOn(take: (record: LoggedRecord) => Promise<void>): Promise<void> {
     const note = async (record: LoggedRecord): Promise<void> => {
-      await attempt(record);
+      await take(record);
       this.#knownTo[this.#partitionOf(record)] = record.offset;
     };
     return this.#read({ ...this.#knownTo }, note, this.#parts.signal);
   }
 
-  #read(
-    after: Offsets,
-    attempt: (record: LoggedRecord) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  #read(after: Offsets, take: (record: LoggedRecord) => Promise<void>, signal: AbortSignal): Promise<void> {
     return this.#parts.tenant.log.read({
       from: [{ topic: TOPIC, after }],
       onBatch: async (records) => {
-        for (const record of records) await attempt(record);
+        for (const record of records) await take(record);
       },
       signal,
     });

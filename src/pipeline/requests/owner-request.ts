@@ -7,38 +7,38 @@ import type { TenantParts } from '../tenant-parts.ts';
 import type { SyncOptions } from '../sync-runner.ts';
 import type { TenantSession } from '../tenant.ts';
 
-/** What a request of a command has to work with: a tenant that this process owns. */
+/** What a request works with: a tenant that this process owns. */
 export interface OwnerWork {
   readonly parts: TenantParts;
   readonly session: TenantSession;
-  /** A pass as soon as may be. Rejects with what the pass, or the whole session, fails with. */
+  /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   readonly sync: (collection: CollectionName, mode: SyncMode, options?: SyncOptions) => Promise<SyncResult>;
-  /** Tells the asker how far it is; must survive JSON. Never rejects. */
+  /** Reports progress to the command; `progress` must survive JSON. Never rejects. */
   readonly report: (progress: unknown) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 /**
- * A kind of work that a command has the owner of a tenant do, or does itself where nobody owns it.
- * Parameters and results survive JSON. It may be repeated, whole, when log or index fail meanwhile.
+ * A kind of request that the owner of a tenant carries out for a command, or the command itself when there is no owner.
+ * Parameters and results survive JSON. The request is repeated from the beginning when log or index fail.
  */
 export interface OwnerRequestKind<P extends Readonly<Record<string, unknown>>, R> {
   readonly kind: string;
-  /** Throws `USAGE_INVALID`: the asker may be of another version. */
+  /** Throws `USAGE_INVALID`: the command can be of another version. */
   readonly read: (given: unknown) => P;
-  readonly meet: (parameters: P, work: OwnerWork) => Promise<R>;
+  readonly handle: (parameters: P, work: OwnerWork) => Promise<R>;
 }
 
 /** Throws `USAGE_INVALID`. */
 export function readParameters<T>(schema: z.ZodType<T>, given: unknown): T {
   const read = schema.safeParse(given);
   if (read.success) return read.data;
-  throw otherVersion('the command asked for something that the process which runs does not know');
+  throw otherVersion('The running process does not know the parameters of the command');
 }
 
 export function otherVersion(message: string): RollcallError {
   return new RollcallError('USAGE_INVALID', message, {
-    remedy: 'Use the same version of Rollcall for the command as for the process that runs.',
+    remedy: 'Use the same version of Rollcall for the command and the running process.',
   });
 }
 

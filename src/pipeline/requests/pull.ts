@@ -10,19 +10,19 @@ import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } fr
 const MOST_REASONS = 3;
 
 const parameters = z.strictObject({
-  /** Empty: all that are mirrored. */
+  /** Empty: all mirrored collections. */
   collections: z.array(z.enum(COLLECTIONS)),
   full: z.boolean(),
-  /** Quite other rows than before are right: the hub's data was replaced on purpose. */
+  /** A person confirms that the hub's rows were replaced on purpose. */
   acceptNew: z.boolean().default(false),
 });
 
 export type PullParameters = z.output<typeof parameters>;
 
-/** What a pull came to, for one collection; survives JSON. */
+/** The result of a pull for one collection; survives JSON. */
 export interface PullOutcome {
   readonly collection: CollectionName;
-  /** `stopped`: before anything was published, because a person must look. */
+  /** `suspect`: the hub's answers were inconclusive. `stopped`: nothing was published, because it needs a decision. */
   readonly outcome: 'complete' | 'suspect' | 'failed' | 'stopped' | 'not-offered';
   readonly mode: SyncMode | null;
   readonly seen: number;
@@ -30,19 +30,19 @@ export interface PullOutcome {
   readonly updated: number;
   readonly removed: number;
   readonly rejected: number;
-  /** Why rows were rejected: the commonest reasons; names fields, never values. An older owner does not say. */
+  /** The most frequent reasons of rejects; they name fields, never values. Undefined from an older owner. */
   readonly rejectReasons?: readonly RejectReason[] | undefined;
   readonly withheld: number;
-  /** Why it is suspect or failed. */
+  /** Why the outcome is `suspect` or `failed`. */
   readonly why: string | null;
   readonly remedy: string | null;
 }
 
-/** `rollcall pull`: a pass of each collection; those that come from another one's rows after the others. */
+/** `rollcall pull`: a sync of each collection; nested collections follow after the others. */
 export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   kind: 'pull',
   read: (given) => readParameters(parameters, given),
-  async meet({ collections, full, acceptNew }, work) {
+  async handle({ collections, full, acceptNew }, work) {
     const { runners } = work.session;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
     return parentsFirst(runners, wanted, (collection) =>
@@ -51,7 +51,7 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   },
 };
 
-/** Throws what calls the log or the index in question: then the whole request is repeated in a new session. */
+/** Throws the errors of log and index: the request is then repeated in a new session. */
 async function pullOne(
   work: OwnerWork,
   collection: CollectionName,
@@ -109,11 +109,11 @@ function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
 
 function inconclusiveRemedy(isListed: boolean): string {
   const advice =
-    "Nothing was removed and the pass does not count as complete. Look at what the hub answers, and at the token's rights.";
+    "Nothing was removed and the sync does not count as complete. Check what the hub answers, and the token's rights.";
   return isListed ? `${advice} If the rows are really gone: rollcall deletes approve.` : advice;
 }
 
-/** Only our own errors are known to hold no content of rows. */
+/** Other errors can hold content of rows. */
 function messageOf(error: unknown): string {
   return error instanceof RollcallError ? error.message : 'an unexpected error occurred; see the log';
 }

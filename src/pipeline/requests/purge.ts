@@ -14,29 +14,29 @@ const AFTERSCHOOL_USERS = 'afterschool-users';
 const RECORDS_AT_ONCE = 5_000;
 
 const parameters = z.strictObject({
-  /** Whole collections, of which everything but their topics is removed. */
+  /** Collections to remove completely, except for their topics. */
   collections: z.array(z.enum(COLLECTIONS)),
-  /** Whose rows are removed; null: no afterschool's. */
+  /** The afterschool whose rows to remove; null: none. */
   afterschool: z.string().nullable(),
 });
 
 export type PurgeParameters = z.output<typeof parameters>;
 
-/** What was removed; survives JSON. */
+/** Numbers of removed records; survives JSON. */
 export interface Purged {
-  /** Rows of the afterschool. Those of whole collections go with their topics. */
+  /** Rows of the afterschool. The rows of collections are deleted with their topics. */
   readonly rows: number;
   readonly rejects: number;
 }
 
 /**
- * `rollcall topics purge`: what the configuration no longer wants is removed, and the hub is not asked. A collection's
- * progress goes last, so that one that comes back into the configuration begins with a first load. It may be repeated.
+ * `rollcall topics purge`: removes what the configuration no longer wants, without asking the hub. It removes a
+ * collection's progress last, so that a collection that is wanted again begins with a first load. It can be repeated.
  */
 export const PURGE: OwnerRequestKind<PurgeParameters, Purged> = {
   kind: 'purge',
   read: (given) => readParameters(parameters, given),
-  async meet({ collections, afterschool }, work) {
+  async handle({ collections, afterschool }, work) {
     for (const collection of collections) requireOff(work, collection);
     if (afterschool !== null) return purgeAfterschool(work, afterschool);
     const rejects = await purgeCollections(work, collections);
@@ -44,7 +44,7 @@ export const PURGE: OwnerRequestKind<PurgeParameters, Purged> = {
   },
 };
 
-/** The process that owns the tenant may have begun with an earlier configuration. */
+/** The owner may run with an earlier configuration that still wants the collection. */
 function requireOff({ parts, session }: OwnerWork, collection: CollectionName): void {
   const isOn = isChainCollection(collection) ? parts.chains !== undefined : session.writers.has(collection);
   if (isOn) throw stillMirrored(collection);
@@ -52,7 +52,7 @@ function requireOff({ parts, session }: OwnerWork, collection: CollectionName): 
 
 function stillMirrored(what: string): RollcallError {
   return new RollcallError('USAGE_INVALID', `The process that runs for the tenant still mirrors ${what}`, {
-    remedy: 'Restart it with the configuration that no longer names it, and give the command again.',
+    remedy: 'Restart the process with the present configuration, and give the command again.',
   });
 }
 
@@ -60,7 +60,7 @@ async function purgeCollections(work: OwnerWork, collections: readonly Collectio
   const { parts, session } = work;
   const rejects = await rejectsOf(work, collections);
   for (const collection of collections) await parts.state.forget(collection);
-  // Entries on absences stand in the index of their versions.
+  // The index of `absence-versions` holds the entries of absences.
   const hasEntries = collections.some(isChainCollection) && session.writers.has('absence-versions');
   if (hasEntries) await rebuildIndex(work, 'absence-versions');
   const removals = [
@@ -88,7 +88,7 @@ function removalOf(
   return { topic, key, body: null, headers };
 }
 
-/** Keys of `rejects` that are there, of these collections. */
+/** Existing keys of these collections in `rejects`. */
 async function rejectsOf(
   { parts, signal }: OwnerWork,
   collections: readonly CollectionName[],
@@ -110,14 +110,14 @@ async function rejectsOf(
   return [...found].map(([key, collection]) => ({ collection, key }));
 }
 
-/** Its rows and rejects go out as removals of rows do: in transactions, and then from the index. */
+/** Removes rows and rejects of an afterschool in transactions, like other removals, and then from the index. */
 async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
   const { parts, session } = work;
   if (parts.afterschoolIds.includes(id)) throw stillMirrored(`the afterschool ${id}`);
   const writer = session.writers.get(AFTERSCHOOL_USERS);
   if (writer === undefined) {
-    throw new RollcallError('USAGE_INVALID', `No afterschool of ${parts.tenantId} is mirrored any more`, {
-      remedy: `Purge the whole collection: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
+    throw new RollcallError('USAGE_INVALID', `${parts.tenantId} mirrors no afterschool any more`, {
+      remedy: `Purge the collection: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
     });
   }
   const sync = syncOf(work, writer, {});
@@ -125,7 +125,7 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
   const removed = { rows: 0, rejects: 0 };
   writer.begin(sync);
   try {
-    // Rejects hold rows whole, and are seen least: they go first, so that where this breaks off they are not what is left.
+    // Remove rejects first: they hold rows verbatim and are the least visible, so an interruption must not leave them.
     for (const area of ['rejects', 'rows'] as const) {
       for (;;) {
         const { keys } = await writer.find(area, isOwn);
@@ -143,7 +143,7 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
   return removed;
 }
 
-/** What was remembered of the rows: they neither wait for a person nor for a second pass any more. */
+/** Drops the removed rows from the deletion memory: they need neither a decision nor a second sync any more. */
 async function forgetRemoved(
   { parts }: OwnerWork,
   writer: CollectionWriter,
@@ -155,12 +155,12 @@ async function forgetRemoved(
     new Map([...keys].filter(([key]) => !isOwn(key)));
   await memory.setMissing(collection, without(await memory.missing(collection)));
   const listed = await memory.withheld(collection);
-  const left = without(listed);
-  if (left.size === listed.size) return;
+  const remaining = without(listed);
+  if (remaining.size === listed.size) return;
   const note = await memory.note(collection);
-  if (left.size === 0) await noteDecided({ collection, memory, writer });
+  if (remaining.size === 0) await noteDecided({ collection, memory, writer });
   else if (note !== null)
-    await memory.setNote(collection, { ...note, count: note.count - listed.size + left.size });
-  await memory.setWithheld(collection, left);
-  if (left.size === 0) await memory.setTripped(collection, false);
+    await memory.setNote(collection, { ...note, count: note.count - listed.size + remaining.size });
+  await memory.setWithheld(collection, remaining);
+  if (remaining.size === 0) await memory.setTripped(collection, false);
 }

@@ -11,11 +11,11 @@ import { dayCounter } from '../tenant.ts';
 import { requireRecords } from '../topic-ends.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
-/** Keys whose records are not what they seem, so that the next full pass publishes them again. */
+/** Keys with corrupt records, which the next full sync publishes again. */
 export interface Corrupt {
   readonly rows: readonly string[];
   readonly rejects: readonly string[];
-  /** Of `absences`, beside `absence-versions`. */
+  /** Keys in `absences`, when the collection is `absence-versions`. */
   readonly absences: readonly string[];
 }
 
@@ -23,8 +23,8 @@ const NOTHING_CORRUPT: Corrupt = { rows: [], rejects: [], absences: [] };
 const KEYS_AT_ONCE = 5_000;
 
 /**
- * Drops a collection's index and makes it again from the topics, while its passes wait; the tenant's others go on.
- * Publishes nothing but what waited. Throws what log and index fail with, and `KAFKA_RECORDS_LOST`.
+ * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
+ * continue. Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(
   work: OwnerWork,
@@ -36,11 +36,11 @@ export async function rebuildIndex(
   if (writer === undefined) throw notMirrored(collection);
   const index = parts.state.collection(collection);
   await writer.reindex(async (isFirstLoadOver) => {
-    // What was committed last must be readable, or it would pass for lost.
+    // Wait until the last commit is readable; otherwise its records would count as lost.
     await requireRecords(parts, new Map([[collection, writer]]), signal);
     await index.rebuild();
     const start = await readAgain(work, { collection, writer, isFirstLoadOver });
-    await mark(index, start, corrupt);
+    await markCorrupt(index, start, corrupt);
     return start;
   });
 }
@@ -69,8 +69,8 @@ async function readAgain(
   return start;
 }
 
-/** Only of keys that the index knows: what is not there will be published anyway. */
-async function mark(index: CollectionIndex, start: WriterStart, corrupt: Corrupt): Promise<void> {
+/** Gives corrupt keys in the index a hash that no row has. The next full sync publishes other keys anyway. */
+async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: Corrupt): Promise<void> {
   const position = await index.position();
   if (position === null) return;
   const changes: IndexChange[] = [];
@@ -83,15 +83,15 @@ async function mark(index: CollectionIndex, start: WriterStart, corrupt: Corrupt
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }
 
-/** Shown with a content that nobody knows, and open: the end of the next pass shows them as they are. */
+/** Marks absences as shown with unknown content, and their versions as open: the end of the next sync publishes them. */
 async function markAbsences(
   index: CollectionIndex,
   { indexed: at }: WriterStart,
   keys: readonly string[],
 ): Promise<IndexChange[]> {
   const changes: IndexChange[] = [];
-  const told = await lookUpAll(index, { area: 'absences', keys, at });
-  const entries = [...told].flatMap(([key, value]) => {
+  const published = await lookUpAll(index, { area: 'absences', keys, at });
+  const entries = [...published].flatMap(([key, value]) => {
     const { entry, shown } = decodePublishedAbsence(key, value);
     return entry === null || shown === null ? [] : [{ key, entry }];
   });

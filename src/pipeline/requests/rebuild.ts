@@ -4,13 +4,13 @@ import { notMirrored, readParameters, type OwnerRequestKind } from './owner-requ
 import { rebuildIndex } from './rebuild-index.ts';
 
 const parameters = z.strictObject({
-  /** Those with passes of their own; empty: all that are mirrored. */
+  /** Source collections; empty: all mirrored ones. */
   collections: z.array(z.enum(COLLECTIONS)),
 });
 
 export type RebuildParameters = z.output<typeof parameters>;
 
-/** An index that was made again, in keys; survives JSON. */
+/** A rebuilt index, with its numbers of keys; survives JSON. */
 export interface RebuiltIndex {
   readonly collection: CollectionName;
   readonly rows: number;
@@ -19,11 +19,11 @@ export interface RebuiltIndex {
   readonly rejectsBefore: number;
 }
 
-/** `rollcall state rebuild`: indexes are dropped and made again from the topics, one after another. */
+/** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another. */
 export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[]> = {
   kind: 'rebuild',
   read: (given) => readParameters(parameters, given),
-  async meet({ collections }, work) {
+  async handle({ collections }, work) {
     const { writers } = work.session;
     const wanted = collections.length > 0 ? collections : [...writers.keys()];
     const unknown = wanted.find((collection) => !writers.has(collection));

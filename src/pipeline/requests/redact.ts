@@ -9,11 +9,11 @@ import { syncOf } from './republication-sync.ts';
 import { OutdatedEvents, type BatchBounds, type RedactedEvent } from './outdated-events.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
-/** In one transaction. */
+/** Limits of one transaction. */
 const AT_ONCE: BatchBounds = { events: 10_000, bytes: 8_000_000 };
 
 const parameters = z.strictObject({
-  /** Only counts. */
+  /** True: only counts. */
   isDryRun: z.boolean(),
 });
 
@@ -21,18 +21,18 @@ export type RedactParameters = z.output<typeof parameters>;
 
 /** Survives JSON. */
 export interface Redacted {
-  /** Absences whose last event holds what the mapping in force drops or pseudonymises. */
+  /** Number of absences whose last event holds data that the mapping in force drops or pseudonymises. */
   readonly absences: number;
 }
 
 /**
- * `rollcall republish absence-changes --redact`: the last event of an absence is published again under the mapping in
- * force, so that compaction takes the one that was there, and those before it.
+ * `rollcall republish absence-changes --redact`: publishes the last event of an absence again under the mapping in force,
+ * so that compaction removes the old event and those before it.
  */
 export const REDACT: OwnerRequestKind<RedactParameters, Redacted> = {
   kind: 'redact',
   read: (given) => readParameters(parameters, given),
-  async meet({ isDryRun }, work) {
+  async handle({ isDryRun }, work) {
     const { chains } = work.parts;
     const writer = work.session.writers.get('absence-versions');
     if (writer === undefined || chains === undefined) throw notMirrored('absence-changes');
@@ -46,7 +46,7 @@ async function count(outdated: OutdatedEvents): Promise<number> {
   return outdated.count;
 }
 
-/** The topic is read while passes go on; what they publish meanwhile is looked for right before each transaction. */
+/** Reads the topic while syncs continue, and checks for their new events right before each transaction. */
 async function publishAgain(
   work: OwnerWork,
   { writer, outdated }: { writer: CollectionWriter; outdated: OutdatedEvents },
@@ -56,10 +56,10 @@ async function publishAgain(
   await outdated.find();
   for await (const batch of outdated.batches(AT_ONCE)) {
     const published = await writer.reissue(syncOf(work, writer, {}), async (idOf) => {
-      // An event that was published meanwhile must not be followed by an older one of its absence.
+      // An older event must never follow one that a sync has published meanwhile.
       if (hasMoved(knownTo, writer.offsets)) await outdated.dropStale();
-      const left = batch.filter(({ absenceId }) => outdated.has(absenceId));
-      return left.map((event, index) => recordOf(work, event, idOf(index)));
+      const current = batch.filter(({ absenceId }) => outdated.has(absenceId));
+      return current.map((event, index) => recordOf(work, event, idOf(index)));
     });
     knownTo = published.offsets;
     for (const { absenceId } of batch) outdated.drop(absenceId);

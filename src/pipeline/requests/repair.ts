@@ -5,18 +5,18 @@ import { notMirrored, readParameters, type OwnerRequestKind } from './owner-requ
 import { PULL, type PullOutcome } from './pull.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
-/** More are left for another repair. */
+/** Further keys need another repair. */
 export const MAX_CORRUPT_KEYS = 50_000;
 
 const keys = z.array(z.string()).max(MAX_CORRUPT_KEYS);
 
 const parameters = z.strictObject({
-  /** Those with passes of their own. */
+  /** Source collections. */
   collections: z
     .array(
       z.strictObject({
         name: z.enum(COLLECTIONS),
-        /** Keys whose records cannot be read, or are not what their hash says: rows, rejects, and absences. */
+        /** Keys of records that are unreadable or do not match their hash: of rows, rejects, and absences. */
         rows: keys,
         rejects: keys,
         absences: keys,
@@ -28,13 +28,13 @@ const parameters = z.strictObject({
 export type RepairParameters = z.output<typeof parameters>;
 
 /**
- * `rollcall verify --repair`: the index is made again from the topics, what cannot be read is forgotten, and a full pass
- * publishes what is missing, and removes what is too much the ordinary, guarded way. What is equal stays as it is.
+ * `rollcall verify --repair`: rebuilds the index from the topics without corrupt records, and runs a full sync, which
+ * publishes what is missing, and removes what is left over, subject to the guard. Equal records are not published.
  */
 export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> = {
   kind: 'repair',
   read: (given) => readParameters(parameters, given),
-  async meet({ collections }, work) {
+  async handle({ collections }, work) {
     const names = collections.map(({ name }) => name);
     const unknown = names.find((name) => !work.session.writers.has(name));
     if (unknown !== undefined) throw notMirrored(unknown);
@@ -49,6 +49,6 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       ...work,
       sync: (name: CollectionName, _mode: unknown, options?: SyncOptions) => sync(name, options),
     };
-    return PULL.meet({ collections: names, full: true, acceptNew: false }, syncs);
+    return PULL.handle({ collections: names, full: true, acceptNew: false }, syncs);
   },
 };

@@ -4,7 +4,7 @@ import { newSyncStats } from '../sync-stats.ts';
 import type { Republication } from '../republication.ts';
 import type { OwnerWork } from './owner-request.ts';
 
-/** A pass that walks nothing: its rows are asked for. */
+/** A sync without a scan, for rows that are requested by id. */
 export function syncOf(
   { parts }: OwnerWork,
   writer: CollectionWriter,

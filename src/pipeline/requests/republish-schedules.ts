@@ -7,8 +7,8 @@ import { syncOf } from './republication-sync.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
 /**
- * Asks for the students again, and publishes the days that are as they are known. What has changed since is left to the
- * rounds: two that ask for a student at the same time might publish the older answer last (invariant 4).
+ * Requests the students again, and publishes the days that have not changed. Changed days are left to the ordinary sync:
+ * two requests for a student at the same time could publish the older answer last (invariant 4).
  */
 export async function republishSchedules(
   work: OwnerWork,
@@ -25,10 +25,10 @@ export async function republishSchedules(
   const students = new Set(
     days.flatMap((day) => (day !== null && isInWindow(day[1], window) ? [day[0]] : [])),
   );
-  const left = [...students];
+  const remaining = [...students];
   const sync = syncOf(work, writer, { rows: republication });
   const worker = async (): Promise<void> => {
-    for (let student = left.pop(); student !== undefined; student = left.pop()) {
+    for (let student = remaining.pop(); student !== undefined; student = remaining.pop()) {
       const readVersion = writer.readVersion();
       const asked = { student, window, signal };
       const { lessons, isUtf8 } = await askForStudent(
@@ -38,12 +38,12 @@ export async function republishSchedules(
       const read = settings.reader.read({ student, window, lessons, isUtf8 });
       if (read.kind !== 'days') continue;
       const filled = read.filled.filter(
-        ({ key, decoded: reading }) => reading.kind === 'row' && key !== null && wanted.has(key),
+        ({ key, decoded }) => decoded.kind === 'row' && key !== null && wanted.has(key),
       );
       const changed = new Set(await writer.differing(filled));
       const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
-      const readings = filled.filter((each) => known.has(each.key ?? '') && !changed.has(each));
-      await writer.accept(sync, { readings, readVersion: readVersion });
+      const unchanged = filled.filter((each) => known.has(each.key ?? '') && !changed.has(each));
+      await writer.accept(sync, { readings: unchanged, readVersion });
       if (writer.isFull) await writer.flush(sync);
     }
   };

@@ -9,13 +9,13 @@ import { syncOf } from './republication-sync.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { republishSchedules } from './republish-schedules.ts';
 
-/** More keys than these are better published with the whole collection. */
+/** For more keys than this, republishing the entire collection is better. */
 export const MOST_KEYS = 1_000;
 const SEEDS = 2 ** 31;
 
 const parameters = z.strictObject({
   collection: z.enum(COLLECTIONS),
-  /** Empty: all that the hub has. */
+  /** Empty: all rows of the hub. */
   keys: z.array(z.string()).max(MOST_KEYS),
 });
 
@@ -23,38 +23,38 @@ export type RepublishParameters = z.output<typeof parameters>;
 
 /** Survives JSON. */
 export interface Republished {
-  /** Keys that were published, again or because they had changed. */
+  /** Number of published keys, unchanged or changed. */
   readonly published: number;
-  /** Keys asked for that the hub does not have, or not as they are known. */
+  /** Named keys that the hub does not have; for schedules, also days that have changed. */
   readonly missing: readonly string[];
-  /** Why it is not known that all were met; null when they were. */
+  /** Why the sync may not have seen all rows; null when it saw all. */
   readonly why: string | null;
-  /** Rows that are gone at the hub, and whose removal waits for a person. */
+  /** Number of rows that the hub no longer has and whose removal needs a decision. */
   readonly withheld: number;
 }
 
-/** `rollcall republish`: rows are published again although they have not changed. */
+/** `rollcall republish`: publishes rows again although they have not changed. */
 export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
   kind: 'republish',
   read: (given) => readParameters(parameters, given),
-  async meet({ collection, keys }, work) {
-    const refused = whyNotAgain(collection);
+  async handle({ collection, keys }, work) {
+    const refused = whyNotRepublishable(collection);
     if (refused !== null) throw refused;
     const writer = work.session.writers.get(sourceOf(collection));
     if (writer === undefined) throw notMirrored(collection);
-    const told = new Told(keys);
+    const tally = new RepublishedKeys(keys);
     if (collection === 'schedules')
-      await republishSchedules(work, { writer, keys, republication: told.take });
-    else if (keys.length === 0 || !canAskById(collection)) return byFullSync(work, collection, told);
-    else if ((await byId(work, { collection, writer, keys, told })) === 'untold') {
-      return byFullSync(work, collection, told);
+      await republishSchedules(work, { writer, keys, republication: tally.take });
+    else if (keys.length === 0 || !canAskById(collection)) return byFullSync(work, collection, tally);
+    else if ((await byId(work, { collection, writer, keys, tally })) === 'unanswered') {
+      return byFullSync(work, collection, tally);
     }
-    return { published: told.count, missing: told.missing, why: null, withheld: 0 };
+    return { published: tally.count, missing: tally.missing, why: null, withheld: 0 };
   },
 };
 
-/** Why a collection is never published again; null when it may be. */
-export function whyNotAgain(collection: CollectionName): RollcallError | null {
+/** Why a collection is never republished; null when it may be. */
+export function whyNotRepublishable(collection: CollectionName): RollcallError | null {
   if (collection !== 'absence-changes') return null;
   return new RollcallError('USAGE_INVALID', 'absence-changes cannot be republished', {
     remedy:
@@ -62,58 +62,67 @@ export function whyNotAgain(collection: CollectionName): RollcallError | null {
   });
 }
 
-/** What was published of what is wanted. */
-class Told {
+/** Counts the republished keys, and takes each wanted key once. */
+class RepublishedKeys {
   count = 0;
   readonly #wanted: ReadonlySet<string>;
-  readonly #left: Set<string>;
+  readonly #missing: Set<string>;
   readonly #takesOnce: (key: string) => boolean;
 
   constructor(keys: readonly string[]) {
     this.#wanted = new Set(keys);
-    this.#left = new Set(keys);
+    this.#missing = new Set(keys);
     this.#takesOnce = onceEach(keys.length === 0 ? 'all' : this.#wanted, randomInt(SEEDS));
   }
 
   readonly take = (key: string): boolean => {
     if (!this.#takesOnce(key)) return false;
     this.count += 1;
-    this.#left.delete(key);
+    this.#missing.delete(key);
     return true;
   };
 
   get missing(): readonly string[] {
-    return [...this.#left];
+    return [...this.#missing];
   }
 }
 
-/** Nested collections, and those put together, are read whole. */
+/** False for nested and derived collections, which need a full sync. */
 function canAskById(collection: CollectionName): boolean {
   const { keyset, path, derivedFrom } = collectionNamed(collection);
   return keyset && derivedFrom === null && !path.includes('{id}');
 }
 
-async function byFullSync(work: OwnerWork, collection: CollectionName, told: Told): Promise<Republished> {
+async function byFullSync(
+  work: OwnerWork,
+  collection: CollectionName,
+  tally: RepublishedKeys,
+): Promise<Republished> {
   const republication: Republication =
-    collection === 'absences' ? { absences: told.take } : { rows: told.take };
+    collection === 'absences' ? { absences: tally.take } : { rows: tally.take };
   const result = await work.sync(sourceOf(collection), 'FULL', { republication });
   const why = result.kind === 'suspect' ? result.why : null;
   const withheld = result.kind === 'wholesale' ? 0 : result.withheld;
-  return { published: told.count, missing: told.missing, why, withheld };
+  return { published: tally.count, missing: tally.missing, why, withheld };
 }
 
-/** `untold`: the hub does not tell of some whether it has them. */
+/** Republishes rows that are requested by id. `unanswered`: the hub has no answer for some of them. */
 async function byId(
   work: OwnerWork,
-  options: { collection: CollectionName; writer: CollectionWriter; keys: readonly string[]; told: Told },
-): Promise<'told' | 'untold'> {
+  options: {
+    collection: CollectionName;
+    writer: CollectionWriter;
+    keys: readonly string[];
+    tally: RepublishedKeys;
+  },
+): Promise<'answered' | 'unanswered'> {
   const { parts, signal } = work;
-  const { collection, writer, keys, told } = options;
+  const { collection, writer, keys, tally } = options;
   const reader = parts.collections.find(({ name }) => name === collection)?.reader;
   const source = reader === undefined ? null : plainSource(parts.hub, collectionNamed(collection), reader);
-  if (source?.fetchRows === undefined) return 'untold';
+  if (source?.fetchRows === undefined) return 'unanswered';
   const { pages, gone } = await source.fetchRows(keys, { readVersion: writer.readVersion, signal });
-  const sync = syncOf(work, writer, { rows: told.take });
+  const sync = syncOf(work, writer, { rows: tally.take });
   writer.begin(sync);
   try {
     for (const page of pages) await writer.accept(sync, page);
@@ -121,5 +130,5 @@ async function byId(
   } finally {
     writer.end(sync);
   }
-  return pages.length + gone.length < keys.length ? 'untold' : 'told';
+  return pages.length + gone.length < keys.length ? 'unanswered' : 'answered';
 }

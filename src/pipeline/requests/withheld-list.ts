@@ -4,17 +4,17 @@ import type { Progress } from '../../model/progress.ts';
 import type { DeletionMemory } from '../../state/index-store.ts';
 import { countWaiting, whoseTripWithholds } from '../withholding.ts';
 
-/** Removals of a collection that wait for a person. */
+/** Removals of a collection that need a decision. */
 export interface WithheldList {
   readonly collection: CollectionName;
-  /** In order; at most 100,000. Empty where none wait, or where the list was lost with the index. */
+  /** Sorted; at most 100,000. Empty when nothing is withheld, or when the list was lost with the index. */
   readonly keys: readonly string[];
-  /** How many wait: those that could not be listed, or whose list was lost, included. */
+  /** Number of withheld removals, including those that no list holds. */
   readonly count: number;
-  /** When the first of them began to wait, ms since the epoch; null without a list. */
+  /** When the oldest of them was withheld, ms since the epoch; null without a list. */
   readonly sinceMs: number | null;
   readonly why: string | null;
-  /** The collection whose own numbers hold this one's; null where they are its own. */
+  /** The collection whose losses withhold these removals; null when they are this one's own. */
   readonly heldBy: CollectionName | null;
   /** Null without a list. */
   readonly digest: string | null;
@@ -29,7 +29,7 @@ export async function readWithheldList(
   const note = await memory.note(collection);
   const tripped = await memory.tripped();
   const keys = [...listed.keys()].sort();
-  const isHeld = keys.length > 0 && !tripped.has(collection);
+  const isByOther = keys.length > 0 && !tripped.has(collection);
   let sinceMs: number | null = null;
   for (const since of listed.values()) sinceMs = Math.min(since, sinceMs ?? since);
   return {
@@ -38,7 +38,7 @@ export async function readWithheldList(
     count: countWaiting({ listed: keys.length, note, progress }),
     sinceMs,
     why: note?.why ?? null,
-    heldBy: isHeld ? (whoseTripWithholds(collection, tripped) ?? null) : null,
+    heldBy: isByOther ? (whoseTripWithholds(collection, tripped) ?? null) : null,
     digest: keys.length === 0 ? null : digestOfList(collection, keys),
   };
 }

@@ -158,7 +158,7 @@ describe('a changed mapping', () => {
     const before = await masked.view('absence-changes');
     expect(rawStudentsIn(mirror, [...before.values()])).not.toEqual([]);
     const redact = (isDryRun: boolean): Promise<Redacted> =>
-      REDACT.meet(
+      REDACT.handle(
         { isDryRun },
         {
           parts: masked.parts,

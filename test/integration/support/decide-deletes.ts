@@ -10,7 +10,7 @@ async function decide(
 ): Promise<Map<CollectionName, DeletesOutcome>> {
   const { session, parts } = mirror;
   const { signal } = new AbortController();
-  const outcomes = await DELETES.meet(
+  const outcomes = await DELETES.handle(
     { digests: [], ...given },
     {
       parts,

@@ -266,7 +266,7 @@ class TenantHistory implements TenantWorld {
     const sync = (collection: CollectionName, mode: SyncMode, options?: SyncOptions) =>
       process.runner(collection).request(mode, options);
     const work = { parts, session, sync, report: () => Promise.resolve(), signal };
-    await PURGE.meet({ collections: [], afterschool }, work);
+    await PURGE.handle({ collections: [], afterschool }, work);
   }
 
   async #pullAll(process: SimulatedProcess, mode: SyncMode = 'FULL'): Promise<void> {

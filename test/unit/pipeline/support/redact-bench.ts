@@ -144,7 +144,7 @@ export async function redactBench() {
     atReading: (then: (reading: number) => Promise<void>): void => {
       onRow = then;
     },
-    redact: async (isDryRun = false): Promise<number> => (await REDACT.meet({ isDryRun }, work)).absences,
+    redact: async (isDryRun = false): Promise<number> => (await REDACT.handle({ isDryRun }, work)).absences,
     /** The number of records of each transaction. */
     sizes: (): number[] => transactions.map(({ length }) => length),
     /** The last event of each absence, which compaction keeps. */
