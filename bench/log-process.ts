@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config.ts';
 import type { CollectionName } from '../src/model/collections.ts';
 import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/pipeline/assemble.ts';
-import { openSession, type TenantSession } from '../src/pipeline/tenant.ts';
+import { openSession, type TenantSession } from '../src/pipeline/open-session.ts';
 import { syncOnce, type SyncOutcome } from '../test/integration/support/sync-once.ts';
 import type { TenantParts } from '../src/pipeline/tenant-parts.ts';
 import { serveCommands } from './child-process.ts';

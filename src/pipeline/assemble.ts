@@ -38,7 +38,7 @@ import { NOBODY_ABSENT } from './schedules/absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
 import type { PipelineEvent } from './events.ts';
 import { prepareTopics, registerSchemas } from './prepare-tenant.ts';
-import { sleep } from './tenant.ts';
+import { sleep } from './sleep.ts';
 import type { TenantChains, TenantCollection, TenantParts } from './tenant-parts.ts';
 
 const DAY_MS = 24 * 3_600_000;

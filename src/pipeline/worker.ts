@@ -4,7 +4,9 @@ import type { Assembly } from './assemble.ts';
 import { notMirrored } from './requests/owner-request.ts';
 import { OpeningQueue } from './opening-queue.ts';
 import { handleRequest } from './requests/handle-request.ts';
-import { runTenant, sleep, type TenantSession } from './tenant.ts';
+import { runTenant } from './run-tenant.ts';
+import { sleep } from './sleep.ts';
+import type { TenantSession } from './open-session.ts';
 
 const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;

@@ -5,7 +5,7 @@ import type { SyncMode } from '../../model/progress.ts';
 import type { SyncResult } from '../sync-result.ts';
 import type { TenantParts } from '../tenant-parts.ts';
 import type { SyncOptions } from '../sync-runner.ts';
-import type { TenantSession } from '../tenant.ts';
+import type { TenantSession } from '../open-session.ts';
 
 /** What a request works with: a tenant that this process owns. */
 export interface OwnerWork {

@@ -7,7 +7,7 @@ import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
 import { catchUp } from '../catch-up.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import type { WriterStart } from '../writer-start.ts';
-import { dayCounter } from '../tenant.ts';
+import { dayCounter } from '../day-counter.ts';
 import { requireRecords } from '../topic-ends.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { runTenant, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import { runTenant } from '../../../src/pipeline/run-tenant.ts';
+import type { TenantSession } from '../../../src/pipeline/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
 import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';
 import type { Mirror } from '../../integration/support/mirror.ts';

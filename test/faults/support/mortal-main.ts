@@ -5,7 +5,8 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { assemble } from '../../../src/pipeline/assemble.ts';
-import { runTenant, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import { runTenant } from '../../../src/pipeline/run-tenant.ts';
+import type { TenantSession } from '../../../src/pipeline/open-session.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type {

@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { assemble } from '../../../src/pipeline/assemble.ts';
-import { openSession } from '../../../src/pipeline/tenant.ts';
+import { openSession } from '../../../src/pipeline/open-session.ts';
 import { syncOnce } from '../support/sync-once.ts';
 import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
 

@@ -8,7 +8,7 @@ import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
-import { openSession, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import { openSession, type TenantSession } from '../../../src/pipeline/open-session.ts';
 import { syncOnce } from './sync-once.ts';
 import {
   startReferenceHub,

@@ -1,7 +1,8 @@
 import { RollcallError, type ErrorCode } from '../../../src/errors.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { SyncRunner } from '../../../src/pipeline/sync-runner.ts';
-import { runTenant, type TenantSession } from '../../../src/pipeline/tenant.ts';
+import { runTenant } from '../../../src/pipeline/run-tenant.ts';
+import type { TenantSession } from '../../../src/pipeline/open-session.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 
 /** A process that mirrors the tenant, until it is stopped or ends by itself. */

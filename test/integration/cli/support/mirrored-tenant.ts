@@ -8,7 +8,7 @@ import { loadConfig } from '../../../../src/config.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { SyncMode } from '../../../../src/model/progress.ts';
 import { assemble } from '../../../../src/pipeline/assemble.ts';
-import { openSession } from '../../../../src/pipeline/tenant.ts';
+import { openSession } from '../../../../src/pipeline/open-session.ts';
 import { syncOnce } from '../../support/sync-once.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 

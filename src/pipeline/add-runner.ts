@@ -1,0 +1,158 @@
+import { localDate } from '../core/full-pull-time.ts';
+import { LateRowWatch } from '../core/late-rows.ts';
+import type { TenantLog } from '../log/log.ts';
+import { collectionNamed, type CollectionName } from '../model/collections.ts';
+import { createChainParts } from './chains/create-chain-parts.ts';
+import { CollectionRunner } from './collection-runner.ts';
+import { CollectionWriter } from './collection-writer.ts';
+import { createSource } from './create-source.ts';
+import type { FullSyncs } from './full-syncs.ts';
+import { HubFindings } from './hub-findings.ts';
+import { parentState, type Offer, type ParentState } from './offer.ts';
+import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
+import type { Source } from './source.ts';
+import type { SyncParts } from './sync-parts.ts';
+import type { SyncRunner } from './sync-runner.ts';
+import type { TenantIdentity } from './tenant-identity.ts';
+import type { TenantCollection, TenantParts } from './tenant-parts.ts';
+import { requireRecords } from './topic-ends.ts';
+import type { DeletionParts } from './withholding.ts';
+import type { WriterStart } from './writer-start.ts';
+
+/** What the runners of a session share. */
+export interface SessionParts {
+  readonly parts: TenantParts;
+  readonly commit: TenantLog['commit'];
+  readonly signal: AbortSignal;
+  /** Of the collections so far; each new one is added. */
+  readonly writers: Map<CollectionName, CollectionWriter>;
+  readonly runners: Map<CollectionName, SyncRunner>;
+  readonly identity: TenantIdentity;
+  readonly fullSyncs: FullSyncs;
+}
+
+interface OwnParts {
+  readonly collection: TenantCollection;
+  readonly start: WriterStart;
+  readonly offer: Offer;
+}
+
+/** Makes what keeps a collection up to date, its source and its writer, and adds them to the session's. */
+export function addRunner(session: SessionParts, own: OwnParts): void {
+  const { parts, commit, signal, writers, runners } = session;
+  const { collection, start } = own;
+  const { name, reader } = collection;
+  const source = createSource(parts, collection, writers);
+  const writer = new CollectionWriter(
+    {
+      tenantId: parts.tenantId,
+      collection: name,
+      reader,
+      encodeReject: parts.encodeReject,
+      index: parts.state.collection(name),
+      commit,
+      now: parts.now,
+      randomId: parts.randomId,
+      chains:
+        name === 'absence-versions' ? createChainParts({ parts, collection, source, signal }) : undefined,
+      isWanted: source.isWanted,
+    },
+    start,
+  );
+  writers.set(name, writer);
+  const runner =
+    name === 'schedules'
+      ? createScheduleRunner({ ...session, ...own, writer })
+      : createCollectionRunner(session, own, { source, writer });
+  runners.set(name, runner);
+}
+
+interface Ends {
+  readonly source: Source;
+  readonly writer: CollectionWriter;
+}
+
+function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends): CollectionRunner {
+  const { parts } = session;
+  const { source } = ends;
+  const { name, fullPull, deltaEveryMs } = own.collection;
+  return new CollectionRunner({
+    collection: name,
+    sync: syncParts(session, own, ends),
+    fullSyncs: session.fullSyncs,
+    hasDelta: collectionNamed(name).keyset,
+    parent: source.parents ?? null,
+    parents: () => parentsOf(source, session),
+    hasNewParents: async () => ((await source.newParents?.())?.size ?? 0) > 0,
+    offer: own.offer,
+    fullPull,
+    deltaEveryMs,
+    now: parts.now,
+    random: parts.random,
+    sleep: parts.sleep,
+    emit: parts.emit,
+  });
+}
+
+function syncParts(session: SessionParts, own: OwnParts, { source, writer }: Ends): SyncParts {
+  const { parts, signal } = session;
+  const { name } = own.collection;
+  const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
+    source.findExisting(keys, signal);
+  // Rows that are asked for by the keys of others cannot be another tenant's.
+  const identity = source.parents === undefined ? session.identity : null;
+  identity?.add({
+    collection: name,
+    knownRows: () => writer.wantedRows,
+    someKeys: async (count) => {
+      // A row that is gone from this tenant's own hub would prove nothing.
+      const { deletions } = parts.state;
+      const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
+      const isThere = (key: string): boolean => !withheld.has(key) && !missing.has(key);
+      return writer.someKeys(count, (key) => writer.isWanted(key) && isThere(key));
+    },
+    findExisting,
+  });
+  return {
+    writer,
+    scans: (order) => source.scans(order),
+    requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
+    identity,
+    deletions: deletionParts(session, own.collection, { writer, findExisting }),
+    overlapMs: parts.deltaOverlapMs,
+    inheritedWatermarkMs: own.start.progress?.watermarkMs ?? null,
+    late: new LateRowWatch(() => Math.trunc(parts.random() * 2 ** 32)),
+    findings: new HubFindings(),
+    now: parts.now,
+    randomId: parts.randomId,
+    onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
+  };
+}
+
+function parentsOf({ parents }: Source, { writers, runners }: SessionParts): ParentState {
+  if (parents === undefined) return 'ready';
+  const writer = writers.get(parents);
+  const isComplete = writer === undefined || writer.progress?.lastCompleteFull != null;
+  return parentState(isComplete, runners.get(parents));
+}
+
+function deletionParts(
+  { parts, writers }: SessionParts,
+  { name, fullPull }: TenantCollection,
+  own: Pick<DeletionParts, 'writer' | 'findExisting'>,
+): DeletionParts {
+  return {
+    ...own,
+    collection: name,
+    memory: parts.state.deletions,
+    limits: parts.guard,
+    mirrored: parts.collections.map((each) => each.name),
+    today: () => localDate(parts.now(), fullPull.timeZone),
+    now: parts.now,
+    emit: (event) => parts.emit({ type: 'deletion', event }),
+    others: () =>
+      [...writers]
+        .filter(([other]) => other !== name && other !== 'schedules')
+        .map(([other, { wantedRows }]) => ({ collection: other, knownRows: wantedRows })),
+  };
+}

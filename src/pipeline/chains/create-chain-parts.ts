@@ -1,0 +1,54 @@
+import { isFromHub } from '../../errors.ts';
+import type { Source } from '../source.ts';
+import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
+import type { ChainParts } from './absence-emitter.ts';
+import { AbsenceView } from './absence-view.ts';
+import { readBack } from './read-back.ts';
+
+/** A hub that could not be asked for single rows is left alone with such questions for so long. */
+const NO_SINGLE_ROWS_FOR_MS = 30_000;
+
+/** What the writer of `absence-versions` derives absences and their changes with; undefined where they are not mirrored. */
+export function createChainParts(options: {
+  readonly parts: TenantParts;
+  readonly collection: TenantCollection;
+  readonly source: Source;
+  readonly signal: AbortSignal;
+}): ChainParts | undefined {
+  const { parts, collection, source, signal } = options;
+  const { chains } = parts;
+  if (chains === undefined) return undefined;
+  let notBeforeMs = 0;
+  const view = new AbsenceView({
+    ...chains,
+    tenantId: parts.tenantId,
+    index: parts.state.collection('absence-versions'),
+    encodeVersion: (value) => collection.reader.encode(value),
+    mapping: collection.reader.mapping ?? null,
+    readBack: readBack({
+      log: parts.log,
+      reader: collection.reader,
+      decode: (framed) => chains.decode(framed),
+      signal,
+    }),
+    now: parts.now,
+  });
+  return {
+    view,
+    fetch: async (ids, readVersion) => {
+      if (parts.now() < notBeforeMs) return null;
+      try {
+        return (await source.fetchRows?.(ids, { readVersion, signal })) ?? null;
+      } catch (error) {
+        // The rows are asked for again at the sync's end, or with the next change of their chain.
+        if (!isFromHub(error)) throw error;
+        notBeforeMs = parts.now() + NO_SINGLE_ROWS_FOR_MS;
+        return null;
+      }
+    },
+    onCommitted: ({ tally, toldOpen, contradictions, students }) => {
+      parts.emit({ type: 'chains-told', tally, toldOpen, contradictions });
+      chains.onStudents(students);
+    },
+  };
+}

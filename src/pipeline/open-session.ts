@@ -1,0 +1,87 @@
+import type { TenantLog } from '../log/log.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { catchUp } from './catch-up.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import { addRunner } from './add-runner.ts';
+import { dayCounter } from './day-counter.ts';
+import { FullSyncs } from './full-syncs.ts';
+import { Mutex } from './mutex.ts';
+import { Offer } from './offer.ts';
+import type { SyncRunner } from './sync-runner.ts';
+import { TenantIdentity } from './tenant-identity.ts';
+import type { TenantParts } from './tenant-parts.ts';
+import { countWithheld, restoreTrip } from './withholding.ts';
+import type { WriterStart } from './writer-start.ts';
+
+/** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
+export interface TenantSession {
+  readonly runners: ReadonlyMap<CollectionName, SyncRunner>;
+  readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
+}
+
+/** Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). */
+export async function openSession(parts: TenantParts, signal: AbortSignal): Promise<TenantSession> {
+  await parts.prepare();
+  const ownership = await parts.log.own(signal);
+  parts.emit({ type: 'owned', owner: ownership.owner });
+  const starts = await catchUp(
+    { ...parts, collections: parts.collections.map(({ name }) => name), dayOf: dayCounter(parts) },
+    ownership,
+    signal,
+  );
+  await reportWithheld(parts, starts);
+  const runners = new Map<CollectionName, SyncRunner>();
+  const writers = new Map<CollectionName, CollectionWriter>();
+  const session = {
+    parts,
+    commit: oneCommitAtATime(parts),
+    signal,
+    writers,
+    runners,
+    identity: await TenantIdentity.open({
+      memory: parts.state.deletions,
+      collections: parts.collections.map(({ name }) => name),
+      now: parts.now,
+    }),
+    fullSyncs: new FullSyncs(),
+  };
+  const notOffered = await parts.state.deletions.notOffered();
+  for (const collection of parts.collections) {
+    const start = starts.get(collection.name);
+    if (start === undefined) throw new Error(`${collection.name} was not caught up`);
+    const offer = new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name));
+    addRunner(session, { collection, start, offer });
+  }
+  return { runners, writers };
+}
+
+/** Reports how many deletions wait for a person's decision; the memory knows them better than the log. */
+async function reportWithheld(
+  { state, emit }: TenantParts,
+  starts: ReadonlyMap<CollectionName, WriterStart>,
+): Promise<void> {
+  for (const [collection, { progress }] of starts) {
+    await restoreTrip(state.deletions, collection, progress);
+    const rows = await countWithheld(state.deletions, collection, progress);
+    emit({ type: 'deletion', event: { kind: 'waiting', collection, rows } });
+  }
+}
+
+/** Commits the transactions of all collections one after another, and reports each. */
+function oneCommitAtATime({ log, now, emit }: TenantParts): TenantLog['commit'] {
+  const oneAtATime = new Mutex();
+  return (transaction) =>
+    oneAtATime.run(async () => {
+      const startedAtMs = now();
+      const { collection } = transaction.progress;
+      try {
+        const committed = await log.commit(transaction);
+        const durationMs = now() - startedAtMs;
+        emit({ type: 'committed', collection, records: transaction.records.length, durationMs });
+        return committed;
+      } catch (error) {
+        emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });
+        throw error;
+      }
+    });
+}

@@ -1,0 +1,73 @@
+import { SegmentRolls } from '../core/segment-rolls.ts';
+import { RollcallError } from '../errors.ts';
+import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { openSession, type TenantSession } from './open-session.ts';
+import type { OpeningQueue } from './opening-queue.ts';
+import { rollSegments } from './roll-segments.ts';
+import type { TenantParts } from './tenant-parts.ts';
+import { watchTopics } from './topic-ends.ts';
+
+const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
+
+/**
+ * Mirrors a tenant until the signal aborts. Whatever befalls log or index, the cure is the same: own again, catch
+ * up, go on. Throws only what a person must see to: ownership lost, an incompatible topic or schema.
+ */
+export async function runTenant(
+  parts: TenantParts,
+  options: {
+    signal: AbortSignal;
+    onSession?: ((session: TenantSession | null) => void) | undefined;
+    /** Shared by all tenants of a process; left out: the tenant is opened at once. */
+    openings?: OpeningQueue | undefined;
+  },
+): Promise<void> {
+  const { signal, openings } = options;
+  // Kept over the sessions: one that opens again and again is not to append markers each time.
+  const rolls = new SegmentRolls();
+  for (let failures = 0; !signal.aborted;) {
+    const ending = new AbortController();
+    const both = AbortSignal.any([signal, ending.signal]);
+    let startedAtMs = parts.now();
+    const open = (): Promise<TenantSession> => {
+      startedAtMs = parts.now();
+      return openSession(parts, both);
+    };
+    try {
+      const session = await (openings?.run(open, both) ?? open());
+      parts.emit({ type: 'session-opened' });
+      options.onSession?.(session);
+      const loops = [...session.runners.values()].map(async (runner) => runner.loop(both));
+      loops.push(watchTopics(parts, session.writers, both));
+      loops.push(rollSegments(parts, { rolls, writers: session.writers, signal: both }));
+      try {
+        await Promise.all(loops);
+      } finally {
+        // From now on requests wait for the next session.
+        options.onSession?.(null);
+        ending.abort(
+          new RollcallError('INTERNAL', 'the session is ending', { remedy: 'It is started anew.' }),
+        );
+        await Promise.allSettled(loops);
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      if (isFinal(error)) throw error;
+      // One that opens and fails at once is no success: hub and Kafka are spared.
+      failures = parts.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
+      const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, parts.random);
+      parts.emit({ type: 'session-failed', error, retryInMs });
+      await parts.sleep(retryInMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** Staying up would not help: another process is newer, or what stands in Kafka does not fit this program. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof RollcallError &&
+    (error.code === 'OWNERSHIP_LOST' ||
+      error.code === 'KAFKA_TOPIC_MISMATCH' ||
+      error.code === 'SCHEMA_INCOMPATIBLE')
+  );
+}
