@@ -10,32 +10,22 @@ import {
   type Config,
   type TenantConfig,
 } from '../config.ts';
-import { strictFieldsOf } from '../core/mapping.ts';
-import type { RowReader } from '../core/decoded-row.ts';
-import { createRowReader } from '../core/row-reader.ts';
-import type { AbsenceChangeValue } from '../core/absence-change.ts';
-import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { createZoneClock } from '../core/schedules/zone-clock.ts';
 import { createDayReader } from '../core/schedules/read-days.ts';
-import { createValueCodec } from '../core/value-codec.ts';
-import { createHub } from '../hub/create-hub.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
 import { OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
-import { createKafkaClient } from '../log/kafka-client.ts';
 import { createKafkaLog } from '../log/kafka-log.ts';
 import type { TenantLog } from '../log/log.ts';
 import { createProgressCodec } from '../log/progress-codec.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
-import { createRegistry, type Registry } from '../log/registry.ts';
-import { readSchemaFiles } from '../log/schema-files.ts';
+import type { Registry } from '../log/registry.ts';
 import { wantedTopics, type WantedTopic } from '../log/topics.ts';
 import type { StateStore } from '../state/index-store.ts';
-import { createMemoryStore } from '../state/memory-store.ts';
-import { createRedisStore } from '../state/redis-store.ts';
-import type { RejectValue } from './pending-transaction.ts';
 import { NOBODY_ABSENT } from './schedules/absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
+import { compileSchemas, type CompiledSchemas } from './compiled-schemas.ts';
+import { hubOf, kafkaOf, registryOf, storeOf } from './clients.ts';
 import type { PipelineEvent } from './events.ts';
 import { prepareTopics, registerSchemas } from './prepare-tenant.ts';
 import { sleep } from './sleep.ts';
@@ -67,39 +57,11 @@ export interface AssembledTenant {
   readonly openReadOnlyLog: () => ReadOnlyLog;
 }
 
-type SchemaFiles = ReturnType<typeof readSchemaFiles>;
-
-/** What all tenants use alike: compiling it for each would take most of the start's time, and much memory. */
-interface Compiled {
-  readonly codecs: Codecs;
-  /** By collection and what is set for its fields. */
-  readonly readers: Map<string, RowReader>;
-}
-
-type Codecs = ReturnType<typeof createCodecs>;
-
-function createCodecs(schemas: SchemaFiles) {
-  return {
-    progress: createValueCodec<Parameters<Parameters<typeof createProgressCodec>[0]['encode']>[0]>(
-      schemaOf(schemas, 'progress'),
-    ),
-    rejects: createValueCodec<RejectValue>(schemaOf(schemas, 'rejects')),
-    versions: createValueCodec<AbsenceVersionValue>(schemaOf(schemas, 'absence-versions')),
-    changes: createValueCodec<AbsenceChangeValue>(schemaOf(schemas, 'absence-changes')),
-  };
-}
-
 export function assemble(config: Config, options: AssemblyOptions): Assembly {
-  const kafka = connectKafka(config, options.logger);
-  const registry = createRegistry({
-    url: config.registry.url,
-    username: config.registry.username,
-    password:
-      config.registry.password === undefined ? undefined : () => config.registry.password?.reveal() ?? '',
-  });
-  const store = openStore(config);
-  const schemas = readSchemaFiles();
-  const compiled: Compiled = { codecs: createCodecs(schemas), readers: new Map() };
+  const kafka = kafkaOf(config, options.logger);
+  const registry = registryOf(config);
+  const store = storeOf(config);
+  const compiled = compileSchemas(config.pseudonymise?.key.reveal());
   const owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const tenants = new Map<string, AssembledTenant>();
   const hubs: AsyncDisposable[] = [];
@@ -116,7 +78,7 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
       const tenantConfig = config.tenants.find(({ id }) => id === tenantId);
       if (tenantConfig === undefined) throw new Error(`no tenant ${tenantId}`);
       const emit = (event: PipelineEvent): void => options.emit(tenantId, event);
-      const hub = connectHub(tenantConfig, emit);
+      const hub = hubOf(tenantConfig, emit);
       const assembled = assembleTenant({
         config,
         tenantConfig,
@@ -124,7 +86,6 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
         kafka,
         registry,
         store,
-        schemas,
         compiled,
         owner,
         emit,
@@ -142,61 +103,6 @@ export function assemble(config: Config, options: AssemblyOptions): Assembly {
   };
 }
 
-function connectKafka(config: Config, logger: Logger): Kafka {
-  const { brokers, ssl, sasl } = config.kafka;
-  return createKafkaClient(
-    {
-      brokers,
-      clientId: 'rollcall',
-      ssl: typeof ssl === 'boolean' ? ssl : withRevealedKey(ssl),
-      sasl: sasl === undefined ? undefined : { ...sasl, password: sasl.password.reveal() },
-    },
-    logger,
-  );
-}
-
-function withRevealedKey(ssl: Exclude<Config['kafka']['ssl'], boolean>) {
-  const { ca, cert, key, rejectUnauthorized } = ssl;
-  return {
-    rejectUnauthorized,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key: key.reveal() }),
-  };
-}
-
-function openStore(config: Config): StateStore {
-  const { redis } = config;
-  if (redis === undefined) return createMemoryStore();
-  return createRedisStore({
-    url: redis.url,
-    // Two installations may share a Redis, and name their tenants alike.
-    keyPrefix: `${redis.keyPrefix}:${config.kafka.topicPrefix}`,
-    ...(redis.username === undefined ? {} : { username: redis.username }),
-    ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
-  });
-}
-
-function connectHub(
-  { hub }: TenantConfig,
-  emit: (event: PipelineEvent) => void,
-): Hub & CoreApi & AsyncDisposable {
-  return createHub({
-    baseUrl: hub.baseUrl,
-    tokenUrl: hub.tokenUrl,
-    clientId: hub.clientId,
-    clientSecret: () => hub.clientSecret.reveal(),
-    clientAuth: hub.clientAuth,
-    scope: hub.scope,
-    pageSize: hub.pageSize,
-    paging: hub.paging,
-    maxConcurrentRequests: hub.maxConcurrentRequests,
-    timeouts: { requestMs: hub.requestTimeoutMs },
-    maxResponseBytes: hub.maxResponseBytes,
-    onEvent: (event) => emit({ type: 'hub', event }),
-  });
-}
-
 interface TenantInputs {
   readonly config: Config;
   readonly tenantConfig: TenantConfig;
@@ -204,15 +110,14 @@ interface TenantInputs {
   readonly kafka: Kafka;
   readonly registry: Registry;
   readonly store: StateStore;
-  readonly schemas: SchemaFiles;
-  readonly compiled: Compiled;
+  readonly compiled: CompiledSchemas;
   readonly owner: string;
   readonly emit: (event: PipelineEvent) => void;
 }
 
 function assembleTenant(inputs: TenantInputs): AssembledTenant {
-  const { config, tenantConfig, schemas, registry, kafka, emit } = inputs;
-  const { codecs } = inputs.compiled;
+  const { config, tenantConfig, registry, kafka, emit } = inputs;
+  const { codecs, files: schemas } = inputs.compiled;
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
   const collections = passCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
@@ -307,35 +212,14 @@ function tenantChains(
   };
 }
 
-function tenantCollection(inputs: TenantInputs, name: CollectionName): TenantCollection {
-  const settings = collectionSettings(inputs.tenantConfig, name);
+function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: CollectionName): TenantCollection {
+  const settings = collectionSettings(tenantConfig, name);
   return {
     name,
-    reader: rowReader(inputs, name, settings),
+    reader: compiled.reader(name, settings),
     deltaEveryMs: settings.deltaEveryMs,
     fullPull: settings.fullPull,
   };
-}
-
-/** A reader keeps nothing of one row for the next, so tenants can share it. */
-function rowReader(
-  { config, schemas, compiled }: TenantInputs,
-  name: CollectionName,
-  { drop, pseudonymise, ignore }: ReturnType<typeof collectionSettings>,
-): RowReader {
-  const key = JSON.stringify([name, drop, pseudonymise, ignore]);
-  const reader =
-    compiled.readers.get(key) ??
-    createRowReader({
-      schema: schemaOf(schemas, name),
-      strictFields: strictFieldsOf(name),
-      drop,
-      pseudonymise,
-      pseudonymiseKey: config.pseudonymise?.key.reveal(),
-      ignore,
-    });
-  compiled.readers.set(key, reader);
-  return reader;
 }
 
 function scheduleSettings(
@@ -354,10 +238,4 @@ function scheduleSettings(
     ignore: settings.ignore,
   });
   return { ...rest, api: hub, absent: absent ?? NOBODY_ABSENT, reader };
-}
-
-function schemaOf(schemas: SchemaFiles, suffix: TopicSuffix) {
-  const file = schemas.get(suffix);
-  if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
-  return file.schema;
 }

@@ -7,7 +7,7 @@ import type { Emit } from '../events.ts';
 import { parentsFirst } from '../parents-first.ts';
 import { pullOutcome, type PullOutcome } from '../requests/pull.ts';
 import type { SyncResult } from '../sync-result.ts';
-import { openSession } from '../tenant.ts';
+import { openSession } from '../open-session.ts';
 import type { TenantParts } from '../tenant-parts.ts';
 import { Recorder, type PlannedRecords } from './recorder.ts';
 import { RecordingLog } from './recording-log.ts';
