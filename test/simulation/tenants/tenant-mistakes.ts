@@ -33,7 +33,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
   {
     name: 'a producer is used again after a send that failed',
     troubles: 'restarts',
-    finds: 'differs from the hub',
+    finds: 'published twice',
     mistake: { trouble: 1, reusesProducer: true },
   },
   {
