@@ -118,12 +118,12 @@ function endReasonOf(state: ScanState, page: PageFacts): ScanEnd['reason'] | nul
 }
 
 /** Accepts an end in filter mode only if no row can be missing: a hub that ignores `sort` would skip rows. */
-function endUnlessSkipped(state: ScanState, rowCount: number, sign: ScanEnd['reason']): NextStep {
+function endUnlessSkipped(state: ScanState, rowCount: number, reason: ScanEnd['reason']): NextStep {
   const expected = Math.max(state.filtered ? 0 : (state.firstTotal ?? 0), state.rowsBefore);
   if (state.mode === 'sourced-id-filter' && state.auto && state.rowsInMode + rowCount < expected) {
     return stepDown(state, 'the filter returns fewer rows than the collection has');
   }
-  return { kind: 'end', reason: sign };
+  return { kind: 'end', reason };
 }
 
 function decideEmpty(state: ScanState): NextStep {
@@ -184,8 +184,8 @@ export function decidePage(state: ScanState, page: PageFacts, marks: ReadonlySet
   if (state.mode === 'sourced-id-filter' && state.auto && !looksSorted(page.ids)) {
     return { deliver: false, step: stepDown(state, 'rows are not sorted by sourcedId') };
   }
-  const sign = endReasonOf(state, page);
-  const step = sign === null ? decideNext(state, page) : endUnlessSkipped(state, page.rowCount, sign);
+  const reason = endReasonOf(state, page);
+  const step = reason === null ? decideNext(state, page) : endUnlessSkipped(state, page.rowCount, reason);
   return { deliver: true, step };
 }
 

@@ -217,18 +217,18 @@ class Scanner {
     return { ...page, total };
   }
 
-  #ended(sign: ScanEnd['reason']): ScanEnd {
+  #ended(reason: ScanEnd['reason']): ScanEnd {
     const { memory, onEvent } = this.#context;
     const { name } = this.#read.collection;
     const { auto, filtered, mode, rowsInMode } = this.#state;
-    if (auto && mode !== memory.mode(name) && sign !== 'missing-list') memory.rememberMode(name, mode);
+    if (auto && mode !== memory.mode(name) && reason !== 'missing-list') memory.rememberMode(name, mode);
     const total = this.#totalAtEnd;
     const doubtful = total !== null && (filtered ? total < rowsInMode : total !== rowsInMode);
     if (doubtful && memory.firstTime(name, 'total')) {
       onEvent({ type: 'total-unreliable', collection: name, total, rows: rowsInMode });
     }
     const { totalAtStart, totalAtEnd } = { totalAtStart: this.#totalAtStart, totalAtEnd: this.#totalAtEnd };
-    return { reason: sign, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
+    return { reason, paging: mode, rows: this.#rows, totalAtStart, totalAtEnd };
   }
 
   #reportLinkOut(leadsTo: WayOut): void {

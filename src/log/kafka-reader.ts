@@ -29,7 +29,7 @@ export interface ReadOptions {
    * markers: without this, a caller that knows of a commit may not find its records.
    */
   readonly awaitsDecision?: boolean | undefined;
-  /** Called with the id of each throw-away group that the reading joins. */
+  /** Called with the id of each temporary group that an attempt joins. */
   readonly onGroup?: ((groupId: string) => void) | undefined;
   readonly signal: AbortSignal;
 }

@@ -7,7 +7,7 @@ import type { EndMarkers } from './end-markers.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { LoggedRecord } from './log.ts';
 
-/** Reads a tenant's topics from after the given offsets to the last offsets that are wanted, end markers or others. */
+/** Reads a tenant's topics after the given offsets, up to and including the offsets in `last`. */
 export async function readUpTo(options: {
   kafka: Kafka;
   groupIdPrefix: string;
@@ -19,7 +19,7 @@ export async function readUpTo(options: {
   onGroup?: ((groupId: string) => void) | undefined;
   signal: AbortSignal;
 }): Promise<void> {
-  const { topicOf, from, last, onBatch, ...reading } = options;
+  const { topicOf, from, last, onBatch, ...readOptions } = options;
   const stretches: Stretch[] = [];
   const suffixes = new Map<string, TopicSuffix>();
   for (const { topic: suffix, after } of from) {
@@ -35,7 +35,7 @@ export async function readUpTo(options: {
     }
   }
   await readStretches({
-    ...reading,
+    ...readOptions,
     stretches,
     onMessages: ({ topic, partition, messages }) => {
       const suffix = suffixes.get(topic);

@@ -2,17 +2,17 @@ import { RollcallError } from '../errors.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { CollectionIndex, IndexArea, IndexPosition } from './index-store.ts';
 
-/** How often in a row a read follows an index that moves on without a change. */
+/** How often in a row a read follows an index to a new position without a change. */
 const FOLLOWED_AT_MOST = 5;
 
 /**
- * The index that another process keeps, as of one point of the log. The owner commits a transaction for every sync,
- * also for one that changes nothing: such a transaction is followed. Any other one throws `INDEX_DIVERGED`.
+ * Another process's index at one point of the log. The owner commits a transaction for every sync, even if it changes
+ * nothing. This class follows such a transaction, and throws `INDEX_DIVERGED` for any other.
  */
 export class LiveBase {
   readonly #index: CollectionIndex;
   #at: IndexPosition;
-  /** The transaction up to which the reader has read the log itself. */
+  /** The last transaction that the reader has read from the log itself. */
   #replayedTo: string | null = null;
 
   constructor(index: CollectionIndex, at: IndexPosition) {
@@ -20,7 +20,7 @@ export class LiveBase {
     this.#at = at;
   }
 
-  /** From now on the index may also be at this transaction: the reader knows all that it changed. */
+  /** Also accepts an index at this transaction, whose changes the reader knows. */
   noteReplay(transactionId: string): void {
     this.#replayedTo = transactionId;
   }
@@ -59,7 +59,7 @@ export class LiveBase {
   }
 }
 
-/** Equal offsets: no record of the collection was published in between. */
+/** Whether offsets are equal, so that no record of the collection was published in between. */
 function areEqual(one: Offsets, other: Offsets): boolean {
   const names = Object.keys(one);
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);

@@ -1,7 +1,7 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
 
-/** What a reader who must change nothing has noted of one collection; undefined: as the memory below has it. */
+/** A reader's own changes to the memory of one collection; an undefined field has the value of the memory below. */
 interface Noted {
   missing?: ReadonlyMap<string, MissingKey>;
   withheld?: ReadonlyMap<string, number>;
@@ -13,7 +13,7 @@ interface Noted {
   readonly removed: Map<string, number>;
 }
 
-/** Reads another process's memory of deletions, and holds its own changes in this process. */
+/** Reads another process's deletion memory and keeps its own changes in this process. */
 export class OverlayDeletions implements DeletionMemory {
   readonly #base: DeletionMemory;
   readonly #noted = new Map<CollectionName, Noted>();
@@ -22,7 +22,7 @@ export class OverlayDeletions implements DeletionMemory {
     this.#base = base;
   }
 
-  /** Drops what was noted of a collection. */
+  /** Drops the own changes for a collection. */
   discard(collection: CollectionName): void {
     this.#noted.delete(collection);
   }

@@ -17,17 +17,17 @@ export interface OverlayIndexOptions {
   /** Tenant and collection, for errors. */
   readonly name: string;
   readonly areas: readonly IndexArea[];
-  /** The index below, and where it is; null: everything is held in memory. */
+  /** The index below and its position; null: everything is in memory. */
   readonly base: { readonly index: CollectionIndex; readonly at: IndexPosition } | null;
 }
 
 /**
- * An index for a reader who must change nothing: it reads an index that another process keeps, and holds its own changes
- * in memory on top. A rebuild leaves the index below, and holds everything in memory.
+ * An index for a reader that must change nothing: it reads another process's index and keeps its own changes in memory
+ * on top. A rebuild drops the index below and keeps everything in memory.
  */
 export class OverlayIndex implements CollectionIndex {
   readonly #name: string;
-  /** Latin-1 characters as in `MemoryIndex`; null: removed from what lies below. */
+  /** Latin-1 strings as in `MemoryIndex`; null: the key is removed from the index below. */
   readonly #staged: ReadonlyMap<IndexArea, Map<string, string | null>>;
   #base: LiveBase | null;
   #position: IndexPosition | null;
@@ -40,7 +40,7 @@ export class OverlayIndex implements CollectionIndex {
     this.#position = base === null ? null : copyOf(base.at);
   }
 
-  /** Whether the index below is read; otherwise everything is in memory. */
+  /** Whether there is an index below; otherwise everything is in memory. */
   get isOverLive(): boolean {
     return this.#base !== null;
   }
@@ -86,7 +86,7 @@ export class OverlayIndex implements CollectionIndex {
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
     const staged = memberOf(this.#staged, area);
-    // What lies below comes first: a key that is staged meanwhile then comes twice, and never not at all.
+    // The index below comes first: a key that is staged meanwhile may come twice, but cannot be missing.
     for await (const batch of this.#base?.keys(area) ?? []) yield batch.filter((key) => !staged.has(key));
     for (const batch of inBatches(staged))
       yield batch.flatMap(([key, value]) => (value === null ? [] : [key]));
@@ -141,7 +141,7 @@ export class OverlayIndex implements CollectionIndex {
     const staged = memberOf(this.#staged, area);
     const names = keys.map((key) => key.toWellFormed());
     const unstaged = names.filter((key) => !staged.has(key));
-    // Also for no keys at all: whether the index below is where it was is to be checked.
+    // An empty list goes to the index below too, so that it checks its position.
     const below = (await this.#base?.lookup(area, unstaged)) ?? [];
     let next = 0;
     return names.map((key) => {

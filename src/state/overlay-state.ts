@@ -5,8 +5,7 @@ import { OverlayDeletions } from './overlay-deletions.ts';
 import { OverlayIndex } from './overlay-index.ts';
 
 /**
- * The memory of a tenant for a reader who must change nothing: what another process keeps, with changes in memory on
- * top. To be used in place of the tenant's own.
+ * The state of a tenant for a reader that must change nothing: another process's state, with changes in memory on top.
  */
 export class OverlayState implements TenantState {
   readonly deletions: OverlayDeletions;
@@ -21,8 +20,8 @@ export class OverlayState implements TenantState {
   }
 
   /**
-   * Starts over with the indexes of these collections as they are now. To be called before the log's progress is read:
-   * an index that is a little behind is read on, one that is ahead of what was read would count as unknown.
+   * Starts again with the current indexes of these collections. Call this before the log's progress is read: recovery
+   * brings an index that is behind up to date, but an index ahead of that progress would count as unknown.
    */
   async begin(
     collections: readonly CollectionName[],

@@ -142,7 +142,7 @@ export class RedisDeletions implements DeletionMemory {
   }
 }
 
-/** Before the id of the sync, for a key that was present but empty. */
+/** Prefix of the sync's id for a key that was present but empty. */
 const EMPTY = 'empty ';
 
 function missingText({ passId, becameEmpty }: MissingKey): string {

@@ -70,7 +70,7 @@ describe.each(ROUNDS)('the clock of the machine jumps, round %i', (round) => {
     await expectHealsBy(child, tenant);
     await clock.jumpTo(6 * HOUR_MS);
     tenant.churn.step(20);
-    await child.says('Kafka refused the time of this machine');
+    await child.says('Kafka refused the clock time of this machine');
     expect((await child.readiness())?.status).toBe(503);
     await clock.jumpTo(0);
     await expectHealsBy(child, tenant, CLOCK_JUMPED);

@@ -145,7 +145,7 @@ describe('data that the configuration no longer wants', () => {
       expect(after.toSorted()).toEqual(before.filter((key) => !own.includes(key)).toSorted());
       running.kill('SIGTERM');
       const ended = await running.ended;
-      expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('has purged')]);
+      expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining('a person purged')]);
     } finally {
       await deleteAll(topicPrefix);
     }

@@ -125,7 +125,7 @@ describe('schemas that differ from the contract', () => {
     await call('PUT', `/config/${subject()}`, { compatibility: 'FULL_TRANSITIVE' });
     const output = await run('run', 1);
     expect(output).toContain(`The schema of ${subject()} does not fit the versions already registered`);
-    expect(output).toContain('→ Look at GET');
+    expect(output).toContain('→ Check GET');
     expect(await call('GET', `/subjects/${subject()}/versions`)).toEqual([1]);
     expect(await withAdmin((admin) => admin.listTopics())).not.toContain(`${topicPrefix}.north.users`);
   });
