@@ -71,6 +71,8 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
       const ends = await Promise.all(existing.map((suffix) => this.#ends(suffix)));
       const isBehind = ends.some((each) => each.isBehind);
       if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
+        // Records that do not come within that time are lost: nobody waits for them a second time.
+        if (isBehind) this.#known = {};
         const ranges = new Map(existing.map((suffix, at) => [suffix, ends[at]?.partitions ?? []]));
         return suffixes.map((topic) => ({ topic, partitions: ranges.get(topic) ?? [] }));
       }

@@ -83,12 +83,12 @@ function showKeys(output: Output, collections: readonly CollectionPlan[]): void 
 }
 
 function circumstances({ collections, leftOut }: TenantPlan): string[] {
-  const restarted = collections.filter(({ restarts, basis }) => restarts > 0 && basis === 'topics');
+  const overtaken = collections.filter(({ isOvertaken, unchanged }) => isOvertaken && unchanged !== null);
   return [
-    ...(restarted.length === 0
+    ...(overtaken.length === 0
       ? []
       : [
-          `! ${namesOf(restarted)}: the owner published while the plan was made, again and again; records that it published may be counted`,
+          `! ${namesOf(overtaken)}: the owner published while the plan was made; records that it published may be counted`,
         ]),
     ...leftOut.map((name) => `! ${name} is left out: see "rollcall plan --help"`),
   ];

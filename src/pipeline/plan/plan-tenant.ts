@@ -11,6 +11,7 @@ import { openSession } from '../open-session.ts';
 import type { TenantParts } from '../tenant-parts.ts';
 import { Recorder, type PlannedRecords } from './recorder.ts';
 import { RecordingLog } from './recording-log.ts';
+import { readTopicEnds } from './topic-ends.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;
@@ -39,6 +40,8 @@ export interface CollectionPlan extends PlannedRecords, Pick<PullOutcome, 'outco
   readonly basis: 'index' | 'topics';
   /** How often planning began again because the owner had published meanwhile. */
   readonly restarts: number;
+  /** The topics have grown while they served as the basis: the plan may count what the owner has published since. */
+  readonly isOvertaken: boolean;
 }
 
 /** Left out: a sync of schedules asks for each student, and waits five minutes before it believes a loss. */
@@ -77,7 +80,10 @@ export async function planTenant(
 }
 
 /** The outcome of one planned sync. */
-interface PlannedSync extends Pick<CollectionPlan, 'whyWithheld' | 'withheldKeys' | 'basis' | 'restarts'> {
+interface PlannedSync extends Pick<
+  CollectionPlan,
+  'whyWithheld' | 'withheldKeys' | 'basis' | 'restarts' | 'isOvertaken'
+> {
   readonly outcome: PullOutcome;
   readonly unchanged: number;
 }
@@ -93,11 +99,13 @@ class Planning {
   readonly #options: PlanTenantOptions;
   readonly #recorder: Recorder;
   readonly #state: OverlayState;
+  readonly #topics: Topics;
 
   constructor(tenant: AssembledTenant, options: PlanTenantOptions, topics: Topics) {
     const { parts } = tenant;
     const { keysAtMost, onRead, tenantId, emit } = options;
     this.#options = options;
+    this.#topics = topics;
     this.#recorder = new Recorder({ keysAtMost, now: parts.now });
     this.#state = new OverlayState(parts.state, tenantId);
     this.#parts = {
@@ -119,13 +127,17 @@ class Planning {
     let left = sources;
     for (let attempt = 1; left.length > 0; attempt += 1) {
       const isLast = attempt === ATTEMPTS;
+      const endsBefore = await readTopicEnds(this.#topics, left);
       const outcomes = await this.#attempt(left, isLast).catch((error: unknown) => {
         if (isLast || !isMoved(error)) throw error;
         return [];
       });
+      const ends = await readTopicEnds(this.#topics, left);
       for (const each of outcomes) {
-        if (!isLast && isMoved(each.error)) continue;
-        planned.set(each.collection, await this.#describeSync(each, attempt - 1));
+        const { collection, error } = each;
+        if (!isLast && isMoved(error)) continue;
+        const hasGrown = ends.get(collection) !== endsBefore.get(collection);
+        planned.set(collection, await this.#describeSync(each, { restarts: attempt - 1, hasGrown }));
       }
       left = left.filter((each) => !planned.has(each));
     }
@@ -161,24 +173,29 @@ class Planning {
     }
   }
 
-  async #describeSync({ collection, result, error }: SyncOutcome, restarts: number): Promise<PlannedSync> {
+  async #describeSync(
+    { collection, result, error }: SyncOutcome,
+    { restarts, hasGrown }: { restarts: number; hasGrown: boolean },
+  ): Promise<PlannedSync> {
     this.#options.signal.throwIfAborted();
     const { deletions } = this.#state;
     const outcome = pullOutcome(collection, { result, error });
     const isWithheld = outcome.withheld > 0;
+    const isOverLive = this.#state.collection(collection).isOverLive;
     const keys = isWithheld ? [...(await deletions.withheld(collection)).keys()] : [];
     return {
       outcome,
       unchanged: result?.stats.rowsUnchanged ?? 0,
       whyWithheld: isWithheld ? ((await deletions.note(collection))?.why ?? null) : null,
       withheldKeys: keys.slice(0, this.#options.keysAtMost),
-      basis: this.#state.collection(collection).isOverLive ? 'index' : 'topics',
+      basis: isOverLive ? 'index' : 'topics',
       restarts,
+      isOvertaken: hasGrown && !isOverLive,
     };
   }
 
   describe(collection: CollectionName, sync: PlannedSync): CollectionPlan {
-    const { outcome, unchanged, whyWithheld, withheldKeys, basis, restarts } = sync;
+    const { outcome, unchanged, whyWithheld, withheldKeys, ...basis } = sync;
     const source = outcome.collection;
     const isSource = collection === source;
     const { counts, keys, keysLeftOut } = this.#recorder.records(source, collection);
@@ -196,8 +213,7 @@ class Planning {
       withheld: isSource ? outcome.withheld : 0,
       whyWithheld: isSource ? whyWithheld : null,
       withheldKeys: isSource ? withheldKeys : [],
-      basis,
-      restarts,
+      ...basis,
     };
   }
 }

@@ -141,7 +141,7 @@ describe('status', () => {
 describe('an unreachable Kafka', () => {
   it('is named with a remedy by every verb that needs it, without a stack trace', async () => {
     const config = tenant.configWith({ brokers: NOBODY });
-    const verbs = [['status'], ['tail', 'users'], ['topics', 'list'], ['topics', 'apply']];
+    const verbs = [['status'], ['tail', 'users'], ['topics', 'list'], ['topics', 'apply'], ['plan']];
     const ended = await Promise.all(verbs.map((verb) => rollcall(config, ...verb)));
     for (const { code, stdout, stderr } of ended) {
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

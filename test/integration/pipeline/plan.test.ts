@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Assembly } from '../../../src/pipeline/assemble.ts';
-import type { CollectionIndex, TenantState } from '../../../src/state/index-store.ts';
+import type { TenantState } from '../../../src/state/index-store.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { planAll, plannedLines, publishedLines } from '../support/planned.ts';
 import { recreateTopic } from './recreate-topic.ts';
@@ -33,12 +34,12 @@ describe('a plan equals what the next full sync publishes', () => {
     expect(await expectPlanned(mirror)).toEqual([]);
   });
 
-  it.each([11, 12, 13])('after random changes at the hub (seed %i)', async (seed) => {
+  it.each([11, 12])('after random changes at the hub (seed %i)', async (seed) => {
     await using mirror = await openMirror({ ...EVERYTHING, hubOptions: { students: 30, seed } });
     const { living, clock, district } = mirror.hub;
     await mirror.full();
     let lines: readonly string[] = [];
-    for (let round = 1; round <= 4; round += 1) {
+    for (let round = 1; round <= 3; round += 1) {
       clock.advance(TEN_MINUTES_MS);
       living.step(40);
       if (round === 2) district.restamp();
@@ -117,35 +118,46 @@ describe('a plan equals what the next full sync publishes', () => {
 });
 
 describe('a plan beside an owner that publishes', () => {
+  /** An object of which one method runs `disturb` first. */
+  function disturbing<T extends object>(object: T, method: keyof T, disturb: () => Promise<void>): T {
+    return new Proxy(object, {
+      get(target, property) {
+        const member: unknown = Reflect.get(target, property);
+        if (typeof member !== 'function') return member;
+        const bound = member.bind(target) as (...given: unknown[]) => unknown;
+        if (property !== method) return bound;
+        return async (...given: unknown[]) => {
+          await disturb();
+          return bound(...given);
+        };
+      },
+    });
+  }
+
+  function withState(assembly: Assembly, over: Partial<TenantState>): Assembly {
+    const tenant = assembly.tenant('north');
+    const { state } = tenant.parts;
+    const disturbed: TenantState = {
+      deletions: state.deletions,
+      forget: (name) => state.forget(name),
+      collection: (name) => state.collection(name),
+      ...over,
+    };
+    return { ...assembly, tenant: () => ({ ...tenant, parts: { ...tenant.parts, state: disturbed } }) };
+  }
+
   /** The tenant, with an index below that runs `disturb` before it is read for a collection. */
   function disturbed(
     assembly: Assembly,
     options: { name: CollectionName; disturb: () => Promise<void> },
   ): Assembly {
-    const tenant = assembly.tenant('north');
-    const { state } = tenant.parts;
-    const collection = (name: CollectionName): CollectionIndex => {
-      const index = state.collection(name);
-      if (name !== options.name) return index;
-      return new Proxy(index, {
-        get(target, property) {
-          if (property === 'lookup') {
-            return async (...given: Parameters<CollectionIndex['lookup']>) => {
-              await options.disturb();
-              return target.lookup(...given);
-            };
-          }
-          const member: unknown = Reflect.get(target, property);
-          return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-        },
-      });
-    };
-    const over: TenantState = {
-      deletions: state.deletions,
-      forget: (name) => state.forget(name),
-      collection,
-    };
-    return { ...assembly, tenant: () => ({ ...tenant, parts: { ...tenant.parts, state: over } }) };
+    const { state } = assembly.tenant('north').parts;
+    return withState(assembly, {
+      collection: (name) =>
+        name === options.name
+          ? disturbing(state.collection(name), 'lookup', options.disturb)
+          : state.collection(name),
+    });
   }
 
   async function published(mirror: Mirror, change: number): Promise<void> {
@@ -178,7 +190,7 @@ describe('a plan beside an owner that publishes', () => {
     ]);
   });
 
-  it('is made from the topics after the owner has published four times meanwhile, and says so', async () => {
+  it('is made from the topics after the owner has published three times meanwhile', async () => {
     await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
     await mirror.full();
     let changes = 0;
@@ -194,6 +206,29 @@ describe('a plan beside an owner that publishes', () => {
       ['orgs', 0, 'index', 'complete'],
       ['courses', 3, 'topics', 'complete'],
     ]);
+  });
+
+  it('says so where it was made from the topics and the owner published since', async () => {
+    await using mirror = await openMirror({ collections: ['courses', 'orgs'] });
+    await mirror.full();
+    const { state } = mirror.assembly.tenant('north').parts;
+    // As after a loss of Redis.
+    const lost = createMemoryStore().tenant('north');
+    const withoutIndex = { collection: (name: CollectionName) => lost.collection(name) };
+    let changes = 0;
+    const assembly = withState(mirror.assembly, {
+      ...withoutIndex,
+      deletions: disturbing(state.deletions, 'missing', () => published(mirror, changes++)),
+    });
+    const plan = await planAll(assembly, { collections: ['courses'] });
+    expect(changes).toBeGreaterThan(0);
+    expect(plan).toMatchObject([{ collection: 'courses', basis: 'topics', restarts: 0, isOvertaken: true }]);
+    const atRest = await planAll(withState(mirror.assembly, withoutIndex));
+    expect(atRest.map(({ basis, isOvertaken }) => [basis, isOvertaken])).toEqual([
+      ['topics', false],
+      ['topics', false],
+    ]);
+    expect(plannedLines(atRest)).toEqual([]);
   });
 
   it('is not made again for a sync of the owner that changes nothing', async () => {
