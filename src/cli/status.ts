@@ -13,7 +13,8 @@ import {
 } from './left-over/tenant-left-over.ts';
 import { askIndex, type IndexFacts } from './status/ask-index.ts';
 import { showTenant } from './status/show-tenant.ts';
-import { tenantStatus, type CollectionStatus, type TenantStatus } from './status/tenant-status.ts';
+import type { CollectionStatus } from './status/collection-status.ts';
+import { tenantStatus, type TenantStatus } from './status/tenant-status.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 import { isoOrNull } from './words.ts';

@@ -1,7 +1,9 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../words.ts';
 import type { KnownContradictions, ShownContradiction } from './contradictions.ts';
-import { contradictoryAbsences, type CollectionStatus, type TenantStatus } from './tenant-status.ts';
+import type { CollectionStatus } from './collection-status.ts';
+import { contradictoryAbsences } from './tenant-state.ts';
+import type { TenantStatus } from './tenant-status.ts';
 
 const LEAST_ADVISED_MS = 600_000;
 const PAINT = {

@@ -1,0 +1,141 @@
+import { lastFullPullDue } from '../../core/full-pull-time.ts';
+import { collectionNamed, type CollectionName } from '../../model/collections.ts';
+import type { SyncMode } from '../../model/progress.ts';
+import type { LateNote } from '../../state/index-store.ts';
+import { formatDuration } from '../words.ts';
+import type { CollectionFacts, TenantFacts } from './tenant-facts.ts';
+
+export interface CollectionStatus {
+  readonly collection: CollectionName;
+  /** The source of a derived collection, whose status alone has the troubles of both; null for most. */
+  readonly derivedFrom: CollectionName | null;
+  /** The hub does not offer the collection, or its source. */
+  readonly isNotOffered: boolean;
+  /** Number of rows in the last complete full sync. */
+  readonly rows: number | null;
+  readonly lastCompleteFullMs: number | null;
+  readonly watermarkMs: number | null;
+  readonly sync: {
+    readonly mode: SyncMode;
+    readonly complete: boolean;
+    readonly startedAtMs: number;
+    readonly seen: number;
+    readonly published: number;
+    readonly rejected: number;
+    readonly removed: number;
+  } | null;
+  readonly withheld: number;
+  /** Source of `withheld`: when the index has lost the list, the log still has the number. */
+  readonly withheldBy: 'index' | 'log';
+  /** Unreadable rows in the last complete full sync, or in a sync since. */
+  readonly rejected: number;
+  /** Rows that incremental syncs missed because `deltaOverlap` is too small; null when it is not, or was raised since. */
+  readonly lateRows: LateNote | null;
+  /** What is late, in words; null when nothing is. */
+  readonly late: string | null;
+  /** The last sync is not complete, and no process continues it: it failed, was inconclusive, or was interrupted. */
+  readonly unfinished: boolean;
+}
+
+/** Time that a full sync may take before it counts as late. */
+const FULL_GRACE_MS = 3 * 3_600_000;
+/** A full sync of schedules spreads its requests over a day, and is complete a day after it began. */
+const SCHEDULES_SYNC_MS = 24 * 3_600_000;
+/** Incremental syncs without the hub's clock reach back an hour (core/watermark). */
+const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
+const DELTAS_MISSED = 10;
+/** A running sync commits far more often. */
+const SYNC_SILENT_MS = 10 * 60_000;
+
+/** What `status` says of a collection. */
+export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
+  const { progress } = facts;
+  const full = progress?.lastCompleteFull ?? null;
+  const { derivedFrom } = collectionNamed(facts.collection);
+  const isNotOffered = tenant.notOffered.includes(derivedFrom ?? facts.collection);
+  return {
+    collection: facts.collection,
+    derivedFrom,
+    isNotOffered,
+    lateRows: isOverlapTooSmall(facts.lateRows, tenant) ? facts.lateRows : null,
+    rows: full?.rows ?? null,
+    lastCompleteFullMs: full?.startedAtMs ?? null,
+    watermarkMs: progress?.watermarkMs ?? null,
+    sync:
+      progress === null
+        ? null
+        : {
+            mode: progress.mode,
+            complete: progress.complete,
+            startedAtMs: progress.startedAtMs,
+            seen: progress.rowsSeen,
+            published: progress.rowsPublished,
+            rejected: progress.rowsRejected,
+            removed: progress.rowsRemoved,
+          },
+    ...(derivedFrom === null && !isNotOffered ? troublesOf(facts, tenant) : NO_TROUBLES),
+  };
+}
+
+function isOverlapTooSmall(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
+  return late !== null && late.rows > 0 && deltaOverlapMs <= late.overlapMs;
+}
+
+type Troubles = Pick<CollectionStatus, 'withheld' | 'withheldBy' | 'rejected' | 'late' | 'unfinished'>;
+
+const NO_TROUBLES: Troubles = {
+  withheld: 0,
+  withheldBy: 'index',
+  rejected: 0,
+  late: null,
+  unfinished: false,
+};
+
+function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
+  const { progress } = facts;
+  return {
+    ...withheldOf(facts),
+    rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
+    late: lateness(facts, tenant),
+    unfinished: isUnfinished(facts, tenant),
+  };
+}
+
+/** An index without withheld keys may have been emptied: the number in the log then counts until the next full sync. */
+function withheldOf({ progress, withheldInIndex, settledPassId }: CollectionFacts): {
+  withheld: number;
+  withheldBy: 'index' | 'log';
+} {
+  const full = progress?.lastCompleteFull ?? null;
+  const isDiscarded = full !== null && full.passId === settledPassId;
+  if (withheldInIndex === 0 && isDiscarded) return { withheld: 0, withheldBy: 'index' };
+  const inLog = Math.max(progress?.rowsWithheld ?? 0, progress?.lastCompleteFull?.rowsWithheld ?? 0);
+  if (withheldInIndex === null || (withheldInIndex === 0 && inLog > 0)) {
+    return { withheld: inLog, withheldBy: 'log' };
+  }
+  return { withheld: withheldInIndex, withheldBy: 'index' };
+}
+
+function isUnfinished(
+  { progress, committedAtMs }: CollectionFacts,
+  { isOwnerAlive, nowMs }: TenantFacts,
+): boolean {
+  if (progress === null || progress.complete) return false;
+  if (isOwnerAlive === false) return true;
+  return nowMs - (committedAtMs ?? progress.startedAtMs) > SYNC_SILENT_MS;
+}
+
+function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts): string | null {
+  const { progress, fullPull, hasDelta, deltaEveryMs } = facts;
+  const full = progress?.lastCompleteFull ?? null;
+  if (progress === null || full === null) return null;
+  const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? SCHEDULES_SYNC_MS : 0);
+  const dueMs = lastFullPullDue(fullPull, nowMs - graceMs);
+  if (full.startedAtMs < dueMs) {
+    return `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`;
+  }
+  if (!hasDelta || progress.watermarkMs === null) return null;
+  const behindMs = nowMs - progress.watermarkMs;
+  const allowedMs = Math.max(deltaOverlapMs, LARGEST_USUAL_OVERLAP_MS) + DELTAS_MISSED * deltaEveryMs;
+  return behindMs > allowedMs ? `changes of the last ${formatDuration(behindMs)} are not published` : null;
+}
