@@ -1,3 +1,4 @@
+import { problemsOfStep } from '../../integration/support/absence-steps.ts';
 import { studentProblems, toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
 import { compactedView, type TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';
@@ -74,24 +75,24 @@ function problemOfSteps(records: readonly TopicRecord[], replaces: Replaces): st
   const deletions = changes.filter(({ operation }) => operation === 'DELETED').length;
   if (deletions > 1) return `is deleted ${deletions} times`;
   for (const [at, change] of changes.entries()) {
-    const problem = problemOfStep(change, { at, before: changes[at - 1] ?? null, replaces });
-    if (problem !== null) return `step ${change.step} ${problem}`;
+    const problem = problemOfStep(change, { before: changes[at - 1], replaces });
+    if (problem !== undefined) return problem;
   }
   return null;
 }
 
+/** The hub restores nothing and its chains are sound, so a version follows only from the one that it replaces. */
 function problemOfStep(
   change: ToldChange,
-  { at, before, replaces }: { at: number; before: ToldChange | null; replaces: Replaces },
-): string | null {
-  if (change.step !== at + 1) return `comes as number ${at + 1}`;
-  if (before?.operation === 'DELETED') return 'comes after the deletion';
-  if ((change.operation === 'CREATED') !== (before === null)) return `is ${change.operation}`;
-  const isNewVersion = change.operation !== 'DELETED' && before !== null;
-  if (isNewVersion && replaces.get(change.versionId) !== before.versionId) {
-    return 'does not follow from the one before';
-  }
-  return null;
+  { before, replaces }: { before: ToldChange | undefined; replaces: Replaces },
+): string | undefined {
+  const [problem] = problemsOfStep(change, before);
+  if (problem !== undefined) return problem;
+  if (before?.operation === 'DELETED') return `step ${change.step} comes after the deletion`;
+  const isNewVersion = change.operation !== 'DELETED' && before !== undefined;
+  return isNewVersion && replaces.get(change.versionId) !== before.versionId
+    ? `step ${change.step} does not follow from the one before`
+    : undefined;
 }
 
 /** Snapshots are published only before the first complete full sync. */

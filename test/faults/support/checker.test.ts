@@ -92,7 +92,7 @@ describe('the checker', () => {
     expect(recordsOf('users').some(({ value }) => value === null)).toBe(true);
   });
 
-  it.each<[string, string, () => Evidence]>([
+  it.each<[string | RegExp, string, () => Evidence]>([
     [
       'content that the hub never had',
       'a content that was never there',
@@ -185,7 +185,7 @@ describe('the checker', () => {
       },
     ],
     [
-      'comes as number',
+      'step 2 after none',
       'a step left out',
       () => {
         const [first] = keyWith('absence-changes', (records) => records.length > 1);
@@ -193,12 +193,12 @@ describe('the checker', () => {
       },
     ],
     [
-      'comes as number',
+      /step (\d+) after \1\b/,
       'a step published twice',
       () => withTopic('absence-changes', (records) => republication(records, last(records))),
     ],
     [
-      'step 2 comes as number 1',
+      'step 2 after none',
       'steps in the wrong order',
       () => {
         const [first, second] = keyWith('absence-changes', (records) => records.length > 1);
@@ -209,6 +209,16 @@ describe('the checker', () => {
     ],
     [
       'comes after the deletion',
+      'a restoration',
+      () => {
+        const known = keyWith('absence-changes', (records) => operationOf(last(records)) === 'DELETED');
+        const step = Number(last(known).value?.['step']) + 1;
+        const value = { ...last(known).value, step, operation: 'RESTORED' };
+        return withTopic('absence-changes', (records) => republication(records, last(known), { value }));
+      },
+    ],
+    [
+      'cannot follow',
       'a step after the deletion',
       () => {
         const known = keyWith('absence-changes', (records) => operationOf(last(records)) === 'DELETED');
@@ -256,7 +266,7 @@ describe('the checker', () => {
       },
     ],
   ])('reports "%s" for %s', (told, _, plant) => {
-    expect(toldWrongly(tenant, plant()).join('\n')).toContain(told);
+    expect(toldWrongly(tenant, plant()).join('\n')).toMatch(told);
   });
 
   it('reports the loss of a last record', () => {

@@ -1,18 +1,13 @@
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
+import { problemsOfStep, type AbsenceStep } from './absence-steps.ts';
 import { compactedView, type TopicRecord } from './read-topics.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 /** One event of `absence-changes`, as a consumer decodes it. */
-export interface ToldChange {
+export interface ToldChange extends AbsenceStep {
   readonly absenceId: string;
-  readonly step: number;
-  readonly operation: string;
-  readonly versionId: string;
-  readonly previousId: string | null;
   readonly snapshot: boolean;
-  readonly cause: string;
-  readonly mergedInto: string | null;
   /** Of `version`. */
   readonly studentId: string | null;
 }
@@ -99,8 +94,8 @@ function historyProblems(
   const told = Map.groupBy(toldChanges(records), ({ absenceId }) => absenceId);
   for (const [absenceId, changes] of told) {
     for (const [at, change] of changes.entries()) {
-      if (change.step !== at + 1)
-        problems.push(`changes ${absenceId}: step ${change.step} comes as number ${at + 1}`);
+      const found = problemsOfStep(change, changes[at - 1]);
+      problems.push(...found.map((why) => `changes ${absenceId}: ${why}`));
     }
   }
   for (const [absenceId, { path, isDeleted }] of expected) {

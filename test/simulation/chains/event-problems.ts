@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import { problemsOfStep, type AbsenceStep } from '../../integration/support/absence-steps.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';
 import { studentsOfVersions } from './student-problems.ts';
@@ -8,10 +9,8 @@ import type { ToldChange, ToldLog, ToldVersion } from './told-log.ts';
 
 /** What a consumer knows about one absence from its events alone. */
 interface Believed {
-  step: number;
-  versionId: string;
-  isDeleted: boolean;
-  firstSequence: string;
+  readonly last: AbsenceStep;
+  readonly firstSequence: string;
 }
 
 /** Problems that no reader of `absence-changes` may ever meet, however contradictory the hub is. */
@@ -28,41 +27,31 @@ export function problemsOfEvents(world: ChainWorld, log: ToldLog): string[] {
     const before = believed.get(key);
     if (value === null) {
       if (before === undefined) problems.push(`nulled, but never created: ${what}`);
-      else if (!before.isDeleted) problems.push(`nulled, but not deleted: ${what}`);
+      else if (before.last.operation !== 'DELETED') problems.push(`nulled, but not deleted: ${what}`);
       believed.delete(key);
       continue;
     }
     if (value.absenceId !== key) problems.push(`of another absence than its key: ${what}`);
-    problems.push(...problemsOfStep(value, before).map((why) => `${why}: ${what}`));
+    problems.push(...problemsOfStep(stepOf(value), before?.last).map((why) => `${why}: ${what}`));
     problems.push(...problemsOfHeaders(world, change, before).map((why) => `${why}: ${what}`));
     believed.set(key, {
-      step: value.step,
-      versionId: value.version.sourcedId,
-      isDeleted: value.operation === 'DELETED',
+      last: stepOf(value),
       firstSequence: headers[FIRST_SEQUENCE_HEADER] ?? '',
     });
   }
   return problems;
 }
 
-function problemsOfStep(value: AbsenceChangeValue, before: Believed | undefined): string[] {
-  const problems: string[] = [];
-  const { operation, step, version, previousVersion } = value;
-  const told = `${operation} ${step}`;
-  if (step !== (before?.step ?? 0) + 1) problems.push(`step ${step} after ${before?.step ?? 'none'}`);
-  const allowed =
-    before === undefined ? ['CREATED'] : before.isDeleted ? ['RESTORED'] : ['REPLACED', 'DELETED'];
-  if (!allowed.includes(operation)) problems.push(`${told} cannot follow`);
-  if (operation === 'REPLACED' && version.sourcedId === before?.versionId)
-    problems.push(`${told}: replaced by itself`);
-  if ((value.cause === 'MERGED') !== (value.mergedInto !== null))
-    problems.push(`${told}: mergedInto does not fit the cause`);
-  const expected = before === undefined || before.versionId === version.sourcedId ? null : before.versionId;
-  if ((previousVersion?.sourcedId ?? null) !== expected)
-    problems.push(
-      `${told}: previousVersion is ${previousVersion?.sourcedId ?? 'null'}, ${expected ?? 'nothing'} came before`,
-    );
-  return problems;
+function stepOf({
+  operation,
+  step,
+  cause,
+  version,
+  previousVersion,
+  mergedInto,
+}: AbsenceChangeValue): AbsenceStep {
+  const [versionId, previousId] = [version.sourcedId, previousVersion?.sourcedId ?? null];
+  return { operation, step, cause, versionId, previousId, mergedInto };
 }
 
 function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believed | undefined): string[] {
