@@ -3,22 +3,22 @@ import { hasMet, type ActiveSync } from './active-sync.ts';
 import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
 import type { DeletionParts } from './withholding.ts';
 
-/** What the index is asked for at once. */
+/** Keys to look up in the index at once. */
 const KEYS_AT_ONCE = 5_000;
 
-/** What of an approval may go out: still gone from the hub, by this pass. */
+/** The part of an approval that may be published: what this sync still does not find at the hub. */
 export interface Release {
-  /** Rows to remove. */
+  /** Keys of rows to remove. */
   readonly gone: readonly string[];
-  /** Values that hold nothing any more. */
+  /** Values that are empty now. */
   readonly becameEmpty: readonly KeyedRow[];
   /** The keys of both. */
   readonly keys: readonly string[];
 }
 
 /**
- * What of an approval is still gone. A few are asked for once more; what cannot be told then has still been missed by
- * the pass that listed it and by this one.
+ * Finds the approved keys that the hub still does not have. Up to 100 are requested by id; a key without an answer counts
+ * as missing, because the sync that listed it and this one both missed it.
  */
 export async function findApproved(
   parts: DeletionParts,
@@ -31,10 +31,10 @@ export async function findApproved(
   const { approved } = judged;
   if (approved === undefined || approved.size === 0) return { gone: [], becameEmpty: [], keys: [] };
   const becameEmpty = judged.becameEmpty.filter(({ key }) => key !== null && approved.has(key));
-  // Not those that an earlier pass of the same approval has removed: they are no longer among the rows known.
-  const left = await knownOf(parts, [...approved]);
-  const missed = left.filter((key) => !hasMet(sync, 'rows', key));
-  // What the configuration no longer wants goes without a question: the hub may well have it.
+  // Skip keys that an earlier sync of the same approval has removed.
+  const remaining = await knownOf(parts, [...approved]);
+  const missed = remaining.filter((key) => !hasMet(sync, 'rows', key));
+  // Remove unwanted keys without a request: the hub may have them.
   const [asked, unwanted] = [
     missed.filter((key) => parts.writer.isWanted(key)),
     missed.filter((key) => !parts.writer.isWanted(key)),
@@ -50,8 +50,8 @@ async function stillMissing(parts: DeletionParts, missed: readonly string[]): Pr
 }
 
 /**
- * Publishes it; returns how many of the approved keys are gone now, those that an earlier attempt removed included.
- * They do not count to the day's sum: a person has looked at them.
+ * Publishes a release; returns how many of the approved keys are removed now, including those of an earlier attempt. They
+ * do not count as deletions of the day, because a person has decided on them.
  */
 export async function releaseApproved(
   { writer, collection, emit }: DeletionParts,
@@ -62,9 +62,9 @@ export async function releaseApproved(
   if (approved.size === 0) return null;
   await writer.publish(sync, release.becameEmpty);
   await writer.remove(sync, 'rows', release.gone);
-  const left = await knownOf({ writer }, [...approved]);
+  const remaining = await knownOf({ writer }, [...approved]);
   if (release.keys.length > 0) emit({ kind: 'approved', collection, rows: release.keys.length });
-  return approved.size - left.length + release.becameEmpty.length;
+  return approved.size - remaining.length + release.becameEmpty.length;
 }
 
 async function knownOf(

@@ -1,6 +1,6 @@
 /**
  * Ends an incremental sync that a full one serves better: it would bring most of the collection, or rows that only a
- * full sync can tell from another tenant's. {@link runSync} turns it into a result; nobody else meets it.
+ * full sync can distinguish from another tenant's. Only {@link runSync} catches it, and turns it into a result.
  */
 export class BecomesFull extends Error {
   constructor() {

@@ -35,7 +35,7 @@ export async function completeSync(
   const { writer } = parts;
   const { stats } = sync;
   const doubt = whyDoubtful(options.ends);
-  // A row passed over as the older one may have been the newer: it must be read again (invariant 2).
+  // A row skipped as stale may have been the newer one: it must be read again (invariant 2).
   const reached = writer.progress?.watermarkMs ?? clock.watermarkMs;
   const mayAdvance = stats.rowsStale === 0 && (sync.seen !== null || !parts.findings.isInconclusive);
   const watermarkMs = mayAdvance ? clock.watermarkMs : reached;
@@ -51,13 +51,13 @@ export async function completeSync(
     return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondSync: false };
   }
   const completeness = judge(options, sync.seen);
-  const settled = await resolveMissing(parts.deletions, sync, {
+  const resolved = await resolveMissing(parts.deletions, sync, {
     completeness,
     knownRowsBefore: options.knownRowsBefore,
     becameEmpty: options.becameEmpty,
     approved: options.approved,
   });
-  const { withheld, wantsSecondSync, approvedGone, empty, remember } = settled;
+  const { withheld, wantsSecondSync, approvedGone, empty, remember } = resolved;
   stats.rowsWithheld = withheld;
   const isBelieved = empty === 'approved';
   const isInconclusive = completeness.kind === 'unproven' && completeness.isInconclusive && !isBelieved;
@@ -68,7 +68,7 @@ export async function completeSync(
     await remember();
     return { kind: 'suspect', stats, why, withheld, isListed: empty === 'listed', approvedGone };
   }
-  // An offset walk may have skipped a row that is still there, unless the count says otherwise.
+  // An offset scan may have skipped an existing row, unless the count agrees.
   const byOffset = options.ends.some(({ paging }) => paging === 'offset');
   if (!byOffset || countAgrees({ ...stats, distinctRows: sync.seen.size })) await clearRejects(writer, sync);
   await writer.flush(sync, {
@@ -77,7 +77,7 @@ export async function completeSync(
     lastCompleteFull: {
       passId: stats.passId,
       startedAtMs: stats.startedAtMs,
-      // Of the rows that could be read: those rejected are counted beside.
+      // Readable rows only; rejected ones have a number of their own.
       rows: sync.seen.size - (sync.seenRejects?.size ?? 0) + stats.rowsWithoutId,
       rowsRejected: stats.rowsRejected,
       rowsWithheld: withheld,
@@ -85,11 +85,11 @@ export async function completeSync(
   });
   await remember();
   await noteLate(parts, stats);
-  const wantsOthersFirst = settled.isMany === true;
+  const wantsOthersFirst = resolved.isMany === true;
   return { kind: 'complete', stats, withheld, wantsSecondSync, wantsOthersFirst, approvedGone };
 }
 
-/** What the full pass says of the overlap; remembered for `status` where it says anything. */
+/** Stores for `status` what the full sync shows about the overlap, if it shows anything. */
 async function noteLate(
   { late, deletions, findings, now, overlapMs }: SyncParts,
   stats: SyncStats,
@@ -106,7 +106,7 @@ function judge(
   const { ends, sync } = options;
   return judgeCompleteness({
     ending: endingOf(ends),
-    // An empty answer for one parent of several is as doubtful as a row skipped by an offset walk.
+    // An empty answer for one parent of several is as doubtful as a row skipped by an offset scan.
     byOffset: ends.some(
       ({ paging, reason }) => paging === 'offset' || (reason === 'no-rows' && ends.length > 1),
     ),
@@ -125,14 +125,14 @@ function endingOf(ends: readonly SourceEnd[]): FullScan['ending'] {
   return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }
 
-/** Why a walk that ended says nothing of what the hub holds; null when it does. */
+/** Why an ended scan is inconclusive; null when it is not. */
 function whyDoubtful(ends: readonly SourceEnd[]): string | null {
   const ending = endingOf(ends);
   if (ending === 'no-list') return 'a response had no list';
   return ending === 'repeated' ? 'the hub keeps returning the same page' : null;
 }
 
-/** Rows that could not be read and have left the hub, or read again under another content. */
+/** Removes the rejects of unreadable rows that have left the hub, or have other content now. */
 async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise<void> {
   if (writer.knownRejects === 0 || sync.seenRejects === null) return;
   const gone = await writer.unseen('rejects', sync);

@@ -1,14 +1,14 @@
 import { describeError, isFromHub } from '../errors.ts';
 import type { DeletionParts } from './withholding.ts';
 
-/** More candidates than this are not asked for one by one; they must be missing from two passes (design). */
+/** Above this number, candidates are not requested by id; two syncs must miss them (design). */
 export const CONFIRM_AT_MOST = 100;
 
 /**
- * Asks the hub for candidates one by one; `unanswered`: it could not tell.
+ * Requests candidates from the hub by id; `unanswered`: keys without a conclusive answer.
  *
- * @param controlRow a row that the hub has just given, asked for with them: a hub that has lost sight of that one, too (a
- *   token without rights, an empty answer), tells nothing of the others
+ * @param controlRow a row that the hub has just returned, requested together with the candidates: if the hub does not find
+ *   this row either (a token without rights, an empty answer), its answer is inconclusive
  */
 export async function confirmGone(
   parts: DeletionParts,
@@ -23,7 +23,7 @@ export async function confirmGone(
   try {
     const existing = await parts.findExisting(controlRow === undefined ? keys : [...keys, controlRow]);
     if (controlRow !== undefined && !existing.has(controlRow))
-      return unanswered('the hub does not find a row either that it has just given');
+      return unanswered('asked again, the hub does not find a row that it has just returned');
     return { gone: keys.filter((key) => !existing.has(key)), unanswered: [] };
   } catch (error) {
     if (!isFromHub(error)) throw error;

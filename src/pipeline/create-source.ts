@@ -4,7 +4,7 @@ import type { CollectionWriter } from './collection-writer.ts';
 import { classStudentsSource, nestedSource, parentsWithoutRows, plainSource, type Source } from './source.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 
-/** Where a collection's rows come from, by what it is. */
+/** The source of a collection's rows. */
 export function createSource(
   parts: TenantParts,
   { name, reader }: TenantCollection,

@@ -22,8 +22,8 @@ const NONE_APPROVED: ReadonlySet<string> = new Set();
 const NONE_ASKED: Asked = { gone: [], unanswered: [] };
 
 /**
- * Settles what a full pass did not see: removes it, asks again, waits for a second pass, or withholds it for a
- * person. The only place where the absence of a row leads to a removal (invariant 3).
+ * Resolves the rows that a full sync did not see: removes them, rechecks them, leaves them to a second sync, or withholds
+ * them for a decision. This is the only place where a missing row leads to a removal (invariant 3).
  */
 export async function resolveMissing(
   parts: DeletionParts,
@@ -33,10 +33,10 @@ export async function resolveMissing(
   const { collection, writer, memory } = parts;
   const { completeness, approved = NONE_APPROVED } = judged;
   if (sync.seen === null) return nothingResolved(0, () => Promise.resolve());
-  const isOver = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
-  const waited = withoutKeys(await memory.missing(collection), isOver);
+  const isDecided = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
+  const waited = withoutKeys(await memory.missing(collection), isDecided);
   const keysThatBecameEmpty = new Set(keysOf(judged.becameEmpty));
-  // What this pass met was not missed by two passes in a row.
+  // A row that this sync met was not missed by two syncs in a row.
   const missedBefore = new Map(
     [...waited].filter(([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && !becameEmpty),
   );
@@ -52,11 +52,11 @@ export async function resolveMissing(
       await memory.setMissing(collection, stillWaiting);
     });
   }
-  const listed = withoutKeys(await memory.withheld(collection), isOver);
+  const listed = withoutKeys(await memory.withheld(collection), isDecided);
   const release = await findApproved(parts, sync, judged);
   const unseen = writer.hasMetAll(sync) ? NONE_UNSEEN : await writer.unseen('rows', sync, approved);
   const candidates = unseen.keys;
-  // One answer without content is no more proof than one without rows: the next pass must say the same.
+  // One answer without content proves as little as one without rows: the next sync must confirm it.
   const late = judged.becameEmpty.filter(({ key }) => key !== null && !approved.has(key));
   const isConfirmed = ({ key }: KeyedRow): boolean => waited.get(key ?? '')?.becameEmpty === true;
   const becameEmpty = late.filter(isConfirmed);
@@ -66,7 +66,7 @@ export async function resolveMissing(
   const losses = [...countable, ...keysOf(becameEmpty)];
   const knownRows = judged.knownRowsBefore - release.gone.filter((key) => writer.isWanted(key)).length;
   const isMany = isNotable({ deletions: losses.length, knownRows }, parts.limits);
-  const isHeld = (): Promise<Withheld | null> =>
+  const lossesToWithhold = (): Promise<Withheld | null> =>
     withholdAll({
       parts,
       unseen,
@@ -75,14 +75,14 @@ export async function resolveMissing(
       listed,
       knownRowsBefore: knownRows,
     });
-  const first = await isHeld();
+  const first = await lossesToWithhold();
   const asked =
     first === null
       ? await askAgain(parts, sync, { candidates, missedBefore, needsSecondSync: needsSecondSync || isMany })
       : NONE_ASKED;
   // While the hub was asked, another collection may have tripped the guard.
-  const held = first ?? (losses.length > 0 ? await isHeld() : null);
-  if (held !== null) return withholdLosses(parts, sync, { held, release, approved, stillWaiting });
+  const withheld = first ?? (losses.length > 0 ? await lossesToWithhold() : null);
+  if (withheld !== null) return withholdLosses(parts, sync, { withheld, release, approved, stillWaiting });
   const approvedGone = await releaseApproved(parts, sync, release, approved);
   const waiting = { missed: asked.unanswered, becameEmpty: becameEmptyOnce };
   const lost = { gone: asked.gone, becameEmpty, waiting };
@@ -93,7 +93,7 @@ function keysOf(rows: readonly KeyedRow[]): string[] {
   return rows.flatMap(({ key }) => key ?? []);
 }
 
-/** Publishes what is lost for certain; what waits is left to the next full sync. */
+/** Publishes the certain losses; the next full sync decides on waiting ones. */
 async function publishLosses(
   parts: DeletionParts,
   sync: ActiveSync,
@@ -127,7 +127,7 @@ async function publishLosses(
 function emitWaiting({ emit, collection }: DeletionParts, rows: number, completeness: Completeness): void {
   if (rows === 0) return;
   const isUnproven = completeness.kind === 'needs-second-pass';
-  const why = isUnproven ? completeness.why : 'they are too many to be believed at once';
+  const why = isUnproven ? completeness.why : 'they are too many to remove after a single sync';
   emit({ kind: 'second-pass', collection, rows, why });
 }
 
@@ -146,28 +146,28 @@ function missingKeys({ passId }: ActiveSync['stats'], by: Waiting): ReadonlyMap<
   ]);
 }
 
-/** What waits for a person; of it, only what a person has approved goes out. */
+/** Withholds the losses for a decision, and publishes the approved ones. */
 async function withholdLosses(
   parts: DeletionParts,
   sync: ActiveSync,
   losses: {
-    readonly held: Withheld;
+    readonly withheld: Withheld;
     readonly release: Release;
     readonly approved: ReadonlySet<string>;
     readonly stillWaiting: ReadonlyMap<string, MissingKey>;
   },
 ): Promise<DeletionResult> {
-  const { held, release, approved, stillWaiting } = losses;
+  const { withheld, release, approved, stillWaiting } = losses;
   const { collection, memory } = parts;
-  await withhold(parts, held, release.keys);
-  parts.emit({ kind: 'withheld', collection, rows: held.count, why: held.why });
+  await withhold(parts, withheld, release.keys);
+  parts.emit({ kind: 'withheld', collection, rows: withheld.count, why: withheld.why });
   const approvedGone = await releaseApproved(parts, sync, release, approved);
   return {
-    withheld: held.count,
+    withheld: withheld.count,
     wantsSecondSync: false,
     approvedGone,
     remember: async () => {
-      await reconcileList(parts, held, release.keys);
+      await reconcileList(parts, withheld, release.keys);
       await memory.setMissing(collection, stillWaiting);
     },
   };
@@ -177,12 +177,12 @@ function nothingResolved(withheld: number, remember: () => Promise<void>): Delet
   return { withheld, wantsSecondSync: false, approvedGone: null, remember };
 }
 
-/** `isOver`: a person has approved the key, or the configuration no longer wants it. */
+/** `isDecided`: a person has approved the key, or the configuration no longer wants it. */
 function withoutKeys<T>(
   keys: ReadonlyMap<string, T>,
-  isOver: (key: string) => boolean,
+  isDecided: (key: string) => boolean,
 ): ReadonlyMap<string, T> {
-  return new Map([...keys].filter(([key]) => !isOver(key)));
+  return new Map([...keys].filter(([key]) => !isDecided(key)));
 }
 
 interface Asked {
@@ -190,7 +190,7 @@ interface Asked {
   readonly unanswered: readonly string[];
 }
 
-/** What is gone for certain, and what must be missed by another pass: one too many to ask for, or not answered. */
+/** `gone`: certainly missing keys. `unanswered`: keys that another sync must miss: too many to request, or unanswered. */
 async function askAgain(
   parts: DeletionParts,
   sync: ActiveSync,

@@ -6,9 +6,9 @@ import { reconcileList, withhold, type DeletionParts } from './withholding.ts';
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 
 /**
- * The hub says properly that it has no rows, where some are known. Lost rights look like that: nothing follows from
- * one pass. When the next full pass hears the same, all that is known is listed for a person, and nothing else lets it
- * out than that person's approval, given to a hub that still says so.
+ * Resolves a proper answer of the hub that it has no rows, while some are published. Lost rights look the same, so one
+ * sync has no consequences. When the next full sync gets the same answer, all published rows are listed for a decision.
+ * Only a person's approval removes them, and only if the hub then still answers the same.
  */
 export async function resolveEmpty(
   parts: DeletionParts,
@@ -28,51 +28,51 @@ export async function resolveEmpty(
       ...note,
       emptyPassId: passId,
     };
-    return unsettled(withheldBefore, () => memory.setNote(collection, isFirst));
+    return nothingResolved(withheldBefore, () => memory.setNote(collection, isFirst));
   }
   const mayRelease = note.isOfEmpty && approved.size > 0;
   if (note.isOfEmpty && !mayRelease && note.count === writer.wantedRows)
-    return { ...unsettled(withheldBefore, () => Promise.resolve()), empty: 'listed' };
+    return { ...nothingResolved(withheldBefore, () => Promise.resolve()), empty: 'listed' };
   const release = mayRelease
     ? await findApproved(parts, sync, judged)
     : { gone: [], becameEmpty: [], keys: [] };
   const released = new Set(release.keys);
-  const isLeft = (key: string): boolean =>
+  const remains = (key: string): boolean =>
     writer.isWanted(key) && !hasMet(sync, 'rows', key) && !released.has(key);
-  const left = await writer.find('rows', isLeft);
+  const remaining = await writer.find('rows', remains);
   const why = completeness.kind === 'proven' ? null : completeness.why;
-  const held =
-    left.count === 0
+  const withheld =
+    remaining.count === 0
       ? null
       : {
-          keys: left.keys,
-          count: left.count,
-          why: why ?? 'it is said to be empty',
+          keys: remaining.keys,
+          count: remaining.count,
+          why: why ?? 'the hub says that the collection is empty',
           isOwn: true,
           emptyPassId: passId,
         };
-  if (held !== null) {
-    await withhold(parts, held, release.keys);
-    parts.emit({ kind: 'withheld', collection, rows: held.count, why: held.why });
+  if (withheld !== null) {
+    await withhold(parts, withheld, release.keys);
+    parts.emit({ kind: 'withheld', collection, rows: withheld.count, why: withheld.why });
   }
   const approvedGone = mayRelease ? await releaseApproved(parts, sync, release, approved) : null;
   return {
-    withheld: held?.count ?? 0,
+    withheld: withheld?.count ?? 0,
     wantsSecondSync: false,
     approvedGone,
-    empty: held === null ? 'approved' : 'listed',
+    empty: withheld === null ? 'approved' : 'listed',
     remember: async () => {
-      await reconcileList(parts, held, release.keys);
-      if (held === null) await memory.setMissing(collection, new Map());
+      await reconcileList(parts, withheld, release.keys);
+      if (withheld === null) await memory.setMissing(collection, new Map());
     },
   };
 }
 
-function unsettled(withheld: number, remember: () => Promise<void>): DeletionResult {
+function nothingResolved(withheld: number, remember: () => Promise<void>): DeletionResult {
   return { withheld, wantsSecondSync: false, approvedGone: null, remember };
 }
 
-/** A full pass heard something else: that the hub has no rows must be said twice in a row. */
+/** A full sync got another answer: only two empty answers in a row count. */
 export async function forgetEmpty({ collection, memory }: DeletionParts): Promise<void> {
   const note = await memory.note(collection);
   if (note !== null && note.emptyPassId !== null)

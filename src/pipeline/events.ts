@@ -6,10 +6,10 @@ import type { ChainTally } from './chains/chain-task.ts';
 import type { DeletionEvent } from './withholding.ts';
 import type { SyncStats } from './sync-stats.ts';
 
-/** What happens in the pipeline, for logs, metrics, health and progress lines. Holds no content of rows. */
+/** The events of the pipeline, for logs, metrics, health and progress lines. They hold no content of rows. */
 export type PipelineEvent =
   | { readonly type: 'owned'; readonly owner: string }
-  /** Owned and caught up: passes begin. */
+  /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
   | {
@@ -20,7 +20,7 @@ export type PipelineEvent =
       readonly rows: number;
       readonly rejects: number;
       readonly progress: Progress | null;
-      /** Entries of the index on contradictory absences; null but for `absence-versions` with absences mirrored. */
+      /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
     }
   | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: SyncMode }
@@ -57,7 +57,7 @@ export type PipelineEvent =
       readonly durationMs: number;
       readonly isNews: boolean;
     }
-  /** Broken off from outside: the process is ending, or the tenant is owned anew. */
+  /** Interrupted from outside: the process is ending, or a new session begins. */
   | {
       readonly type: 'pass-stopped';
       readonly collection: CollectionName;
@@ -71,16 +71,16 @@ export type PipelineEvent =
       readonly durationMs: number;
     }
   | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
-  /** What a committed transaction told of absences. */
+  /** The events of absences in a committed transaction. */
   | {
       readonly type: 'chains-told';
       readonly tally: Readonly<ChainTally>;
-      /** Chains told by the best that is known, because the hub did not say more. */
+      /** Chains published while open, because the hub did not answer for a reference. */
       readonly toldOpen: number;
-      /** Entries of the index on contradictory absences, as of now; null where nothing was looked at. */
+      /** Index entries of contradictory absences now; null when no chain was examined. */
       readonly contradictions: number | null;
     }
-  /** A person had what the configuration no longer wants removed: a collection, or one afterschool's rows. */
+  /** A person purged what the configuration no longer wants: a collection, or an afterschool's rows. */
   | {
       readonly type: 'purged';
       readonly collection: CollectionName;
@@ -91,5 +91,5 @@ export type PipelineEvent =
   | { readonly type: 'deletion'; readonly event: DeletionEvent }
   | { readonly type: 'hub'; readonly event: HubEvent };
 
-/** Must not throw and must not wait. */
+/** Must neither throw nor block. */
 export type Emit = (event: PipelineEvent) => void;

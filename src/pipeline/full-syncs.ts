@@ -1,6 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
 
-/** Which collections of a tenant are being read whole right now. */
+/** The running full syncs of a tenant. */
 export class FullSyncs {
   readonly #underWay = new Set<{ readonly collection: CollectionName; readonly over: Promise<void> }>();
 
@@ -16,7 +16,7 @@ export class FullSyncs {
     }
   }
 
-  /** Until those of other collections that are under way now are over, or the signal aborts. Never rejects. */
+  /** Resolves when the full syncs of other collections that run now are over, or the signal aborts. Never rejects. */
   async othersOver(collection: CollectionName, signal: AbortSignal): Promise<void> {
     const others = [...this.#underWay].filter((each) => each.collection !== collection);
     if (others.length === 0 || signal.aborted) return;

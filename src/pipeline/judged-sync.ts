@@ -3,17 +3,17 @@ import type { KeyedRow } from '../core/page-decision.ts';
 
 export interface DeletionResult {
   readonly withheld: number;
-  /** Candidates wait for another complete pass to miss them too. */
+  /** A second complete sync must confirm candidates. */
   readonly wantsSecondSync: boolean;
-  /** So many that the others are to be looked at before that second pass. */
+  /** There are so many candidates that the other collections' losses must be known before the second sync. */
   readonly isMany?: boolean | undefined;
-  /** Keys of the approval that are gone from the topics now; null where the pass proved nothing, or none was given. */
+  /** Number of approved keys that are removed now; null when the sync was inconclusive, or there was no approval. */
   readonly approvedGone: number | null;
-  /** The hub says that it has no rows: `listed` for a person, or `approved` by one, so that none are left. */
+  /** The hub says that it has no rows: all are `listed` for a decision, or a person has `approved` their removal. */
   readonly empty?: 'listed' | 'approved' | undefined;
   /**
-   * To be called once the removals are committed. What adds caution is remembered before, what lifts it only then: a
-   * process that crashed or was fenced in between has at worst been too careful.
+   * Call this once the removals are committed. Caution is stored before the commit and lifted only afterwards: a process
+   * that crashes or is fenced in between is at worst too careful.
    */
   readonly remember: () => Promise<void>;
 }
@@ -21,8 +21,8 @@ export interface DeletionResult {
 export interface JudgedSync {
   readonly completeness: Completeness;
   readonly knownRowsBefore: number;
-  /** Values that held something and hold nothing now: they go out, or are withheld, like removals. */
+  /** Values that had content and are empty now: they are published or withheld like removals. */
   readonly becameEmpty: readonly KeyedRow[];
-  /** Listed removals that a person has approved: they go out if they are still gone, whatever the guard says. */
+  /** Listed removals that a person has approved: they are published if still missing, regardless of the guard. */
   readonly approved?: ReadonlySet<string> | undefined;
 }

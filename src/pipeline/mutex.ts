@@ -1,4 +1,4 @@
-/** Runs tasks one after another, in the order they came; a failed one does not stop the next. */
+/** Runs tasks one after another, in their order; a failed task does not stop the next. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 

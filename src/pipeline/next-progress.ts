@@ -16,12 +16,12 @@ interface Completion {
   readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
 }
 
-/** What the next transaction says of a collection; its own offsets come with the commit. */
+/** The progress of a collection in the next transaction; the commit adds the transaction's own offsets. */
 export function nextProgress(options: {
   collection: CollectionName;
   before: Progress | null;
   offsetsAtStart: Offsets;
-  /** Where there is no progress. */
+  /** Used when there is no progress. */
   lastSequence: number;
   transactionId: string;
   /** Id of the mapping in force. */
@@ -31,7 +31,7 @@ export function nextProgress(options: {
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
-  // Of the rejects, only its own: what other collections rejected is theirs to tell.
+  // Other collections' rejects belong to their own progress.
   const own = offsetsWithout(options.offsetsAtStart, [...CHAIN_COLLECTIONS, 'rejects']);
   const offsets = { ...own, ...before?.offsets };
   const isOfOne =
@@ -51,7 +51,7 @@ export function nextProgress(options: {
     rowsWithheld: stats.rowsWithheld,
     totalAtStart: stats.totalAtStart,
     totalAtEnd: stats.totalAtEnd,
-    // It may go back: a hub's clock that ran ahead and was set right would else hide what changes meanwhile.
+    // The watermark may go back: a hub's clock that ran ahead and was corrected would otherwise hide changes.
     watermarkMs: done === null ? (before?.watermarkMs ?? null) : done.watermarkMs,
     offsets,
     lastCompleteFull:
@@ -62,18 +62,18 @@ export function nextProgress(options: {
   };
 }
 
-/** Rows are rejected, and removals withheld, of the collection that they came in. */
+/** Rejects and withheld removals belong to the source collection. */
 const NO_ROWS_OF_ITS_OWN = { rowsRejected: 0, rowsWithheld: 0 } as const;
 
-/** The same transaction as the collections see it that are derived from the one whose pass it is. */
+/** The progress of the derived collections in the same transaction. */
 export function derivedProgress(options: {
   next: Progress;
   before: ReadonlyMap<ChainCollection, Progress | null>;
   offsetsAtStart: Offsets;
   tally: Readonly<ChainTally>;
-  /** Of `absence-changes`, before the transaction. */
+  /** The first load of `absence-changes` was over before the transaction. */
   isFirstLoadOver: boolean;
-  /** Keys that each has after the transaction. */
+  /** Number of keys of each after the transaction. */
   rows: Readonly<Record<ChainCollection, number>>;
 }): readonly Progress[] {
   const { next, before, tally, rows } = options;
@@ -88,7 +88,7 @@ export function derivedProgress(options: {
   const isComplete = next.complete && next.lastCompleteFull?.passId === next.passId;
   return [...before].map(([collection, last]): Progress => {
     const offsets = { ...offsetsOf(options.offsetsAtStart, collection), ...last?.offsets };
-    const whole =
+    const lastCompleteFull =
       isComplete && next.lastCompleteFull !== null
         ? { ...next.lastCompleteFull, ...NO_ROWS_OF_ITS_OWN, rows: rows[collection], offsets }
         : (last?.lastCompleteFull ?? null);
@@ -98,13 +98,13 @@ export function derivedProgress(options: {
       rowsRemoved: removed[collection],
       ...NO_ROWS_OF_ITS_OWN,
       offsets,
-      lastCompleteFull: whole,
+      lastCompleteFull,
       firstLoad: options.isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
     });
   });
 }
 
-/** Whether a transaction was the last of the first load of `absence-changes`, or came after it. */
+/** Whether a transaction is the last of the first load of `absence-changes`, or a later one. */
 export function endsFirstLoad(derived: readonly Progress[]): boolean {
   return derived.some((each) => each.collection === 'absence-changes' && isFirstLoadOver(each));
 }

@@ -2,12 +2,12 @@ import type { CollectionName } from '../model/collections.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
-/** Where the collection stands that another one's requests come from: read whole, not yet, or not at this hub. */
+/** State of the parents' collection: `ready` has had a complete full sync, `waiting` has not. */
 export type ParentState = 'ready' | 'waiting' | 'not-offered';
 
 /**
- * Whether the hub offers a collection, as `pull`, `status` and readiness all count it. Remembered beside the index, so
- * that `status` knows it while no process runs.
+ * Whether the hub offers a collection, for `pull`, `status` and readiness. It is stored beside the index, so that `status`
+ * knows it when no process runs.
  */
 export class Offer {
   readonly #collection: CollectionName;
@@ -15,7 +15,7 @@ export class Offer {
   #isNotOffered: boolean;
   #isReported = false;
 
-  /** `isNotOffered`: as the memory has it. */
+  /** `isNotOffered`: the stored state. */
   constructor(collection: CollectionName, memory: DeletionMemory, isNotOffered: boolean) {
     this.#collection = collection;
     this.#memory = memory;
@@ -42,7 +42,7 @@ export class Offer {
   }
 }
 
-/** `runner`: the parents'. */
+/** `runner`: the one of the parents' collection. */
 export function parentState(
   isComplete: boolean,
   runner: { readonly isNotOffered: boolean } | undefined,
@@ -51,11 +51,11 @@ export function parentState(
   return runner?.isNotOffered === true ? 'not-offered' : 'waiting';
 }
 
-/** The hub does not offer the collection whose rows say what to ask for, so it does not offer this one either. */
+/** When the hub does not offer the parents' collection, it does not offer the nested one either. */
 export function parentNotOffered(collection: CollectionName, parent: CollectionName): HubError {
   return new HubError(
     'HUB_NOT_OFFERED',
-    `${collection} cannot be read: the hub does not offer ${parent}, which says what to ask for`,
-    { remedy: `Leave ${collection} out of the configuration; the others are mirrored all the same.` },
+    `${collection} cannot be read: the hub does not offer ${parent}, whose ids the requests need`,
+    { remedy: `Remove ${collection} from the configuration; the others are mirrored anyway.` },
   );
 }

@@ -25,11 +25,11 @@ export interface RenderParts {
   readonly encodeReject: (value: RejectValue) => Buffer;
   readonly now: () => number;
   readonly randomId: () => string;
-  /** Whether chains are told of the rows. */
+  /** Whether the rows are versions of chains. */
   readonly hasChains?: boolean | undefined;
 }
 
-/** What is about to be committed together: the records, and what they will mean to the index. */
+/** The records to commit together, and the resulting changes of the index. */
 export class PendingTransaction {
   readonly transactionId: string;
   readonly records: OutgoingRecord[] = [];
@@ -39,7 +39,7 @@ export class PendingTransaction {
     rows: new Map(),
     rejects: new Map(),
   };
-  /** What follows from the versions in it, for whoever is to hear of it after the commit. */
+  /** The results of the chains of its versions, for observers after the commit. */
   readonly outcomes: ChainOutcome[] = [];
   #versions = new Map<string, AbsenceVersionValue | null>();
   #chainRecords = 0;
@@ -50,7 +50,7 @@ export class PendingTransaction {
     this.transactionId = parts.randomId();
   }
 
-  /** Of records, and of versions that records may follow from. */
+  /** Number of records, or of versions if that is larger. */
   get size(): number {
     return Math.max(this.records.length, this.#versions.size);
   }
@@ -59,12 +59,12 @@ export class PendingTransaction {
     return this.records.length === 0 && this.changes.length === 0 && this.#versions.size === 0;
   }
 
-  /** Of the values, without keys and headers. */
+  /** Bytes of the values, without keys and headers. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The hash that a key will have; null: removed; undefined: nothing of it is about to be committed. */
+  /** The hash that a key will have; null: removed; undefined: the transaction does not change it. */
   hashOf(area: Change['area'], key: string): Buffer | null | undefined {
     return this.#hashes[area].get(key);
   }
@@ -74,12 +74,12 @@ export class PendingTransaction {
     return new Set(this.changes.flatMap((change) => (change.area === area ? [change.key] : [])));
   }
 
-  /** Where the next record of `absences` or `absence-changes` will stand; their ids are counted by themselves. */
+  /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
   get next(): { transactionId: string; firstRecord: number } {
     return { transactionId: this.transactionId, firstRecord: this.#chainRecords };
   }
 
-  /** Versions noted since this was last asked: as they are now, and those that have left. */
+  /** Versions noted since the last call: present values, and ids of departed versions. */
   takeVersions(): { versions: readonly AbsenceVersionValue[]; vanished: readonly string[] } {
     const versions: AbsenceVersionValue[] = [];
     const vanished: string[] = [];
@@ -91,7 +91,7 @@ export class PendingTransaction {
     return { versions, vanished };
   }
 
-  /** Adds what follows from versions noted before. */
+  /** Adds the result of the chains of noted versions. */
   add(outcome: ChainOutcome): void {
     for (const record of outcome.records) {
       this.records.push(record);
@@ -102,13 +102,13 @@ export class PendingTransaction {
     this.outcomes.push(outcome);
   }
 
-  /** Adds records that follow from nothing in it. */
+  /** Adds records of published absences, which no version in the transaction causes. */
   reissue(records: readonly OutgoingRecord[]): void {
     for (const record of records) this.records.push(record);
     this.#chainRecords += records.length;
   }
 
-  /** A version that is as it was, and of which chains are to be told nevertheless. */
+  /** Notes an unchanged version, whose chain is derived nevertheless. */
   noteMet({ sourcedId, value }: ReadableRow): void {
     if (!this.#versions.has(sourcedId)) this.#versions.set(sourcedId, value as AbsenceVersionValue);
   }

@@ -5,15 +5,15 @@ import type { Registry } from '../log/registry.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
 import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../log/topics.ts';
 
-/** Subjects of one tenant that are registered at the same time. */
+/** Subjects of one tenant to register at the same time. */
 const SUBJECTS_AT_ONCE = 2;
 
-/** Registers the schemas of all topics that have no id yet, and ends with the first that cannot be registered. */
+/** Registers the schemas of all topics without an id. Rejects with the first failure. */
 export async function registerSchemas(options: {
   registry: Registry;
   schemas: ReturnType<typeof readSchemaFiles>;
   topics: readonly WantedTopic[];
-  /** Gets the ids. */
+  /** Receives the ids. */
   schemaIds: Map<TopicSuffix, number>;
 }): Promise<void> {
   const { registry, schemas, topics, schemaIds } = options;
@@ -35,7 +35,7 @@ export async function registerSchemas(options: {
   await Promise.all(Array.from({ length: SUBJECTS_AT_ONCE }, work));
 }
 
-/** Missing topics are created; one that differs from the contract is refused, never altered. */
+/** Creates missing topics. Refuses a topic that differs from the contract, and never alters one. */
 export async function prepareTopics(kafka: Kafka, topics: readonly WantedTopic[]): Promise<void> {
   const admin = kafka.admin();
   try {

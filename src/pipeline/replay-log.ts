@@ -17,19 +17,19 @@ export interface ReplayLogParts extends Topics, TodaysRemovalsParts {
   readonly log: TenantLog;
 }
 
-/** A collection whose index the log has left behind. */
+/** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
-  /** Beside the rows: what follows from them. */
+  /** The replay of derived records. */
   readonly chains: ChainReplay | null;
-  /** Up to where its index is right. */
+  /** The offsets that the index reflects. */
   readonly after: Offsets;
   readonly replay: IndexReplay;
 }
 
 /**
- * Writes to indexes what the log tells beyond them; returns how far each topic was read.
- * One reading for all: joining a consumer group costs more than the records of most collections.
+ * Brings indexes up to date with the log; returns the last offsets read, by topic.
+ * One consumer reads for all collections: joining a group costs more than the records of most collections.
  */
 export async function replayLog(
   parts: ReplayLogParts,
@@ -50,7 +50,7 @@ export async function replayLog(
       ...behind.flatMap(({ after, chains }) =>
         (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
       ),
-      // Shared by all collections, and small: read whole; replaying it again changes nothing.
+      // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
       { topic: 'rejects' as const, after: {} },
     ],
     onBatch: (records) => {
@@ -108,7 +108,7 @@ async function writeToReplays(
   }
 }
 
-/** A batch is of one partition. Of a collection that is read on, records before its index were only to be counted. */
+/** Skips records that the index already reflects, which were read only to count them. A batch is of one partition. */
 function notYetIndexed(
   parts: Topics,
   records: readonly LoggedRecord[],
@@ -121,7 +121,7 @@ function notYetIndexed(
   return first.offset > indexed ? records : records.filter(({ offset }) => offset > indexed);
 }
 
-/** A record without a hash was not written by Rollcall: a hash that no row has lets it be published again. */
+/** Another program wrote a record without a hash: a hash that no row has makes a full sync publish it again. */
 function hashOf(value: Buffer | null, hash: Buffer | null): Buffer | null {
   if (value === null) return null;
   return hash?.length === CONTENT_HASH_BYTES ? hash : HASH_OF_NO_ROW;

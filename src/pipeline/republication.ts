@@ -1,17 +1,17 @@
 import { SeenKeys } from '../core/seen-keys.ts';
 
-/** What a pass publishes although it is as it was, because somebody asked for it. */
+/** What a requested sync publishes even if it is unchanged. */
 export interface Republication {
-  /** Whether a row is told again. Once for each key: a pass may meet it twice, or be followed by a second one. */
+  /** Whether to republish a row. True once per key: a sync may meet a row twice, or be followed by a second sync. */
   readonly rows?: ((key: string) => boolean) | undefined;
-  /** The same of current absences, by absence id; beside `absence-versions`, whose passes bring them. */
+  /** The same for current absences, by absence id, in syncs of `absence-versions`. */
   readonly absences?: ((absenceId: string) => boolean) | undefined;
-  /** Absences are hidden that are shown and of which nothing tells: somebody else wrote them. */
+  /** Removes absences that no version and no event stands for: another program wrote them. */
   readonly hidesUnattributed?: boolean | undefined;
 }
 
-/** Takes each of the wanted keys once, or each key there is. `seed`: 32 bits, new each time. */
+/** A function that returns true once for each wanted key, or for every key. `seed`: any 32-bit integer, new each time. */
 export function onceEach(wanted: ReadonlySet<string> | 'all', seed: number): (key: string) => boolean {
-  const told = new SeenKeys(seed);
-  return (key) => (wanted === 'all' || wanted.has(key)) && told.add(key);
+  const taken = new SeenKeys(seed);
+  return (key) => (wanted === 'all' || wanted.has(key)) && taken.add(key);
 }

@@ -16,12 +16,12 @@ export interface RollParts {
 type Writers = ReadonlyMap<CollectionName, Pick<CollectionWriter, 'offsets' | 'progress'>>;
 
 const RETRY_MS = 10_000;
-/** A setting that was lowered meanwhile is noticed within a day. */
+/** A lowered setting takes effect within a day. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 /**
- * Lets compaction reach what was removed from partitions that get no further writes (invariant 13, ADR 2). `rolls` is
- * kept by the process over its sessions. Rejects with what calls the log in question; ends with the signal.
+ * Lets compaction reach removed data in partitions without further writes (invariant 13, ADR 2). `rolls` outlives the
+ * session. Rejects with errors that require a new session; ends with the signal.
  */
 export async function rollSegments(
   parts: RollParts,
@@ -30,7 +30,7 @@ export async function rollSegments(
   const { rolls, writers, signal } = options;
   while (!signal.aborted) {
     const pauseMs = await rollDue(parts, { rolls, writers }).catch((error: unknown) => {
-      // Kafka out of reach shows with the next commit; the markers can wait.
+      // The next commit shows that Kafka is not reachable; the markers can wait.
       const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
       if (!isPassing && !signal.aborted) throw error;
       return RETRY_MS;
@@ -61,7 +61,7 @@ async function rollDue(
   return rolls.pauseMs(topics, parts.now());
 }
 
-/** By topic and partition, a number that grows with what is committed: offsets; in `progress` transactions, too. */
+/** By topic and partition, a number that grows with each commit: the offset; for `progress` also the transaction. */
 function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map<number, number>> {
   const topics = new Map<TopicSuffix, Map<number, number>>();
   const add = (name: string, number: number): void => {
@@ -71,7 +71,7 @@ function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map
     topics.set(topic, partitions.set(partition, number + (partitions.get(partition) ?? 0)));
   };
   for (const { offsets, progress } of writers.values()) {
-    // A topic of several writers, as rejects are, grows with each.
+    // Add up the offsets of a topic with several writers, such as rejects.
     for (const [name, offset] of Object.entries(offsets)) add(name, offset);
     if (progress !== null) add('.progress/0', progress.sequence);
   }

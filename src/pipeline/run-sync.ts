@@ -39,7 +39,7 @@ export async function runSync(
   const { acceptNew = false, approved, signal } = options;
   const { collection } = parts.deletions;
   if (acceptNew) await identity?.clear(collection);
-  // A collection that had other rows itself is read, to notice when its own are back.
+  // A flagged collection is read all the same, to notice when its own rows are back.
   else if (identity?.isFlagged(collection) === false) await identity.require(collection);
   const localStartMs = parts.now();
   const sync = newSync(parts, mode, options);

@@ -1,4 +1,4 @@
-/** Why a session ended, for whoever waits for something of it; the abort of its signal may give no reason. */
+/** The error for callers that wait for an ended session; the abort of its signal may have no reason. */
 export function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error('the session ended');
 }

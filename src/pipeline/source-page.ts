@@ -1,7 +1,7 @@
 import type { KeyedRow } from '../core/page-decision.ts';
 import type { ScanEnd } from '../hub/hub.ts';
 
-/** A page of a source, already read into rows with keys. */
+/** A page of a source, as decoded rows with keys. */
 export interface SourcePage {
   readonly readings: readonly KeyedRow[];
   readonly hubTimeMs: number | null;
@@ -9,12 +9,12 @@ export interface SourcePage {
   readonly readVersion: number;
 }
 
-/** `isGone`: the parent itself is not there, which says nothing of its rows. */
+/** `isGone`: the hub does not find the parent, which proves nothing about its rows. */
 export type SourceEnd = ScanEnd & { readonly isGone?: boolean | undefined };
 
-/** One walk of a collection: most have one, nested ones have one for each parent. */
+/** One scan of a collection: most have one, nested ones have one per parent. */
 export interface SourceScan {
-  /** No row is known below its parent: its rows tell nothing of whose they are. */
+  /** The parent has no known rows, so the scan's rows cannot identify the tenant. */
   readonly isOfNewParent?: boolean | undefined;
   open(options: {
     modifiedAfterMs: number | undefined;

@@ -9,22 +9,22 @@ import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import type { SourceEnd, SourcePage, SourceScan } from './source-page.ts';
 
-/** Where a collection's rows come from, and how to ask for single ones again. */
+/** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {
-  /** The walks of one pass: one, or one for each parent. `known-first`: those of parents without known rows come last. */
+  /** The scans of one sync: one, or one per parent. `known-first`: scans of parents without known rows come last. */
   scans(order?: 'known-first'): Promise<readonly SourceScan[]>;
-  /** Which of these record keys the hub still has. Throws when that cannot be told. */
+  /** The record keys that the hub still has. Throws when the hub does not answer conclusively. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Asks for single rows, and reads them; for collections whose rows refer to each other. */
+  /** Requests and decodes single rows; for collections whose rows refer to each other. */
   fetchRows?(
     ids: readonly string[],
     options: { readVersion: () => number; signal: AbortSignal },
   ): Promise<FetchedRows>;
-  /** The collection whose rows this one's walks come from. */
+  /** The collection whose rows are the parents of this one's scans. */
   readonly parents?: CollectionName | undefined;
-  /** The parents that the configuration names and below which no row is known; left out where it names none. */
+  /** The configured parents without known rows; undefined when the configuration names no parents. */
   newParents?(): Promise<ReadonlySet<string>>;
-  /** Whether the configuration still wants a key; left out where it wants every key. */
+  /** Whether the configuration still wants a key; undefined when it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
 }
 
@@ -46,7 +46,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
       const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
       const pages = rows.map(({ row, isUtf8, readVersion }) => ({
         readings: [keyed(readRow(reader, row, isUtf8), undefined)],
-        readVersion: readVersion,
+        readVersion,
       }));
       return { pages, gone };
     },
@@ -61,7 +61,7 @@ export function nestedSource(options: {
   collection: Collection;
   reader: RowReader;
   parentIds: readonly string[];
-  /** None for who asks neither for them nor for an order. */
+  /** Not needed by callers that use neither `newParents` nor an order. */
   newParents?: () => Promise<ReadonlySet<string>>;
 }): Source {
   const { hub, collection, reader, parentIds, newParents = () => Promise.resolve(NONE) } = options;
@@ -87,20 +87,20 @@ export function nestedSource(options: {
   };
 }
 
-/** The parents below which no row is known: they may have come into the configuration since. */
+/** The parents without known rows: they may be new in the configuration. */
 export async function parentsWithoutRows(
   parentIds: readonly string[],
   index: Pick<CollectionIndex, 'keys'>,
 ): Promise<ReadonlySet<string>> {
-  const left = new Set(parentIds);
-  if (left.size === 0) return left;
+  const withoutRows = new Set(parentIds);
+  if (withoutRows.size === 0) return withoutRows;
   for await (const batch of index.keys('rows')) {
-    for (const key of batch) left.delete(splitCompositeKey(key)?.[0] ?? '');
+    for (const key of batch) withoutRows.delete(splitCompositeKey(key)?.[0] ?? '');
   }
-  return left;
+  return withoutRows;
 }
 
-/** Whether a key stands below one of the parents. A key that is not of two parts is nobody's: it counts as theirs. */
+/** Whether a key belongs to one of the parents; a key without two parts counts as theirs. */
 function belongsTo(parentIds: ReadonlySet<string>): (key: string) => boolean {
   return (key) => {
     const parts = splitCompositeKey(key);
@@ -120,12 +120,12 @@ function byParent(keys: readonly string[]): Map<string, string[]> {
   return ids;
 }
 
-/** One record a class, put together from all pages of `classes/{id}/students`. */
+/** One record per class, composed from all pages of `classes/{id}/students`. */
 export function classStudentsSource(options: {
   hub: Hub;
   collection: Collection;
   classes: Collection;
-  /** The classes known now. */
+  /** Ids of the known classes. */
   classIds: () => AsyncIterable<readonly string[]>;
 }): Source {
   const { hub, collection, classes } = options;
@@ -142,7 +142,7 @@ export function classStudentsSource(options: {
   };
 }
 
-/** A parent that is not there (any more) has no rows, which proves nothing; the other parents go on. */
+/** A parent that the hub does not find has no rows, which proves nothing; the other parents' scans continue. */
 async function* unlessGone(
   pages: AsyncGenerator<SourcePage, ScanEnd>,
 ): AsyncGenerator<SourcePage, SourceEnd> {
@@ -181,17 +181,17 @@ function readRow(reader: RowReader, row: unknown, isUtf8: boolean): DecodedRow {
   return isUtf8 || !holdsReplacement(row) ? reader.read(row) : reader.reject(row, 'its text is not UTF-8');
 }
 
-/** Bytes that are no UTF-8 were replaced; nobody knows by what. */
+/** U+FFFD may stand for bytes that are not UTF-8: the original text is lost. */
 function holdsReplacement(row: unknown): boolean {
   return jsonText(row).includes('\uFFFD');
 }
 
-function keyed(reading: DecodedRow, parentId: string | undefined): KeyedRow {
+function keyed(decoded: DecodedRow, parentId: string | undefined): KeyedRow {
   const inParent = (id: string): string => (parentId === undefined ? id : compositeKey(parentId, id));
   return {
-    key: reading.sourcedId === null ? null : inParent(reading.sourcedId),
-    rejectKey: inParent(reading.kind === 'row' ? reading.sourcedId : reading.rejectId),
-    decoded: reading,
+    key: decoded.sourcedId === null ? null : inParent(decoded.sourcedId),
+    rejectKey: inParent(decoded.kind === 'row' ? decoded.sourcedId : decoded.rejectId),
+    decoded,
   };
 }
 
@@ -210,16 +210,16 @@ async function* composeClass(
       if (step.done === true) {
         const { reason } = step.value;
         if (reason !== 'missing-list') {
-          const reading = readClassStudents(classId, rows);
+          const decoded = readClassStudents(classId, rows);
           const becameEmpty = rows.length === 0;
           yield {
-            readings: [{ key: classId, rejectKey: classId, decoded: reading, becameEmpty }],
+            readings: [{ key: classId, rejectKey: classId, decoded, becameEmpty }],
             hubTimeMs,
             total: null,
             readVersion,
           };
         }
-        // Of the students, not of the classes: the count that the pass judges is the one of the walks.
+        // The hub's totals count students. The sync judges the number of records: one per scan.
         return {
           ...step.value,
           reason: reason === 'no-rows' ? 'empty-page' : reason,

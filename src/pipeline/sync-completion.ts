@@ -1,10 +1,10 @@
 import type { LastCompleteFull } from '../model/progress.ts';
 import type { SyncEnd } from './chains/absence-emitter.ts';
 
-/** What a pass that has come to its end has found out. */
+/** The result of an ended sync. */
 export interface SyncCompletion {
   readonly watermarkMs: number;
-  /** The pass has proven that it met every row: what it did not meet is gone. */
+  /** The sync has proven that it met every row: the others are missing. */
   readonly isProven?: boolean | undefined;
   readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
 }

@@ -10,15 +10,15 @@ import type { SourceScan } from './source-page.ts';
 export interface SyncParts {
   readonly writer: CollectionWriter;
   readonly scans: (order?: 'known-first') => Promise<readonly SourceScan[]>;
-  /** Throws when the topics no longer hold what a full pass compares with. */
+  /** Throws when the topics have lost records that a full sync compares with. */
   readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;
-  /** Null where rows are asked for by the keys of others: those cannot be another tenant's. */
+  /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
   readonly identity: TenantIdentity | null;
   readonly overlapMs: number;
   /** The watermark that the session began with: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;
-  /** Finds rows that deltas have missed; lives as long as the session. */
+  /** Finds rows that incremental syncs missed; lives as long as the session. */
   readonly late: LateRowWatch;
   readonly findings: HubFindings;
   readonly now: () => number;

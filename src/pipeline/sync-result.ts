@@ -6,21 +6,21 @@ export type SyncResult =
       readonly stats: SyncStats;
       readonly withheld: number;
       readonly wantsSecondSync: boolean;
-      /** It lost so many rows that the other collections are to be looked at before that second pass. */
+      /** So many rows are missing that the other collections' losses must be known before the second sync. */
       readonly wantsOthersFirst?: boolean | undefined;
-      /** Approved removals that are gone from the topics now; null or undefined: none were approved. */
+      /** Number of approved removals that are published now; null or undefined: none were approved. */
       readonly approvedGone?: number | null | undefined;
     }
-  /** The hub gave no proof that its list is whole, or none at all: nothing was removed, the watermark stays. */
+  /** Inconclusive: nothing proves that the hub's list is complete. Nothing was removed, the watermark stays. */
   | {
       readonly kind: 'suspect';
       readonly stats: SyncStats;
       readonly why: string;
       readonly withheld: number;
-      /** What it says is listed for a person: only that person can believe it. */
+      /** The removals that follow from the answer are listed for a decision. */
       readonly isListed?: boolean | undefined;
-      /** As above, where only some of what was approved could be listed. */
+      /** As above, when only a part of the approved removals fitted into the list. */
       readonly approvedGone?: number | null | undefined;
     }
-  /** A delta that would bring most of the collection: a full pass does that better. */
+  /** An oversized delta: the sync would bring most of the collection, and a full sync replaces it. */
   | { readonly kind: 'wholesale'; readonly stats: SyncStats };

@@ -3,16 +3,16 @@ import type { SyncMode, Progress } from '../model/progress.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { Republication } from './republication.ts';
 
-/** How a pass that was asked for differs from one that is due. */
+/** Options of a requested sync. */
 export interface SyncOptions {
-  /** A person said that quite other rows than before are right. */
+  /** A person has confirmed that rows unlike the published ones are right. */
   readonly acceptNew?: boolean | undefined;
   /**
-   * Listed removals that a person has approved, by key, at most 100,000: of a full pass. They go out if the pass does
-   * not meet them, whatever the guard says; nothing else is let out by it.
+   * For a full sync: keys of listed removals that a person has approved, at most 100,000. They are removed if the sync
+   * does not find them, regardless of the guard; other removals remain subject to it.
    */
   readonly approved?: ReadonlySet<string> | undefined;
-  /** What is published again although it has not changed. */
+  /** Rows to republish even if unchanged. */
   readonly republication?: Republication | undefined;
 }
 
@@ -21,16 +21,16 @@ export interface SyncRunner {
   readonly collection: CollectionName;
   /** The hub does not have this collection. */
   readonly isNotOffered: boolean;
-  /** Whether what is asked for comes from another collection's rows. */
+  /** Whether its requests need another collection's rows. */
   readonly hasParents: boolean;
-  /** As last committed. */
+  /** The last committed progress. */
   readonly progress: Progress | null;
-  /** A pass as soon as may be. Rejects with what the pass, or the whole session, fails with. */
+  /** Runs a sync as soon as possible. Rejects with the error of the sync, or of the session. */
   request(mode: SyncMode, options?: SyncOptions): Promise<SyncResult>;
-  /** Until the signal aborts, or something fails that concerns the whole tenant. */
+  /** Runs syncs when they are due, until the signal aborts, or until a failure that concerns the tenant. */
   loop(signal: AbortSignal): Promise<void>;
-  /** One pass, without staying. */
+  /** Runs one sync, without the loop. */
   once(mode: SyncMode, options: SyncOptions & { readonly signal: AbortSignal }): Promise<SyncResult>;
-  /** Removals that wait for a person wait no more, and are not made: the next full pass judges anew. */
+  /** Discards the withheld removals: nothing is removed, and the next full sync decides again. */
   discardWithheld(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { KeyedRow, PageTally } from '../core/page-decision.ts';
 import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { SyncMode } from '../model/progress.ts';
 
-/** The running numbers of one pass; what its progress records say. */
+/** The numbers of one sync, which its progress records contain. */
 export interface SyncStats {
   readonly passId: string;
   readonly mode: SyncMode;
@@ -11,9 +11,9 @@ export interface SyncStats {
   startedAtMs: number;
   rowsSeen: number;
   rowsUnchanged: number;
-  /** Older than what was published since their request was sent. */
+  /** Rows older than an event published since their request was sent. */
   rowsStale: number;
-  /** Listed once more, with other content. */
+  /** Rows that the hub lists again with different content. */
   rowsRepeated: number;
   rowsCreated: number;
   rowsUpdated: number;
@@ -23,11 +23,11 @@ export interface SyncStats {
   rowsWithheld: number;
   totalAtStart: number | null;
   totalAtEnd: number | null;
-  /** Why rows were rejected, with how many of them; names fields, never values. */
+  /** Number of rejects by reason; reasons name fields, never values. */
   readonly rejectReasons: Map<string, number>;
-  /** Of a complete full pass: rows that deltas have missed; null where there is nothing to judge by. */
+  /** Rows that incremental syncs missed, after a complete full sync; null when there is nothing to judge by. */
   late: LateRows | null;
-  /** What followed from its rows, where they are versions of absences. */
+  /** The derived events, for versions of absences. */
   readonly chains: ChainTally;
 }
 
@@ -52,15 +52,15 @@ export function newSyncStats(options: { passId: string; mode: SyncMode; startedA
   };
 }
 
-/** More reasons than this are not told apart: a hub could name a field anew in each row. */
+/** Further reasons count as one: a hub could give each row a field with a name of its own. */
 const MOST_REASONS = 100;
 
-export function countRejects(stats: SyncStats, readings: readonly KeyedRow[]): void {
+export function countRejects(stats: SyncStats, rows: readonly KeyedRow[]): void {
   const { rejectReasons } = stats;
-  for (const { decoded: reading } of readings) {
-    if (reading.kind !== 'reject') continue;
-    const isKept = rejectReasons.has(reading.reason) || rejectReasons.size < MOST_REASONS;
-    const reason = isKept ? reading.reason : 'other reasons';
+  for (const { decoded } of rows) {
+    if (decoded.kind !== 'reject') continue;
+    const isKept = rejectReasons.has(decoded.reason) || rejectReasons.size < MOST_REASONS;
+    const reason = isKept ? decoded.reason : 'other reasons';
     rejectReasons.set(reason, (rejectReasons.get(reason) ?? 0) + 1);
   }
 }
@@ -70,7 +70,7 @@ export interface RejectReason {
   readonly rows: number;
 }
 
-/** The commonest first. */
+/** The most frequent reasons, in descending order. */
 export function commonestReasons({ rejectReasons }: SyncStats, count: number): RejectReason[] {
   return [...rejectReasons]
     .map(([reason, rows]) => ({ reason, rows }))
@@ -78,7 +78,7 @@ export function commonestReasons({ rejectReasons }: SyncStats, count: number): R
     .slice(0, count);
 }
 
-/** Adds what a page came to. */
+/** Adds the numbers of a page. */
 export function addTally(stats: SyncStats, tally: PageTally): void {
   stats.rowsSeen += tally.seen;
   stats.rowsUnchanged += tally.unchanged;

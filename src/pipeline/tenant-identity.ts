@@ -4,34 +4,34 @@ import { concernsOneRequest } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
 
-/** Known rows that are asked for until the hub shows one; all of them gone at once is another hub's answer. */
+/** Control rows to request until the hub finds one; a hub that has none of them serves another tenant. */
 const ROWS_ASKED = 3;
 const OTHERS_ASKED = 3;
 
-/** A collection by whose known rows it can be told whose data the hub gives. */
+/** A collection whose published rows identify the tenant. */
 export interface ControlRows {
   readonly collection: CollectionName;
   readonly knownRows: () => number;
   readonly someKeys: (count: number) => Promise<readonly string[]>;
-  /** Which of these the hub still has. Throws what the hub throws. */
+  /** The keys that the hub still has. Throws `HUB_…`. */
   readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
-/** `own`: the hub shows rows that are known; `foreign`: it has none of those asked for. */
+/** `own`: the hub has published rows; `wrong-tenant`: it has none of the requested ones. */
 export type IdentityVerdict = 'own' | 'wrong-tenant' | 'unknown';
 
 /**
- * Whose data a tenant's hub gives, over all collections: a wrong base URL or mixed-up credentials concern them all.
- * Once a collection came with quite other rows, nothing of the others is published for which the hub does not show known
- * rows, and no removal of the tenant's goes out, until that collection's own rows are back or a person says that the new
- * ones are right.
+ * Verifies, over all collections, that the hub serves this tenant: a wrong base URL or mixed-up credentials concern them
+ * all. When almost none of a collection's rows match the published ones, the collection is flagged. Until its own rows are
+ * back, or a person confirms the new ones, Rollcall publishes no removal of the tenant, and another collection only if the
+ * hub has published rows of it.
  */
 export class TenantIdentity {
   readonly #memory: DeletionMemory;
   readonly #now: () => number;
   readonly #flagged: Map<CollectionName, number>;
   readonly #controlRows = new Map<CollectionName, ControlRows>();
-  /** The hub has shown their own rows since a collection was last flagged. */
+  /** Collections of which the hub has published rows, verified since the last flag. */
   readonly #verified = new Set<CollectionName>();
 
   private constructor(memory: DeletionMemory, now: () => number, flagged: Map<CollectionName, number>) {
@@ -40,7 +40,7 @@ export class TenantIdentity {
     this.#flagged = flagged;
   }
 
-  /** `collections`: those mirrored; what was said of one that is not any more does not count. */
+  /** `collections`: the mirrored ones; drops the flags of others. */
   static async open(options: {
     readonly memory: DeletionMemory;
     readonly collections: readonly CollectionName[];
@@ -65,8 +65,8 @@ export class TenantIdentity {
   }
 
   /**
-   * Throws `HUB_FOREIGN_DATA` while another collection came with quite other rows, unless the hub shows rows of this
-   * one: then it is the right hub, and only the other's rows were replaced (a new school year's, say).
+   * Throws `HUB_FOREIGN_DATA` while another collection is flagged, unless the hub has published rows of this one: then it
+   * serves this tenant, and only the other collection's rows were replaced (by a new school year's, for example).
    */
   async require(collection: CollectionName): Promise<void> {
     const other = [...this.#flagged.keys()].find((each) => each !== collection);
@@ -77,7 +77,7 @@ export class TenantIdentity {
     }
     throw new RollcallError(
       'HUB_FOREIGN_DATA',
-      `Nothing of ${collection} is published while the hub gives quite other rows for ${other} than there were`,
+      `${collection} is not published: almost none of the hub's rows for ${other} match the published ones, and they may be another tenant's`,
       { remedy: WRONG_TENANT_REMEDY },
     );
   }
@@ -90,15 +90,15 @@ export class TenantIdentity {
     await this.#memory.setWrongTenant(collection, sinceMs);
   }
 
-  /** Its own rows are back, or a person says that the new ones are right. */
+  /** Its own rows are back, or a person has confirmed the new ones. */
   async clear(collection: CollectionName): Promise<void> {
     if (!this.#flagged.delete(collection)) return;
     await this.#memory.setWrongTenant(collection, null);
   }
 
   /**
-   * Asks the hub for rows that are known: `keys`, else some of the collection's own, else, where it has too few to
-   * tell, some of others'. Throws what concerns the hub as a whole.
+   * Requests published rows from the hub: `keys`, or else some of the collection's own, or else, when it has too few, some
+   * of other collections. Throws errors that concern the hub, not a single request.
    */
   async verify(collection: CollectionName, keys: readonly string[] = []): Promise<IdentityVerdict> {
     const own = this.#controlRows.get(collection);
@@ -121,8 +121,8 @@ export class TenantIdentity {
   }
 
   /**
-   * Whether the hub, asked again, has any of the rows that it has just given, as far as it can be asked for single rows.
-   * To be called after {@link verify}: a page of the wrong hub must not be judged by the right one.
+   * Whether the hub, asked again, has any of the rows that it has just returned; true when it has no requests for single
+   * rows. Call this after {@link verify}: the right hub must not vouch for a page of the wrong one.
    */
   async stillHas(collection: CollectionName, keys: readonly string[]): Promise<boolean> {
     const controlRows = this.#controlRows.get(collection);

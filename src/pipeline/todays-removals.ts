@@ -14,8 +14,8 @@ export interface TodaysRemovalsParts {
 const A_DAY_AT_MOST_MS = 25 * 3_600_000;
 
 /**
- * Counts the removals of the day. What the guard has let out today must be known however the memory of it was lost, also
- * where it was restored together with an index that is only read on.
+ * Counts the removals of the day in the log. The guard needs this number even if Redis lost it, also when an older
+ * state was restored together with an index that only needs the newest records.
  */
 export class TodaysRemovals {
   readonly #parts: TodaysRemovalsParts;
@@ -25,7 +25,7 @@ export class TodaysRemovals {
     this.#parts = parts;
   }
 
-  /** Where reading must begin to meet the whole day: at `after`, or before. */
+  /** The offsets after which a read covers the entire day: `after`, or earlier ones. */
   async since(collection: CollectionName, after: Offsets): Promise<Offsets> {
     const { log, now } = this.#parts;
     if (Object.keys(after).length === 0) return after;
@@ -37,7 +37,7 @@ export class TodaysRemovals {
 
   note(records: readonly LoggedRecord[]): void {
     const collection = records[0]?.topic;
-    // Tombstones of schedules are our own decision, and what the guard counts there are no tombstones.
+    // Tombstones of schedules only mean that Rollcall no longer wants a day; the guard counts days that became empty.
     if (collection === undefined || collection === 'schedules' || !isSource(collection)) return;
     const { dayOf, now } = this.#parts;
     const today = dayOf(collection, now());

@@ -20,11 +20,11 @@ interface WatchParts extends TopicEndsParts {
 export interface TopicEnds {
   /** Next offset to be written, by `<topic>/<partition>`. */
   readonly nextOffsets: Offsets;
-  /** First offset still there, likewise. */
+  /** First offset that still exists, likewise. */
   readonly firstOffsets: Offsets;
 }
 
-/** Where topics begin and end. Throws `KAFKA_TOPIC_MISSING`, `KAFKA_…`. */
+/** The first and next offsets of topics. Throws `KAFKA_TOPIC_MISSING`, `KAFKA_…`. */
 export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuffix[]): Promise<TopicEnds> {
   const nextOffsets: Record<string, number> = {};
   const firstOffsets: Record<string, number> = {};
@@ -38,23 +38,23 @@ export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuff
   return { nextOffsets, firstOffsets };
 }
 
-/** How often the topics are looked at while nothing else would show that they are not what they were. */
+/** Interval of the checks for lost records, which nothing else would reveal. */
 const CHECK_EVERY_MS = 60_000;
-/** A commit is answered before its markers are written: until then its records lie beyond the last stable offset. */
+/** Kafka answers a commit before it writes the markers: until then the records lie beyond the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
 
 /**
- * Throws `KAFKA_RECORDS_LOST` when topics hold less than was committed to them: deleted and recreated, emptied or cut
- * off under a living process. An unchanged hub would never show it: nothing is sent, and a full pass finds all as it
- * was. Cured by owning again, as everything that befalls the log.
+ * Throws `KAFKA_RECORDS_LOST` when topics hold less than was committed to them, because they were deleted and recreated,
+ * emptied or cut off while the process runs. With an unchanged hub nothing else would show it: no record is sent, and a
+ * full sync finds no change. Like every failure of the log, a new session recovers from it.
  */
 export async function requireRecords(
   parts: WatchParts,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
-  // Before the ends are asked for: what is committed meanwhile only adds to them.
+  // Take the writers' offsets before the ends: a commit in between can only move the ends forward.
   const known = [...writers].map(([collection, writer]) => ({
     collection,
     offsets: writer.offsets,
@@ -73,7 +73,7 @@ export async function requireRecords(
 function recordsLost(collection: CollectionName): RollcallError {
   return new RollcallError('KAFKA_RECORDS_LOST', `A topic of ${collection} holds less than was written`, {
     remedy:
-      'Nothing to do: what is missing is published again. Find out who deleted topics or records; nobody should.',
+      'Nothing to do: Rollcall publishes the missing records again. Find out who deleted topics or records; this must not happen.',
   });
 }
 
@@ -82,7 +82,7 @@ export function suffixOf(name: string): TopicSuffix {
   return name.slice(name.lastIndexOf('.') + 1, name.lastIndexOf('/')) as TopicSuffix;
 }
 
-/** Looks at the topics from time to time. Rejects with what {@link requireRecords} finds; ends with the signal. */
+/** Checks the topics every minute. Rejects with the error of {@link requireRecords}; ends with the signal. */
 export async function watchTopics(
   parts: WatchParts,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
@@ -95,7 +95,7 @@ export async function watchTopics(
       await requireRecords(parts, writers, signal);
     } catch (error) {
       if (signal.aborted) return;
-      // Kafka out of reach shows with the next commit; nothing was learnt of the topics.
+      // The next commit shows that Kafka is not reachable; this check has no result.
       const isPassing = error instanceof RollcallError && error.reaction !== 'restart';
       if (!isPassing) throw error;
     }

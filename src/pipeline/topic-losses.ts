@@ -6,7 +6,7 @@ import type { TenantLog } from '../log/log.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import type { TopicEnds } from './topic-ends.ts';
 
-/** Where the collections derived from one stand. */
+/** The progress of derived collections. */
 export type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;
 
 export interface TopicLossParts {
@@ -17,8 +17,8 @@ export interface TopicLossParts {
 }
 
 /**
- * Topics that lost records: what was said of their completeness and of how far they are no longer holds. Committed
- * before anything else is written there, which would make a topic look whole again.
+ * Finds topics that lost records, and withdraws their completeness and position in `progress`. It commits this before
+ * anything else is written to them, which would hide the loss.
  */
 export async function recordTopicLosses(
   parts: TopicLossParts,
@@ -35,22 +35,22 @@ export async function recordTopicLosses(
   if (progress === null) return { progress, derived, hasLost: false };
   const { ends, position, recordedAtMs } = options;
   const knownFirstOffsets = position?.firstOffsets;
-  // Of a topic whose loss was told, only the index made from what was left knows how far that went.
+  // After a recorded loss, only the index, rebuilt from the remaining records, knows the offsets of that topic.
   const indexed = position?.transactionId === progress.transactionId ? position : null;
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
   const lost: TopicSuffix[] = [];
   for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys()]) {
-    // What other collections rejected may be newer than this one's progress, and yet is as it should be.
-    const told = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
+    // Rejects of other collections can be newer than this one's progress, which is no loss.
+    const known = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
     const isLost =
       hasLostRecords({ ...ends, offsets: offsetsOf(offsets, suffix), knownFirstOffsets }) ||
-      (await isAnotherTopic(parts, suffix, { offsets: told, recordedAtMs, signal: options.signal }));
+      (await isAnotherTopic(parts, suffix, { offsets: known, recordedAtMs, signal: options.signal }));
     if (isLost) lost.push(suffix);
   }
   if (lost.length === 0) return { progress, derived, hasLost: false };
   const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
   const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
-  const told = await parts.log.commit({
+  const committed = await parts.log.commit({
     records: [],
     lostTopics: lost,
     progress: {
@@ -69,11 +69,13 @@ export async function recordTopicLosses(
       });
     }),
   });
-  const derivedCommitted = new Map(told.derived.map((each) => [each.collection as ChainCollection, each]));
-  return { progress: told.progress, derived: derivedCommitted, hasLost: true };
+  const derivedCommitted = new Map(
+    committed.derived.map((each) => [each.collection as ChainCollection, each]),
+  );
+  return { progress: committed.progress, derived: derivedCommitted, hasLost: true };
 }
 
-/** Whether a topic of that name was made anew and has grown beyond its old length since. */
+/** Whether a topic was recreated under the same name and has grown beyond its old length since. */
 async function isAnotherTopic(
   parts: TopicLossParts,
   suffix: TopicSuffix,
@@ -84,7 +86,7 @@ async function isAnotherTopic(
   const sinceMs = recordedAtMs + STAMPS_DIFFER_MS;
   const sinceOffsets = await parts.log.offsetsSince(suffix, sinceMs);
   if (!wasRecreatedAndGrew({ offsets, sinceOffsets })) return false;
-  // Markers of transactions are stamped by the brokers, whose clock may be ahead of ours: only a record is proof.
+  // Brokers put their own time on transaction markers, and their clock may be ahead of ours: only a record is proof.
   let isProven = false;
   const after = Object.fromEntries(
     Object.entries(offsets).map(([name, last]) => [name, Math.min(last, (sinceOffsets[name] ?? last) - 1)]),

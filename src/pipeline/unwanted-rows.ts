@@ -2,7 +2,7 @@ import type { CollectionIndex } from '../state/index-store.ts';
 
 /** The known rows that the configuration no longer wants, such as those of an afterschool that it does not name. */
 export class UnwantedRows {
-  /** Whether the configuration still wants a key. No pass meets any other, and that is no loss. */
+  /** Whether the configuration still wants a key. No sync meets an unwanted one, which is no loss. */
   readonly isWanted: (key: string) => boolean;
   readonly #canBe: boolean;
   #counted: number | null = null;
@@ -13,12 +13,12 @@ export class UnwantedRows {
     this.isWanted = isWanted ?? (() => true);
   }
 
-  /** How many there are: 0 until {@link countIn} has counted them. */
+  /** Their number: 0 until {@link countIn} has counted them. */
   get known(): number {
     return this.#counted ?? 0;
   }
 
-  /** The first call reads all keys of the index; nobody may write to it meanwhile. */
+  /** The first call reads all keys of the index, which must not change meanwhile. */
   async countIn(index: Pick<CollectionIndex, 'keys'>): Promise<void> {
     if (!this.#canBe || this.#counted !== null) return;
     const found = new Set<string>();
@@ -33,7 +33,7 @@ export class UnwantedRows {
     if (this.#counted !== null && !this.isWanted(key)) this.#counted -= 1;
   }
 
-  /** The index was made again. */
+  /** The index was rebuilt. */
   forget(): void {
     this.#counted = null;
   }

@@ -9,15 +9,15 @@ export interface DeletionParts {
   readonly writer: CollectionWriter;
   readonly memory: DeletionMemory;
   readonly limits: GuardLimits;
-  /** Which of these keys the hub still has; throws when that cannot be told. */
+  /** The keys that the hub still has; throws when the hub does not answer conclusively. */
   readonly findExisting: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
   /** `YYYY-MM-DD` in the tenant's time zone. */
   readonly today: () => string;
   readonly now: () => number;
   readonly emit: (event: DeletionEvent) => void;
-  /** All of the tenant's collections that are mirrored; left out: not known. */
+  /** All mirrored collections of the tenant; undefined: unknown. */
   readonly mirrored?: readonly CollectionName[] | undefined;
-  /** The tenant's other collections of the same service, with the rows known of each. */
+  /** The tenant's other collections of the same service, with their numbers of known rows. */
   readonly others: () => readonly { readonly collection: CollectionName; readonly knownRows: number }[];
 }
 
@@ -28,13 +28,13 @@ export type DeletionEvent =
       readonly rows: number;
       readonly why: string;
     }
-  /** The hub counts more rows than it gave. */
+  /** The hub counts more rows than it returned. */
   | { readonly kind: 'short'; readonly collection: CollectionName; readonly why: string }
-  /** A person has approved them, and they were removed. */
+  /** A person approved removals, and they were published. */
   | { readonly kind: 'approved'; readonly collection: CollectionName; readonly rows: number }
-  /** A person has said that they are not to wait any more: nothing was removed. */
+  /** A person discarded a list: nothing was removed. */
   | { readonly kind: 'discarded'; readonly collection: CollectionName; readonly rows: number }
-  /** What was already waiting when the tenant was taken over. */
+  /** Removals that were already withheld when the tenant was taken over. */
   | { readonly kind: 'waiting'; readonly collection: CollectionName; readonly rows: number }
   | { readonly kind: 'unproven'; readonly collection: CollectionName; readonly why: string }
   | {
@@ -44,7 +44,7 @@ export type DeletionEvent =
       readonly why: string;
     };
 
-/** How many removals of a collection wait for a person: as listed, or, where the list was lost, as the log says. */
+/** Number of withheld removals of a collection, from the list, or from the log when the list was lost. */
 export async function countWithheld(
   memory: DeletionMemory,
   collection: CollectionName,
@@ -54,7 +54,7 @@ export async function countWithheld(
   return countWaiting({ listed, note: await memory.note(collection), progress });
 }
 
-/** The same of what was read before. What a person has decided on waits no more, whatever the log says. */
+/** The same from values that are already read. A person's decision takes precedence over the log. */
 export function countWaiting(known: {
   readonly listed: number;
   readonly note: DeletionNote | null;
@@ -63,14 +63,14 @@ export function countWaiting(known: {
   const { listed, note, progress } = known;
   if (listed > 0) return Math.max(listed, note?.count ?? 0);
   const full = progress?.lastCompleteFull ?? null;
-  // A topic that lost its records takes the last complete pass with it, but not what waits.
+  // The loss of a topic withdraws the last complete sync from the progress, but not what is withheld.
   if (full === null) return progress?.rowsWithheld ?? 0;
   return full.passId === note?.settledPassId ? 0 : full.rowsWithheld;
 }
 
 /**
- * How many waited by the log's word where the list holds fewer: it was lost, or restored from before. 0 where the list
- * is whole.
+ * The number of withheld removals in the log when the list holds fewer, because it was lost or is an older state. 0 when
+ * the list is complete.
  */
 async function countUnlisted(
   parts: Pick<DeletionParts, 'collection' | 'writer' | 'memory'>,
@@ -82,8 +82,8 @@ async function countUnlisted(
 }
 
 /**
- * At the beginning: a list that was lost holds the other collections' removals back as it did before, though the memory
- * no longer says so. Schedules hold nobody (see {@link whoseTripWithholds}).
+ * At the start of a session: trips the guard again for a collection whose list was lost, so that it still withholds other
+ * collections' removals. Schedules withhold nothing of others (see {@link whoseTripWithholds}).
  */
 export async function restoreTrip(
   memory: DeletionMemory,
@@ -95,20 +95,20 @@ export async function restoreTrip(
   if ((await memory.withheld(collection)).size < logged) await memory.setTripped(collection, true);
 }
 
-/** What a pass's losses must wait with. */
+/** Losses of a sync that need a decision. */
 export interface Withheld {
   readonly keys: readonly string[];
   readonly count: number;
   readonly why: string;
-  /** The collection's own numbers are why; then all of the tenant's wait with it. */
+  /** The collection's own losses are the reason; they withhold the other collections' removals as well. */
   readonly isOwn: boolean;
-  /** Of a collection that is said to have no rows: the pass that heard it last. */
+  /** When the hub says that the collection is empty: the last sync with that answer. */
   readonly emptyPassId?: string | undefined;
 }
 
 /**
- * What must wait for a person; null when everything may go out. What was withheld once stays so until it is approved
- * or back: a hub that recovers bit by bit must not delete the rest, nor must midnight or a lost index.
+ * The losses that need a decision; null when all may be published. A withheld row stays withheld until it is approved or
+ * back: neither a hub that recovers step by step, nor midnight, nor a lost index may release the rest.
  */
 export async function withholdAll(options: {
   parts: DeletionParts;
@@ -123,7 +123,7 @@ export async function withholdAll(options: {
     return {
       keys: unseen.keys,
       count: unseen.count,
-      why: `${unseen.count} rows were not found, more than can be listed`,
+      why: `${unseen.count} rows are missing, more than a list can hold`,
       isOwn: true,
     };
   }
@@ -131,9 +131,9 @@ export async function withholdAll(options: {
   const tripped = await memory.tripped();
   const unlisted = await countUnlisted(parts);
   if (unlisted > 0) {
-    // Which ones they were is no longer known: all that is gone may be among them.
+    // The keys are lost with the list: every missing row may have been on it.
     const keys = [...new Set([...unseen.keys, ...keysThatBecameEmpty])];
-    const why = `${unlisted} deletions waited for a person when the list of them was lost`;
+    const why = `${unlisted} deletions needed a decision when their list was lost`;
     return keys.length === 0 ? null : { keys, count: keys.length, why, isOwn: true };
   }
   const unseenKeys = new Set(unseen.keys);
@@ -143,7 +143,7 @@ export async function withholdAll(options: {
     return {
       keys,
       count: keys.length,
-      why: `${standing.length} earlier deletions wait for a person`,
+      why: `${standing.length} earlier deletions need a decision`,
       isOwn: true,
     };
   }
@@ -151,28 +151,28 @@ export async function withholdAll(options: {
     (await whyTripped(parts, losses.length, knownRowsBefore)) ??
     (await whyWithOthers(parts, { deletions: losses.length, knownRows: knownRowsBefore }));
   if (why !== null) return { keys, count: keys.length, why, isOwn: true };
-  // Held only because of another collection: released with it.
+  // Withheld only because of another collection, and released with it.
   const other = await whyOthersWithhold(parts);
   if (other === null || keys.length === 0) return null;
   return { keys, count: keys.length, why: other, isOwn: false };
 }
 
-/** Why a collection's removals wait though its own numbers are low; null when they need not. */
+/** Why other collections withhold this one's removals; null when they do not. */
 export async function whyOthersWithhold({
   collection,
   memory,
   mirrored,
 }: Pick<DeletionParts, 'collection' | 'memory' | 'mirrored'>): Promise<string | null> {
   const identity = [...(await memory.wrongTenant()).keys()].find((each) => each !== collection);
-  if (identity !== undefined) return `the hub gives quite other rows for ${identity} than there were`;
+  if (identity !== undefined) return `almost none of the hub's rows for ${identity} match the published ones`;
   const tripped = whoseTripWithholds(collection, await memory.tripped(), mirrored);
-  return tripped === undefined ? null : `deletions of ${tripped} wait for a person`;
+  return tripped === undefined ? null : `deletions of ${tripped} need a decision`;
 }
 
 /**
- * Another collection whose withheld deletions hold this one's as well; undefined for none. Schedules come from the Core
- * API, another service with rights of its own: what it loses says nothing of the others, and must not hold up absences.
- * Nor does a collection that was switched off hold any: nobody could decide on its list.
+ * Another collection whose withheld deletions withhold this one's as well; undefined for none. Schedules come from the
+ * Core API, another service with rights of its own: its losses prove nothing about other collections, and must not delay
+ * absences. Nor does a disabled collection withhold any, as no one could decide on its list.
  */
 export function whoseTripWithholds(
   collection: CollectionName,
@@ -183,7 +183,7 @@ export function whoseTripWithholds(
   return [...tripped].find((each) => each !== collection && each !== 'schedules' && isMirrored(each));
 }
 
-/** Why a collection's own numbers are too high; null when they are not. */
+/** Why a collection's own losses are too many; null when they are not. */
 async function whyTripped(
   parts: DeletionParts,
   deletions: number,
@@ -195,7 +195,7 @@ async function whyTripped(
   return whyWithhold({ deletions, deletedEarlierToday, knownRows }, parts.limits);
 }
 
-/** Why a loss that is small by itself is too much together with what others lose that day; null when it is not. */
+/** Why a small loss is too large together with the other collections' losses of the day; null when it is not. */
 async function whyWithOthers(
   { memory, limits, today, others }: DeletionParts,
   own: { deletions: number; knownRows: number },
@@ -204,17 +204,17 @@ async function whyWithOthers(
   const removed = await memory.removedOn(today());
   const losses: { deletions: number; knownRows: number }[] = [];
   for (const { collection, knownRows } of others()) {
-    const gone = removed.get(collection) ?? 0;
+    const published = removed.get(collection) ?? 0;
     const listed = (await memory.withheld(collection)).size;
     const waiting = Math.max(listed, (await memory.missing(collection)).size);
-    losses.push({ deletions: gone + waiting, knownRows: knownRows + gone });
+    losses.push({ deletions: published + waiting, knownRows: knownRows + published });
   }
   return whyTogether(own, losses, limits);
 }
 
 /**
- * Adds to what waits for a person, or keeps it: to be called before the pass is committed. `keep`: keys that are about
- * to be removed, and that wait until they are.
+ * Stores the withheld list. Call this before the sync is committed. `keep`: keys about to be removed, which stay on the
+ * list until they are.
  */
 export async function withhold(
   parts: DeletionParts,
@@ -227,15 +227,15 @@ export async function withhold(
 }
 
 /**
- * What a commit has made true of the list: to be called after it. It lifts caution; a process that crashed before has
- * only been too careful.
+ * Removes decided keys from the list. Call this after the commit: it lifts caution, and a process that crashes before is
+ * only too careful.
  */
 export async function reconcileList(
   parts: DeletionParts,
   withheld: Withheld | null,
   kept: readonly string[] = [],
 ): Promise<void> {
-  if (withheld === null) return release(parts);
+  if (withheld === null) return clearList(parts);
   if (kept.length > 0) await setList(parts, withheld, []);
   if (!withheld.isOwn) await parts.memory.setTripped(parts.collection, false);
 }
@@ -255,8 +255,8 @@ async function setList(parts: DeletionParts, withheld: Withheld, keep: readonly 
   });
 }
 
-/** Nothing of the collection waits any more. */
-export async function release({
+/** Nothing of the collection is withheld any more. */
+async function clearList({
   collection,
   memory,
 }: Pick<DeletionParts, 'collection' | 'memory'>): Promise<void> {
@@ -265,20 +265,20 @@ export async function release({
   await memory.setTripped(collection, false);
 }
 
-/** A person does not want the listed removals: they are forgotten, and the next full pass judges anew. */
+/** A person discards the list: nothing is removed, and the next full sync decides again. */
 export async function discardList(
   parts: Pick<DeletionParts, 'collection' | 'memory' | 'writer' | 'emit'>,
 ): Promise<void> {
   const { collection, memory, writer, emit } = parts;
   const rows = await countWithheld(memory, collection, writer.progress);
-  // The note first: without the list, the log's word would count.
+  // Write the note first: without list and note, the number in the log would count.
   await noteDecided(parts);
   await memory.setWithheld(collection, new Map());
   await memory.setTripped(collection, false);
   emit({ kind: 'discarded', collection, rows });
 }
 
-/** None of what the last complete full pass withheld waits any more, though the log says so until the next one. */
+/** Notes that everything the last complete full sync withheld is decided, although the log still counts it. */
 export async function noteDecided({
   collection,
   memory,

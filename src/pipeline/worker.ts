@@ -10,12 +10,12 @@ import type { TenantSession } from './open-session.ts';
 
 const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;
-/** How soon it is told that owning has succeeded. */
+/** Interval of heartbeats before the take-over. */
 const BEFORE_OWNING_MS = 500;
 
 /**
- * Mirrors all tenants until the signal aborts. Throws when one of them meets what only a person can cure; the
- * others are stopped first, in order.
+ * Mirrors all tenants until the signal aborts. Throws when a tenant fails in a way that only a person can resolve; the
+ * other tenants are stopped properly first.
  */
 export async function runWorker(assembly: Assembly, signal: AbortSignal): Promise<void> {
   const failed = new AbortController();
@@ -57,7 +57,7 @@ async function mirrorTenant(
         ownedSinceMs = Date.now();
         stopServing = new AbortController();
         const { signal: ends } = stopServing;
-        // What a request of the session before still does must not mix with this one's.
+        // Requests of the previous session must end before those of this one begin.
         served = served.then(() => serve(assembly, { tenantId, session: opened, signal: ends }));
       },
     });
@@ -68,7 +68,7 @@ async function mirrorTenant(
   }
 }
 
-/** Requests are taken only while there is a session that can meet them; until then they wait. */
+/** Takes requests only while there is a session to handle them; until then they wait. */
 function serve(
   assembly: Assembly,
   { tenantId, session, signal }: { tenantId: string; session: TenantSession; signal: AbortSignal },
@@ -95,8 +95,8 @@ function serve(
 }
 
 /**
- * Tells commands on the same tenant that its owner lives. Fencing does not depend on it (invariant 7).
- * With `ownedSinceMs` 0 it yields to any other owner: it is only about to take the tenant over.
+ * Announces to commands that the tenant's owner lives. Fencing does not depend on it (invariant 7).
+ * With `ownedSinceMs` 0 the process is only about to take over, and any other owner's heartbeat takes precedence.
  */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
@@ -104,7 +104,7 @@ export async function keepHeartbeat(
 ): Promise<void> {
   for (let beat = 1; !options.signal.aborted; beat += 1) {
     const ownedSinceMs = options.ownedSinceMs();
-    // The number tells a sign that is renewed from one that Redis fails to forget.
+    // The number distinguishes a renewed heartbeat from one that Redis failed to expire.
     const info = { host: hostname(), pid: String(process.pid), beat: String(beat) };
     await assembly.store.coordination
       .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)

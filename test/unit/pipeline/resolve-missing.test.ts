@@ -264,7 +264,7 @@ describe('a list that was lost', () => {
     await memory.setTripped('users', false);
     await restoreTrip(memory, 'users', writer.progress);
     expect(await whyOthersWithhold({ collection: 'orgs', memory })).toBe(
-      'deletions of users wait for a person',
+      'deletions of users need a decision',
     );
   });
 

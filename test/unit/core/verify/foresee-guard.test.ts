@@ -54,8 +54,8 @@ describe('removals that a full sync will find', () => {
 
   it('are reported as withheld while the deletions of another collection need a decision', () => {
     const { differences, why } = foreseen(leftOver(1), {
-      whyWithheld: 'deletions of orgs wait for a person',
+      whyWithheld: 'deletions of orgs need a decision',
     });
-    expect([...states(differences), why]).toEqual(['withheld', 'deletions of orgs wait for a person']);
+    expect([...states(differences), why]).toEqual(['withheld', 'deletions of orgs need a decision']);
   });
 });
