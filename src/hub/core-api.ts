@@ -1,6 +1,6 @@
 /** All lessons of a student in a range of days. */
 export interface ScheduleAnswer {
-  /** Parsed; numbers that a double cannot hold are raw JSON (see core/lossless-json). */
+  /** Parsed; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
   readonly lessons: readonly unknown[];
   /** False if U+FFFD replaced bytes that are not UTF-8. */
   readonly isUtf8: boolean;

@@ -16,7 +16,7 @@ export interface HttpTimeouts {
   readonly headersMs: number;
   /** Between two pieces of the body. */
   readonly bodyMs: number;
-  /** For the whole request, body included. */
+  /** For a request with its complete answer. */
   readonly requestMs: number;
 }
 

@@ -7,7 +7,7 @@ interface Expiring<T> {
   readonly untilMs: number;
 }
 
-class TenantDesk {
+class TenantEntry {
   heartbeat: Expiring<OwnerHeartbeat> | null = null;
   readonly requests: OwnerRequest[] = [];
   readonly askersUntilMs = new Map<string, number>();
@@ -17,7 +17,7 @@ class TenantDesk {
 /** Coordination within this process. With the index in memory, other processes cannot reach the owner. */
 export class MemoryCoordination implements Coordination {
   readonly #now: () => number;
-  readonly #desks = new Map<string, TenantDesk>();
+  readonly #tenants = new Map<string, TenantEntry>();
 
   /** `now`: ms since the epoch. */
   constructor(now: () => number) {
@@ -29,43 +29,43 @@ export class MemoryCoordination implements Coordination {
     const living = await this.livingOwner(tenantId);
     if (living !== null && living.owner !== owner && living.ownedSinceMs > ownedSinceMs) return false;
     const copy = { ...heartbeat, info: { ...info } };
-    this.#desk(tenantId).heartbeat = { value: copy, untilMs: this.#now() + ttlMs };
+    this.#entry(tenantId).heartbeat = { value: copy, untilMs: this.#now() + ttlMs };
     return true;
   }
 
   async livingOwner(tenantId: string): Promise<OwnerHeartbeat | null> {
-    const { heartbeat } = this.#desk(tenantId);
+    const { heartbeat } = this.#entry(tenantId);
     return heartbeat !== null && heartbeat.untilMs > this.#now() ? heartbeat.value : null;
   }
 
   async withdraw(tenantId: string, owner: string): Promise<void> {
-    const desk = this.#desk(tenantId);
-    if (desk.heartbeat?.value.owner === owner) desk.heartbeat = null;
+    const entry = this.#entry(tenantId);
+    if (entry.heartbeat?.value.owner === owner) entry.heartbeat = null;
   }
 
   async leave(tenantId: string, request: OwnerRequest, aliveMs: number): Promise<void> {
-    const desk = this.#desk(tenantId);
-    if (desk.requests.length >= MOST_REQUESTS_WAITING) throw tooManyRequests(tenantId);
+    const entry = this.#entry(tenantId);
+    if (entry.requests.length >= MOST_REQUESTS_WAITING) throw tooManyRequests(tenantId);
     const copy = requestFromJson(JSON.stringify(request));
-    if (copy !== null) desk.requests.push(copy);
+    if (copy !== null) entry.requests.push(copy);
     await this.keepAlive(tenantId, request.id, aliveMs);
   }
 
   async keepAlive(tenantId: string, requestId: string, aliveMs: number): Promise<void> {
-    const { askersUntilMs } = this.#desk(tenantId);
+    const { askersUntilMs } = this.#entry(tenantId);
     const nowMs = this.#now();
     for (const [id, untilMs] of askersUntilMs) if (untilMs <= nowMs) askersUntilMs.delete(id);
     askersUntilMs.set(requestId, nowMs + aliveMs);
   }
 
   async cancel(tenantId: string, requestId: string): Promise<void> {
-    this.#desk(tenantId).askersUntilMs.delete(requestId);
+    this.#entry(tenantId).askersUntilMs.delete(requestId);
   }
 
   async take(tenantId: string, owner: string): Promise<OwnerRequest | null> {
-    const desk = this.#desk(tenantId);
-    for (let request = desk.requests.shift(); request !== undefined; request = desk.requests.shift()) {
-      if ((desk.askersUntilMs.get(request.id) ?? 0) <= this.#now()) continue;
+    const entry = this.#entry(tenantId);
+    for (let request = entry.requests.shift(); request !== undefined; request = entry.requests.shift()) {
+      if ((entry.askersUntilMs.get(request.id) ?? 0) <= this.#now()) continue;
       await this.answer(tenantId, request.id, { state: 'taken', owner, progress: null });
       return request;
     }
@@ -73,7 +73,7 @@ export class MemoryCoordination implements Coordination {
   }
 
   async answer(tenantId: string, requestId: string, answer: RequestAnswer): Promise<void> {
-    const { answers } = this.#desk(tenantId);
+    const { answers } = this.#entry(tenantId);
     const nowMs = this.#now();
     for (const [id, { untilMs }] of answers) if (untilMs <= nowMs) answers.delete(id);
     const copy = answerFromJson(JSON.stringify(answer));
@@ -81,13 +81,13 @@ export class MemoryCoordination implements Coordination {
   }
 
   async answerTo(tenantId: string, requestId: string): Promise<RequestAnswer | null> {
-    const found = this.#desk(tenantId).answers.get(requestId);
+    const found = this.#entry(tenantId).answers.get(requestId);
     return found !== undefined && found.untilMs > this.#now() ? found.value : null;
   }
 
-  #desk(tenantId: string): TenantDesk {
-    const desk = this.#desks.get(tenantId) ?? new TenantDesk();
-    this.#desks.set(tenantId, desk);
-    return desk;
+  #entry(tenantId: string): TenantEntry {
+    const entry = this.#tenants.get(tenantId) ?? new TenantEntry();
+    this.#tenants.set(tenantId, entry);
+    return entry;
   }
 }
