@@ -1,5 +1,5 @@
 /**
- * All errors that a person may have to read.
+ * The errors that a person may have to read.
  *
  * Errors are data: the code, never the text, decides what happens next (retry, stop, exit code).
  * The text names what happened and to what; the remedy names what to do. Neither contains a secret or
@@ -7,14 +7,14 @@
  */
 
 /**
- * What the caller does about an error.
+ * The caller's reaction to an error.
  * - `retry`: the error is transient and the same attempt may succeed (the hub's 5xx, a broken connection)
  * - `restart`: the state of the log is uncertain; the process owns the tenant again, catches up and continues
  * - `person`: only a change of configuration or rights, or a decision, resolves it
  */
 type Reaction = 'retry' | 'restart' | 'person';
 
-/** What failed; `command`: a person's input; `log`: Kafka; `index`: Redis; `owner`: this process does not own the tenant. */
+/** The part that failed. `command`: a person's input; `log`: Kafka; `index`: Redis; `owner`: the ownership of the tenant. */
 export type ErrorSource = 'command' | 'hub' | 'log' | 'registry' | 'index' | 'owner' | 'program';
 
 const CODES = {

@@ -4,13 +4,13 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** The pause after so many failures in a row, at least one. */
+/** Returns the pause in ms after a number of failures in a row, at least one. */
 export function pauseMs({ firstMs, longestMs }: Backoff, failures: number): number {
   return Math.min(longestMs, firstMs * 2 ** (failures - 1));
 }
 
 /**
- * The same, shortened by up to half at random, so that processes that failed together do not return together.
+ * Returns the pause, shortened at random by up to half, so that processes that failed together do not retry together.
  * `random`: 0 to 1.
  */
 export function jitteredPauseMs(backoff: Backoff, failures: number, random: () => number): number {

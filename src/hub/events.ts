@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { PagingMode } from './hub.ts';
 import type { WayOut } from './link.ts';
 
-/** What a request asks for: a collection or the token endpoint. */
+/** The target of a request: a collection or the token endpoint. */
 export type RequestTarget = CollectionName | 'token';
 
 /**

@@ -35,7 +35,7 @@ export async function findRows(context: FindContext, find: FindRowsOptions): Pro
   return { rows, notFound: (await control(finder, signal)) === 'fails' ? [] : missing };
 }
 
-/** What the filter does for a row that the hub lists: finds it alone, finds it among other rows, or does not find it. */
+/** Asks by filter for a row that the hub lists: the filter finds it alone, finds it among other rows, or fails. */
 async function control(finder: FilterFinder, signal: AbortSignal): Promise<'selects' | 'finds' | 'fails'> {
   try {
     const listed = await finder.listed(signal);

@@ -6,7 +6,7 @@ const RETRY_AFTER_MS = 24 * 3_600_000;
 /** Smaller pages than this do not help a slow hub. */
 const MIN_PAGE_SIZE = 50;
 
-/** What scans found out about the paging of one collection. */
+/** Findings of scans about the paging of one collection. */
 interface Findings {
   mode: PagingMode | null;
   /** The hub refused `sort` and `orderBy`. */

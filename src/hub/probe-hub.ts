@@ -17,7 +17,7 @@ import { createTokenSource } from './token.ts';
 import { scanPages, type ScanContext } from './scan.ts';
 import type { Collection } from '../model/collections.ts';
 
-/** What the first pages of a collection show, scanned as a sync scans them. */
+/** Facts from the first pages of a collection, which the probe scans like a sync. */
 export interface CollectionProbe {
   /** Number of rows on the first page; null when the answer had no list. */
   readonly rows: number | null;

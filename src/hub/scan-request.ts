@@ -2,7 +2,7 @@ import type { ReadOptions, PagingMode } from './hub.ts';
 import type { NextLink } from './link.ts';
 import { filterText, modifiedAfterFilter, resourceUrl, withLimitAtMost, withQuery } from './request-url.ts';
 
-/** Where in the collection the next page begins. */
+/** The start of the next page within the collection. */
 export type Position =
   | { readonly kind: 'first' }
   | { readonly kind: 'cursor'; readonly cursor: string }

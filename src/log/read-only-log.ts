@@ -18,7 +18,7 @@ export interface ReadOnlyLogOptions {
   readonly progressCodec: ProgressCodec;
 }
 
-/** A commit is answered before its markers are written: until then its records lie beyond the last stable offset. */
+/** A broker answers a commit before it writes the markers: until then the records are behind the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
 
@@ -31,16 +31,16 @@ const NOTHING_LOGGED: LoggedTenant = {
 };
 
 /**
- * A tenant's topics for a reader who does not own the tenant: it fences nobody and writes nothing, no end marker either.
- * A topic that is not there counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
+ * A tenant's topics for a reader that does not own the tenant: it fences no process and writes nothing, not even an end
+ * marker. A missing topic counts as empty. Throws `KAFKA_…`, and `REGISTRY_…` for records of `progress`.
  */
 export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 'read' | 'close'> {
   readonly #options: ReadOnlyLogOptions;
   readonly #admin: Admin;
-  /** Throw-away groups that reading has joined. The brokers list them for some minutes, unless they are deleted. */
+  /** Temporary groups that the reads have joined. The brokers list them for some minutes, unless they are deleted. */
   readonly #groups: string[] = [];
   #isConnected = false;
-  /** Last data offsets that `progress` names. */
+  /** Last data offsets in `progress`. */
   #known: Offsets = {};
 
   constructor(options: ReadOnlyLogOptions) {
@@ -48,13 +48,13 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
     this.#admin = options.kafka.admin();
   }
 
-  /** What `progress` says now; a commit that was answered before the call is part of it. */
+  /** Reads `progress` to its current end, including every commit that was answered before the call. */
   async progress(signal: AbortSignal): Promise<LoggedTenant> {
     if (!(await this.#existing(['progress'])).includes('progress')) return NOTHING_LOGGED;
     const topic = this.#name('progress');
     const [range] = await fetchOffsets(this.#admin, topic);
     const logged = await readTenantProgress({
-      ...this.#reading(),
+      ...this.#readOptions(),
       topic,
       codec: this.#options.progressCodec,
       to: range?.high ?? 0,
@@ -105,7 +105,7 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
     }
     await readUpTo({
       ...options,
-      ...this.#reading(),
+      ...this.#readOptions(),
       from: options.from.filter(({ topic }) => existing.has(topic)),
       topicOf: (suffix) => this.#name(suffix),
       last: last satisfies EndMarkers,
@@ -113,17 +113,17 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
     });
   }
 
-  /** Deletes the groups that it has joined, if it has the right to, and disconnects. */
+  /** Deletes the groups that the reads joined, if this user may, and disconnects. */
   async close(): Promise<void> {
     if (!this.#isConnected) return;
     const groups = this.#groups.splice(0);
-    // Without the right to delete groups they stay until the brokers drop them.
+    // Without the right to delete them, the groups stay until the brokers drop them.
     if (groups.length > 0) await this.#admin.deleteGroups(groups).catch(() => undefined);
     await this.#admin.disconnect().catch(() => undefined);
     this.#isConnected = false;
   }
 
-  #reading(): { kafka: Kafka; groupIdPrefix: string; onGroup: (groupId: string) => void } {
+  #readOptions(): { kafka: Kafka; groupIdPrefix: string; onGroup: (groupId: string) => void } {
     const { kafka, topicPrefix, tenantId } = this.#options;
     return {
       kafka,
@@ -141,7 +141,7 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
     return { partitions, isBehind };
   }
 
-  /** Which of these topics are there. */
+  /** Returns those of the topics that exist. */
   async #existing(suffixes: readonly TopicSuffix[]): Promise<readonly TopicSuffix[]> {
     try {
       if (!this.#isConnected) await this.#admin.connect();
@@ -158,7 +158,7 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
   }
 }
 
-/** Of each partition the greatest offset: several collections tell of `rejects`. */
+/** Returns the greatest offset of each partition, since several collections name offsets of `rejects`. */
 function furthest(all: readonly Offsets[]): Offsets {
   const found: Record<string, number> = {};
   for (const offsets of all) {

@@ -162,7 +162,7 @@ export interface TenantState {
   forget(name: CollectionName): Promise<void>;
 }
 
-/** Where the state of tenants is kept: in Redis, or in this process. */
+/** Keeps the state of tenants, in Redis or in this process. */
 export interface StateStore {
   /** Throws `INDEX_UNREACHABLE`, or `INDEX_REFUSED` with the remedy (eviction policy, rights, password). */
   ready(): Promise<void>;
