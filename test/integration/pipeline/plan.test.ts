@@ -1,9 +1,12 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Assembly } from '../../../src/pipeline/assemble.ts';
+import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { configTextOf, openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
+import { only } from '../support/only.ts';
 import { planAll, plannedLines, publishedLines } from '../support/planned.ts';
 import { recreateTopic } from './recreate-topic.ts';
 import { copyRedis, flushRedis } from './redis-copy.ts';
@@ -106,6 +109,36 @@ describe('a plan equals what the next full sync publishes', () => {
     await mirror.restart();
     await mirror.full();
     expect(publishedLines(await mirror.since(before))).toEqual(plannedLines(plan));
+  });
+
+  it('under a changed mapping', async () => {
+    const settings = { ...EVERYTHING.settings, pseudonymise: { key: 'a key of sixteen or more' } };
+    const chosen = { absences: {}, 'absence-changes': {} };
+    await using mirror = await openMirror({
+      collections: only({ ...chosen, 'absence-versions': {} }),
+      hubOptions: { students: 12 },
+      settings,
+    });
+    await mirror.full();
+    const changed: MirrorOptions = {
+      hub: mirror.hub,
+      topicPrefix: mirror.topicPrefix,
+      collections: only({ ...chosen, 'absence-versions': { pseudonymise: ['student'], drop: ['school'] } }),
+      settings,
+    };
+    const configText = configTextOf(mirror.hub, mirror.topicPrefix, changed);
+    const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => configText });
+    await using assembly = assemble(config, {
+      logger: pino({ level: 'silent' }),
+      emit: () => undefined,
+    });
+    const planned = plannedLines(await planAll(assembly));
+    expect(plannedLines(await planAll(mirror.assembly))).toEqual([]);
+    const before = await mirror.ends();
+    await using restarted = await openMirror(changed);
+    await restarted.full();
+    expect(publishedLines(await mirror.since(before))).toEqual(planned);
+    expect(planned.length).toBeGreaterThan(mirror.hub.district.ids('absence-versions').length);
   });
 
   it('without Redis', async () => {
