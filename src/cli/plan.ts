@@ -20,7 +20,7 @@ interface PlanFlags {
   readonly keys?: boolean | undefined;
 }
 
-/** Of a collection; more than that are counted. */
+/** Keys of a collection to print; further ones are only counted. */
 const KEYS_AT_MOST = 100_000;
 
 /** `rollcall plan`: what a full sync would publish. */
@@ -51,7 +51,7 @@ then says that records which the owner published may be counted.
 Schedules are left out: a sync of schedules asks for each student, and waits five minutes before it believes that a day
 lost its lessons. "rollcall verify --collection schedules" compares them with the hub.
 
-Without redis in the configuration, plan does not know which deletions wait for a decision, only how many there were.
+Without redis in the configuration, plan does not know which deletions need a decision, only how many there were.
 
 Exit codes: 0 nothing would be withheld; 1 a collection failed, or its list was inconclusive; 3 something would be
 withheld, or needs a decision.
@@ -112,7 +112,7 @@ function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readon
   return asked.length === 0 && collectionSettings(tenant, 'schedules').enabled ? ['schedules'] : [];
 }
 
-/** How far the plan of a tenant is. */
+/** The progress line of a tenant's plan. */
 class PlanProgress {
   readonly #line: ProgressLine;
   readonly #tenant: string;

@@ -24,7 +24,7 @@ export function operationOf(step: Pick<ChainStep, 'operation'>): AbsenceOperatio
   return step.operation.toLowerCase() as AbsenceOperation;
 }
 
-/** The `content-hash` of an event: 16 bytes of SHA-256 over the whole Avro body, as no two events are equal. */
+/** The `content-hash` of an event: 16 bytes of SHA-256 over the entire Avro body, as no two events are equal. */
 export function changeHash(body: Buffer): Buffer {
   return Buffer.from(hash('sha256', body, 'hex').slice(0, HASH_HEX_DIGITS), 'hex');
 }

@@ -7,7 +7,7 @@ import { SET_FIELDS } from './mapping.ts';
 
 export const CONTENT_HASH_BYTES = 16;
 
-/** A hash that no row has: whatever the hub returns differs from it, and is published again. */
+/** A hash that no row has: every row of the hub differs from it, and is published again. */
 export const HASH_OF_NO_ROW = Buffer.alloc(CONTENT_HASH_BYTES);
 
 /** What the configuration does to a collection's rows. All names are of top-level fields. */

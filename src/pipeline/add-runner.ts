@@ -105,7 +105,7 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer }: End
     collection: name,
     knownRows: () => writer.wantedRows,
     someKeys: async (count) => {
-      // A row that is gone from this tenant's own hub would prove nothing.
+      // A row that is missing at this tenant's own hub would prove nothing.
       const { deletions } = parts.state;
       const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
       const isThere = (key: string): boolean => !withheld.has(key) && !missing.has(key);

@@ -139,10 +139,10 @@ interface Waiting {
 
 function missingKeys({ passId }: ActiveSync['stats'], by: Waiting): ReadonlyMap<string, MissingKey> {
   const missed: MissingKey = { passId, becameEmpty: false };
-  const emptied: MissingKey = { passId, becameEmpty: true };
+  const becameEmpty: MissingKey = { passId, becameEmpty: true };
   return new Map([
     ...by.missed.map((key) => [key, missed] as const),
-    ...by.becameEmpty.map((key) => [key, emptied] as const),
+    ...by.becameEmpty.map((key) => [key, becameEmpty] as const),
   ]);
 }
 

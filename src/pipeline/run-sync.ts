@@ -85,7 +85,9 @@ function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOption
     republication,
     // What is published again on request is not new.
     onNew:
-      isFull && republication === undefined ? (key, stampMs) => parts.late.noteNew(key, stampMs) : undefined,
+      isFull && republication === undefined
+        ? (key, modifiedAtMs) => parts.late.noteNew(key, modifiedAtMs)
+        : undefined,
   };
 }
 
@@ -133,15 +135,15 @@ async function stage(run: RunningSync, admitted: AdmittedPage): Promise<void> {
   const { writer } = parts;
   const { page } = admitted;
   await gate.require(admitted);
-  const readings = await withoutEmptied(run, page);
-  const rows = { readings, readVersion: page.readVersion };
-  let tally = gate.needsProof(admitted) ? await writer.acceptUnlessAllNew(sync, rows) : null;
+  const rows = await withoutNowEmpty(run, page);
+  const accepted = { readings: rows, readVersion: page.readVersion };
+  let tally = gate.needsProof(admitted) ? await writer.acceptUnlessAllNew(sync, accepted) : null;
   if (tally === null) {
     if (gate.needsProof(admitted)) await gate.prove(page);
-    tally = await writer.accept(sync, rows);
+    tally = await writer.accept(sync, accepted);
   }
   if (sync.seen === null) {
-    for (const { key, decoded } of readings) {
+    for (const { key, decoded } of rows) {
       if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteMet(key, decoded.modifiedAtMs);
     }
   }
@@ -149,16 +151,16 @@ async function stage(run: RunningSync, admitted: AdmittedPage): Promise<void> {
 }
 
 /** Values that became empty wait for the end of the sync, where the guard sees all losses together. */
-async function withoutEmptied(
+async function withoutNowEmpty(
   { parts, sync, becameEmpty: all }: RunningSync,
-  { readings }: SourcePage,
+  { readings: rows }: SourcePage,
 ): Promise<readonly KeyedRow[]> {
-  const empty = readings.filter(({ becameEmpty }) => becameEmpty === true);
-  if (empty.length === 0) return readings;
-  const emptied = new Set(await parts.writer.differing(empty));
-  for (const { key } of emptied) if (key !== null) sync.seen?.add(key);
-  all.push(...emptied);
-  return readings.filter((row) => !emptied.has(row));
+  const empty = rows.filter(({ becameEmpty }) => becameEmpty === true);
+  if (empty.length === 0) return rows;
+  const nowEmpty = new Set(await parts.writer.differing(empty));
+  for (const { key } of nowEmpty) if (key !== null) sync.seen?.add(key);
+  all.push(...nowEmpty);
+  return rows.filter((row) => !nowEmpty.has(row));
 }
 
 /** The sync's clock, by the hub's time at its first page. */
@@ -174,14 +176,14 @@ function startClock({ parts, sync, localStartMs }: RunningSync, hubTimeMs: numbe
   return clock;
 }
 
-/** From when on an incremental sync reads, hub time in ms. */
+/** The time from which an incremental sync reads, hub time in ms. */
 function incrementalBegin({ writer, inheritedWatermarkMs, overlapMs }: SyncParts): number | undefined {
   const watermarkMs = writer.progress?.watermarkMs ?? null;
   if (watermarkMs === null) return undefined;
   return deltaFrom({ watermarkMs, isInherited: watermarkMs === inheritedWatermarkMs, overlapMs });
 }
 
-/** A 32-bit seed out of a random id's hexadecimal digits. */
+/** A 32-bit seed from the hexadecimal digits of a random id. */
 function seedFrom(passId: string): number {
   return Number.parseInt(passId.replaceAll('-', '').slice(0, 8), 16) | 0;
 }

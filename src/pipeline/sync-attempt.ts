@@ -19,7 +19,7 @@ export interface AttemptParts {
   readonly sync: SyncParts;
   /** The collection from whose rows its scans come; null for most. */
   readonly parent: CollectionName | null;
-  /** Of the collection that this one's scans come from; ready where there is none. */
+  /** State of the parents' collection; ready when there is none. */
   readonly parents: () => ParentState;
   readonly offer: Offer;
   readonly fullPull: FullPullTime;
@@ -49,10 +49,10 @@ export class SyncAttempt {
     try {
       this.#requireParents();
       const result = await runSync(sync, mode, options);
-      // A hub that proves nothing is asked again like one that fails: soon, then ever more rarely.
+      // Retry an inconclusive sync like a failed one, with growing pauses.
       if (result.kind === 'suspect') this.#retries.postpone(mode);
       else this.#retries.clear(mode);
-      // Whatever its answers prove of the rows, the hub has the collection.
+      // Even if its answers are inconclusive, the hub offers the collection.
       await this.#parts.offer.noteOffered();
       this.#timetable.noteEnd(mode, result, startedAtMs);
       emit({
@@ -84,7 +84,7 @@ export class SyncAttempt {
     const { collection, emit, fullPull, now, parents } = this.#parts;
     const { writer } = this.#parts.sync;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
-    // Where rows are known, a 404 is a gateway's bad minute like any other.
+    // When rows are known, a 404 counts as a temporary failure of a gateway.
     if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
       const isNews = await this.#parts.offer.noteNotOffered();
       emit({ type: 'not-offered', collection, error, ...sync, isNews });

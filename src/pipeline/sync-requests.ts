@@ -21,7 +21,7 @@ export class SyncRequests {
     this.#waker = waker;
   }
 
-  /** Resolves with what the sync results in. Rejects with what the sync, or the whole session, fails with. */
+  /** Resolves with the result of the sync. Rejects with the error of the sync, or of the session. */
   add(mode: SyncMode, options: SyncOptions): Promise<SyncResult> {
     if (this.#ended !== null) return Promise.reject(asError(this.#ended.error));
     const done = Promise.withResolvers<SyncResult>();
@@ -38,12 +38,12 @@ export class SyncRequests {
     return this.#waiting.splice(0);
   }
 
-  /** Puts requests back whose turn has not come. */
+  /** Puts back requests whose turn has not come. */
   keep(requests: readonly SyncRequest[]): void {
     this.#waiting.push(...requests);
   }
 
-  /** The runner has ended: requests that wait, and those still to come, are rejected. */
+  /** The runner has ended: rejects waiting and later requests. */
   end(error: unknown): void {
     this.#ended = { error };
     for (const { done } of this.takeAll()) done.reject(asError(error));

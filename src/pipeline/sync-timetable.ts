@@ -19,7 +19,7 @@ export interface TimetableParts {
   readonly now: () => number;
 }
 
-/** Which sync of a collection is due, by what its last syncs came to. The rules are in core/next-sync.ts. */
+/** Which sync of a collection is due, from the results of its last syncs. The rules are in core/next-sync.ts. */
 export class SyncTimetable {
   readonly #parts: TimetableParts;
   readonly #retries: SyncRetries;

@@ -27,13 +27,13 @@ export async function syncWithFollowUps(
   if (result.kind === 'wholesale') result = withEarlier(result.stats, await fullSync(parts, options));
   if (result.kind === 'complete' && result.wantsSecondSync) {
     const first = result.approvedGone ?? 0;
-    // What the other collections lose shows whether what this one lost is to be believed.
+    // The losses of the other collections show whether the losses of this one are credible.
     if (result.wantsOthersFirst === true)
       await besideIncrementalSyncs(parts, options.signal, (signal) =>
         fullSyncs.othersOver(collection, signal),
       );
     result = withEarlier(result.stats, await fullSync(parts, options));
-    // The second sync no longer finds what the first one let out; unless it proved nothing itself.
+    // The second sync does not count the removals of the first one.
     if (result.kind === 'complete' && result.approvedGone != null && result.approvedGone < first)
       result = { ...result, approvedGone: first };
   }
@@ -59,7 +59,7 @@ function fullSync(parts: FollowUpParts, { signal, ...options }: RunOptions): Pro
   );
 }
 
-/** What a request came to that took two syncs: what each published, and what the last one saw. */
+/** The result of a request with two syncs: the sums of what both published, otherwise the numbers of the last one. */
 function withEarlier(earlier: SyncStats, result: SyncResult): SyncResult {
   const stats: SyncStats = {
     ...result.stats,

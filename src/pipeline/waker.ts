@@ -1,4 +1,4 @@
-/** Lets a loop sleep until a time has passed or something has happened, whichever is first. */
+/** Lets a loop sleep until a time has passed or something wakes it, whichever is first. */
 export class Waker {
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   #isWoken = false;
@@ -9,7 +9,7 @@ export class Waker {
     this.#sleep = sleep;
   }
 
-  /** Something has happened: the rest at hand ends, or else the next one. */
+  /** Ends the present rest, or else the next one. */
   wake(): void {
     this.#isWoken = true;
     this.#wakeUp();

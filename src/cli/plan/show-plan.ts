@@ -14,7 +14,7 @@ export interface TenantPlan {
 
 const ALWAYS_SHOWN: ReadonlySet<PlannedKind> = new Set(['created', 'updated', 'deleted', 'rejected']);
 
-/** For people: a table, the keys if asked for, what is withheld and why, and what to do next. */
+/** Prints a table, the keys if requested, withheld deletions with their reasons, and what to do next. */
 export function showPlan(
   output: Output,
   plan: TenantPlan,
@@ -32,8 +32,7 @@ export function showPlan(
   for (const line of rejectLines(collections.map((each) => ({ ...each, rejected: each.counts.rejected }))))
     output.note(line);
   const lacking = options.isNamed ? [] : notOfferedAmong(collections);
-  if (lacking.length > 0)
-    output.note(`! the hub does not offer ${namesOf(lacking)}; the others are planned all the same`);
+  if (lacking.length > 0) output.note(`! the hub does not offer ${namesOf(lacking)}; the others are planned`);
   for (const [trouble, names] of troubles(collections.filter((each) => !lacking.includes(each))))
     output.note(`✗ ${names.join(', ')}: ${trouble}`);
   for (const line of circumstances(plan)) output.note(line);
@@ -94,7 +93,7 @@ function circumstances({ collections, leftOut }: TenantPlan): string[] {
   ];
 }
 
-/** In one sentence what would be published, and in one what to do next. */
+/** One sentence on what would be published, and one on what to do next. */
 function conclusion(collections: readonly CollectionPlan[]): string[] {
   const records = sum(collections, ({ counts }) =>
     PLANNED_KINDS.reduce((all, kind) => all + counts[kind], 0),
@@ -112,7 +111,7 @@ function conclusion(collections: readonly CollectionPlan[]): string[] {
     ...(withheld === 0
       ? []
       : [
-          `→ ${countOf(withheld, 'deletion')} would wait for your decision: "rollcall deletes list" shows those that a sync has found.`,
+          `→ ${countOf(withheld, 'deletion')} would need a decision: "rollcall deletes list" shows those that a sync has found.`,
         ]),
   ];
 }

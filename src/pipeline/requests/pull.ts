@@ -71,9 +71,9 @@ async function pullOne(
 
 export function pullOutcome(
   collection: CollectionName,
-  settled: { result: SyncResult | null; error: unknown },
+  ended: { result: SyncResult | null; error: unknown },
 ): PullOutcome {
-  const { result, error } = settled;
+  const { result, error } = ended;
   const stats = result?.stats;
   return {
     collection,
@@ -110,7 +110,7 @@ function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {
 function inconclusiveRemedy(isListed: boolean): string {
   const advice =
     "Nothing was removed and the sync does not count as complete. Check what the hub answers, and the token's rights.";
-  return isListed ? `${advice} If the rows are really gone: rollcall deletes approve.` : advice;
+  return isListed ? `${advice} If the hub has really lost the rows: rollcall deletes approve.` : advice;
 }
 
 /** Other errors can hold content of rows. */
