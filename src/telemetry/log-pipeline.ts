@@ -50,7 +50,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'pass-ended': {
       const { collection, outcome, why, durationMs } = event;
-      const { chains, late, rejectReasons, ...stats } = event.stats;
+      const { chains, late, rejectReasons, rowsStale, ...stats } = event.stats;
       const absences = nonZero(chains);
       const changed = absences !== null || stats.rowsCreated + stats.rowsUpdated + stats.rowsRemoved > 0;
       const level = outcome === 'suspect' ? 'warn' : stats.mode === 'FULL' || changed ? 'info' : 'debug';
@@ -58,7 +58,9 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
         ...(absences === null ? {} : { absences }),
         ...(rejectReasons.size === 0 ? {} : { rejectReasons: commonestReasons(event.stats, MOST_REASONS) }),
       };
-      logger[level]({ collection, outcome, why, durationMs, ...stats, ...details }, 'a sync ended');
+      // Searches in logs know the line and its fields by these names.
+      const counts = { ...stats, rowsOvertaken: rowsStale };
+      logger[level]({ collection, outcome, why, durationMs, ...counts, ...details }, 'a pass ended');
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
       return;
     }

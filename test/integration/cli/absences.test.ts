@@ -194,7 +194,7 @@ describe('metrics and log', () => {
   it('name the created and shown absences of a sync', () => {
     const syncs = mirror.logLines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === 'a sync ended');
+      .filter(({ msg }) => msg === 'a pass ended');
     const [first] = syncs;
     expect(first).toMatchObject({
       level: 'info',
