@@ -67,19 +67,38 @@ export interface ReferenceHub {
   stop(): Promise<void>;
 }
 
+const DEFAULTS = {
+  now: Date.now,
+  host: '127.0.0.1',
+  seed: 1,
+  restampAt: '02:00',
+  clientId: 'rollcall',
+  clientSecret: 'reference-secret',
+  tenant: 'north',
+  port: 0,
+  tokenLifetimeMs: 3_600_000,
+  changesPerMinute: 90,
+  live: false,
+  openControl: false,
+};
+
+/** The options without those that are undefined. */
+function given(options: ReferenceHubOptions) {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof ReferenceHubOptions]?: Exclude<ReferenceHubOptions[Name], undefined>;
+  };
+}
+
 /**
  * Starts a hub that serves the whole specification from a seeded district.
  *
  * @throws RangeError for an unknown fault; the error of node:net if the port is taken
  */
 export async function startReferenceHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
-  const now = options.now ?? Date.now;
-  const host = options.host ?? '127.0.0.1';
-  const seed = options.seed ?? 1;
-  const restampAt = options.restampAt ?? '02:00';
-  const clientId = options.clientId ?? 'rollcall';
-  const clientSecret = options.clientSecret ?? 'reference-secret';
-  const tenant = options.tenant ?? 'north';
+  const { now, host, port, seed, restampAt, clientId, clientSecret, tenant, ...rest } = {
+    ...DEFAULTS,
+    ...given(options),
+  };
   const tenantPath = tenant === '' ? '' : `/${tenant}`;
   const clock = createHubClock({ now, startMs: options.startMs, speed: options.speed ?? 1 });
   const faults = createActiveFaults(options.faults ?? []);
@@ -87,7 +106,7 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
   const tokens = createTokenEndpoint({
     clientId,
     clientSecret,
-    lifetimeMs: options.tokenLifetimeMs ?? 3_600_000,
+    lifetimeMs: rest.tokenLifetimeMs,
     now,
   });
   const random = createRandom(seed);
@@ -110,7 +129,7 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
       sleep: (ms) => delay(ms, undefined, { signal: stopping.signal }).catch(() => {}),
       publicOrigin: options.publicOrigin,
     },
-    { host, port: options.port ?? 0 },
+    { host, port },
   );
   const origin = options.publicOrigin ?? `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${server.port}`;
   const baseUrl = `${origin}${tenantPath}`;
@@ -119,18 +138,11 @@ export async function startReferenceHub(options: ReferenceHubOptions = {}): Prom
   const living = createLivingDistrict(district, {
     seed,
     restampAt,
-    changesPerMinute: options.changesPerMinute ?? 90,
-    running: options.live ?? false,
+    changesPerMinute: rest.changesPerMinute,
+    running: rest.live,
   });
-  const control = createControl({
-    operations,
-    living,
-    clock,
-    faults,
-    requests,
-    tokens,
-    open: options.openControl ?? false,
-  });
+  const open = rest.openControl;
+  const control = createControl({ operations, living, clock, faults, requests, tokens, open });
   running = { district, control };
   return {
     port: server.port,

@@ -27,11 +27,8 @@ export interface StartServicesOptions {
  *
  * @throws StackError when Java, Maven or a download fails, or a service does not start; the other services are stopped.
  */
-export async function startLocalServices({
-  wanted,
-  print,
-  signal,
-}: StartServicesOptions): Promise<StartedServices> {
+export async function startLocalServices(options: StartServicesOptions): Promise<StartedServices> {
+  const { wanted, print, signal } = options;
   const redisInPath = findInPath('redis-server');
   const java = wanted.some((name) => name !== 'redis') ? await findJava() : undefined;
   const partsWanted = wanted.filter((name) => name !== 'redis' || redisInPath === undefined);

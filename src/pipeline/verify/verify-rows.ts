@@ -52,9 +52,6 @@ export async function verifyRows(
     readOn,
     signal,
   });
-  const isExplained = confirmed.differences.every(
-    ({ kind, state }) => kind !== 'left-over' || state === 'withheld',
-  );
   const { differences, why: foreseen } = isWrongTenant
     ? { differences: confirmed.differences.map(pendingAsWrong), why: null }
     : await foreseeWithholding(tools, collection, {
@@ -63,19 +60,13 @@ export async function verifyRows(
           kind === 'left-over' || (kind === 'different' && confirmed.becameEmpty.has(key)),
         topicKeys: wantedSize(view.rows, hub),
       });
-  const index = await verifyIndex(tools, {
-    collection: name,
-    areas: hashedAreas(view),
-    readOn,
-    signal,
-  });
+  const index = await verifyIndex(tools, { collection: name, areas: hashedAreas(view), readOn, signal });
   const counts = { met: comparison.keysMet, known, ofThem: comparison.keysKnown };
-  const isEmptyDecided = doubt?.isEmpty === true && isExplained;
   return {
     collection: name,
     ...verdictOf({
       doubt,
-      isEmptyDecided,
+      isEmptyDecided: doubt?.isEmpty === true && confirmed.differences.every(isPresentOrWithheld),
       wrongTenant: isWrongTenant ? counts : null,
       wasComplete: confirmed.wasComplete,
     }),
@@ -91,6 +82,10 @@ export async function verifyRows(
       ...indexDifferences(name, index.keys, differences),
     ],
   };
+}
+
+function isPresentOrWithheld({ kind, state }: Difference): boolean {
+  return kind !== 'left-over' || state === 'withheld';
 }
 
 /** The records of afterschools that the configuration no longer names. */
