@@ -2,7 +2,7 @@ import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { MissingKey } from '../state/index-store.ts';
 import type { KeyedRow } from '../core/page-decision.ts';
-import type { UnseenKeys } from './collection-writer.ts';
+import type { FoundKeys } from './table.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
 import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
@@ -17,7 +17,7 @@ import {
   type Withheld,
 } from './withholding.ts';
 
-const NONE_UNSEEN: UnseenKeys = { keys: [], count: 0 };
+const NONE_UNSEEN: FoundKeys = { keys: [], count: 0 };
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 const NONE_ASKED: Asked = { gone: [], unanswered: [] };
 

@@ -2,7 +2,8 @@ import { isNotable, whyTogether, whyWithhold, type GuardLimits } from '../core/d
 import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import type { DeletionMemory, DeletionNote } from '../state/index-store.ts';
-import type { CollectionWriter, UnseenKeys } from './collection-writer.ts';
+import type { CollectionWriter } from './collection-writer.ts';
+import type { FoundKeys } from './table.ts';
 
 export interface DeletionParts {
   readonly collection: CollectionName;
@@ -112,7 +113,7 @@ export interface Withheld {
  */
 export async function withholdAll(options: {
   parts: DeletionParts;
-  unseen: UnseenKeys;
+  unseen: FoundKeys;
   losses: readonly string[];
   keysThatBecameEmpty: ReadonlySet<string>;
   listed: ReadonlyMap<string, number>;

@@ -1,0 +1,285 @@
+import { decidePage, type Change, type KeyedRow, type PageTally } from '../core/page-decision.ts';
+import type { CollectionIndex } from '../state/index-store.ts';
+import { hasMet, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
+import type { LookUp } from './chains/chain-lookup.ts';
+import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
+import { addTally, countRejects } from './sync-stats.ts';
+import { UnwantedRows } from './unwanted-rows.ts';
+import type { WriterStart } from './writer-start.ts';
+
+/** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
+const MAX_PENDING_RECORDS = 5_000;
+const MAX_PENDING_BYTES = 4_000_000;
+/** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
+const MAX_UNSEEN_KEYS = 100_000;
+/** Well below what the index takes in one step. */
+const MAX_PENDING_CHANGES = 50_000;
+/** When the list of what was published lately is swept. */
+const SWEEP_AT_KEYS = 20_000;
+
+export interface TableParts extends RenderParts {
+  readonly index: CollectionIndex;
+  /** Whether the configuration still wants a key; left out where it wants every key. */
+  readonly isWanted?: ((key: string) => boolean) | undefined;
+}
+
+type TableStart = Pick<WriterStart, 'indexed' | 'knownRows' | 'knownRejects'>;
+type Hashes = ReadonlyMap<string, Buffer | null>;
+
+/** Rows of one answer of the hub. */
+export interface RowPage {
+  readonly readings: readonly KeyedRow[];
+  readonly readVersion: number;
+}
+
+export interface FoundKeys {
+  /** At most {@link MAX_UNSEEN_KEYS}. */
+  readonly keys: readonly string[];
+  readonly count: number;
+}
+
+/**
+ * A collection's index with the staged batch on top: looks rows up, decides on them, stages changes and counts.
+ *
+ * It commits nothing and waits for nobody: its user lets one thing happen after another, and has the index apply the
+ * staged batch once the log has it.
+ */
+export class Table {
+  readonly #parts: TableParts;
+  readonly #syncs = new Set<ActiveSync>();
+  readonly #publishedAt = new Map<string, number>();
+  readonly #unwanted: UnwantedRows;
+  #readVersion = 0;
+  #indexed: string;
+  #known: Record<Change['area'], number>;
+  #staged: PendingTransaction;
+
+  constructor(parts: TableParts, start: TableStart) {
+    this.#parts = parts;
+    this.#unwanted = new UnwantedRows(parts.isWanted);
+    this.#indexed = start.indexed;
+    this.#known = { rows: start.knownRows, rejects: start.knownRejects };
+    this.#staged = new PendingTransaction(parts);
+  }
+
+  /** Changes that are decided and not committed yet. */
+  get staged(): PendingTransaction {
+    return this.#staged;
+  }
+
+  get isFull(): boolean {
+    const { size, bytes, changes } = this.#staged;
+    return size >= MAX_PENDING_RECORDS || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES;
+  }
+
+  /** The transaction that the index reflects. */
+  get indexed(): string {
+    return this.#indexed;
+  }
+
+  /** The index has applied the staged batch. */
+  applied(transactionId: string): void {
+    this.#indexed = transactionId;
+    this.#staged = new PendingTransaction(this.#parts);
+  }
+
+  /** The index was made again. */
+  reset(start: TableStart): void {
+    this.#indexed = start.indexed;
+    this.#known = { rows: start.knownRows, rejects: start.knownRejects };
+    this.#unwanted.forget();
+  }
+
+  get knownRows(): number {
+    return this.#known.rows;
+  }
+
+  get knownRejects(): number {
+    return this.#known.rejects;
+  }
+
+  /** Known rows that a sync can meet: those that {@link countWanted} has counted as unwanted are left out. */
+  get wantedRows(): number {
+    return this.#known.rows - this.#unwanted.known;
+  }
+
+  isWanted(key: string): boolean {
+    return this.#unwanted.isWanted(key);
+  }
+
+  /** The first call reads the keys of the index. */
+  countWanted(): Promise<void> {
+    return this.#unwanted.countIn(this.#parts.index);
+  }
+
+  get readVersion(): number {
+    return this.#readVersion;
+  }
+
+  begin(sync: ActiveSync): void {
+    this.#syncs.add(sync);
+  }
+
+  end(sync: ActiveSync): void {
+    this.#syncs.delete(sync);
+    if (this.#syncs.size === 0) this.#publishedAt.clear();
+  }
+
+  get isFullSyncRunning(): boolean {
+    return [...this.#syncs].some(({ seen }) => seen !== null);
+  }
+
+  /**
+   * Decides the rows of a page and stages what changes. `isAskedFor`: the rows were asked for one by one, so the scan may
+   * yet come to them. `keepsUnchanged`: unchanged versions of absences are staged too, for what follows from them.
+   */
+  async decide(
+    sync: ActiveSync,
+    page: RowPage & { readonly isAskedFor?: boolean },
+    options: {
+      readonly metBefore: ReadonlySet<string>;
+      readonly keepsUnchanged: boolean;
+      /** The page's rows as the index has them, where they were looked up before. */
+      readonly rows?: Hashes | undefined;
+    },
+  ): Promise<PageTally> {
+    const { metBefore } = options;
+    const rows = options.rows ?? (await this.#lookUp('rows', rowKeys(page.readings)));
+    const rejectsMatter =
+      this.#known.rejects > 0 || page.readings.some(({ decoded: reading }) => reading.kind === 'reject');
+    const rejects = rejectsMatter
+      ? await this.#lookUp(
+          'rejects',
+          page.readings.map(({ rejectKey }) => rejectKey),
+        )
+      : null;
+    const scanning = page.isAskedFor === true ? null : sync;
+    markSeen(this.#syncs, scanning, page.readings);
+    // A row that stands twice in a page is not older than itself.
+    const before = this.#readVersion;
+    const isStaleFor = (publishedAt: number): boolean =>
+      publishedAt > page.readVersion && publishedAt <= before;
+    const tally = decidePage(page.readings, {
+      row: (key) => this.#hashOf('rows', key, rows),
+      reject: (key) => (rejects === null ? null : this.#hashOf('rejects', key, rejects)),
+      stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
+      republication: (key) => sync.republication?.rows?.(key) === true,
+      metBefore: (key) => metBefore.has(key),
+      note: (change) => this.#stage(change, scanning),
+    });
+    if (options.keepsUnchanged) this.#stageUnchanged(page.readings, rows);
+    sync.readVersion = Math.max(sync.readVersion, page.readVersion);
+    const isNew = ({ key }: KeyedRow): boolean => key === null || !metBefore.has(key);
+    countRejects(sync.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
+    // Rows that were asked for one by one are none of the scan's.
+    addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
+    this.#sweepPublished();
+    return tally;
+  }
+
+  #stageUnchanged(readings: readonly KeyedRow[], rows: Hashes): void {
+    for (const { key, decoded: reading } of readings) {
+      if (reading.kind !== 'row' || key === null) continue;
+      if (this.#hashOf('rows', key, rows)?.equals(reading.hash) === true) this.#staged.noteMet(reading);
+    }
+  }
+
+  /** The page's rows as the index has them; null when the page has rows and none of them is known. */
+  async rowsUnlessAllNew({ readings }: RowPage): Promise<Hashes | null> {
+    const keys = rowKeys(readings);
+    const rows = await this.#lookUp('rows', keys);
+    const isKnown = keys.some((key) => this.#hashOf('rows', key, rows) !== null);
+    const isAllNew = readings.length > 0 && !isKnown && !(await this.#knowsReject(readings));
+    return isAllNew ? null : rows;
+  }
+
+  async #knowsReject(readings: readonly KeyedRow[]): Promise<boolean> {
+    const keys = readings.flatMap(({ decoded: reading, rejectKey }) =>
+      reading.kind === 'reject' ? [rejectKey] : [],
+    );
+    const rejects = await this.#lookUp('rejects', keys);
+    return keys.some((key) => this.#hashOf('rejects', key, rejects) !== null);
+  }
+
+  /** Stages removals, but for keys that the sync has met since (invariant 3). */
+  async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
+    const hashes = await this.#lookUp(area, keys);
+    for (const key of keys) {
+      if (hasMet(sync, area, key) || this.#hashOf(area, key, hashes) === null) continue;
+      this.#stage({ area, key, kind: 'deleted' }, null);
+      if (area === 'rows') sync.stats.rowsRemoved += 1;
+    }
+  }
+
+  /** The hashes of rows as of what is staged; null for a key without a row. */
+  async hashesOf(keys: readonly string[]): Promise<Hashes> {
+    const rows = await this.#lookUp('rows', keys);
+    return new Map(keys.map((key) => [key, this.#hashOf('rows', key, rows)]));
+  }
+
+  /** Rows that differ from what is known of their keys; those of unknown keys are left out. */
+  async differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
+    const hashes = await this.hashesOf(rowKeys(readings));
+    return readings.filter(({ key, decoded: reading }) => {
+      const before = key === null ? null : (hashes.get(key) ?? null);
+      return before !== null && !before.equals(reading.hash);
+    });
+  }
+
+  /** Keys of the index, as of the last commit, that a test takes. */
+  async find(area: Change['area'], test: (key: string) => boolean): Promise<FoundKeys> {
+    const found = new Set<string>();
+    let beyond = 0;
+    for await (const batch of this.#parts.index.keys(area)) {
+      for (const key of batch) {
+        if (!test(key)) continue;
+        if (found.size < MAX_UNSEEN_KEYS) found.add(key);
+        else if (!found.has(key)) beyond += 1;
+      }
+    }
+    return { keys: [...found], count: found.size + beyond };
+  }
+
+  /** A few keys of rows that a test takes, as of the last commit; fewer where there are not so many. */
+  async someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
+    for await (const batch of this.#parts.index.keys('rows')) {
+      const fit = batch.filter(test);
+      // From all over the batch: neighbours may share a fate.
+      const step = Math.max(1, Math.floor(fit.length / count));
+      if (fit.length > 0) return fit.filter((_, position) => position % step === 0).slice(0, count);
+    }
+    return [];
+  }
+
+  /** Reads the index as of the last commit. */
+  readonly lookUpCommitted: LookUp = (area, keys) => this.#parts.index.lookup(area, keys, this.#indexed);
+
+  async #lookUp(area: Change['area'], keys: readonly string[]): Promise<Hashes> {
+    if (keys.length === 0 || this.#known[area] === 0) return new Map();
+    const hashes = await this.#parts.index.lookup(area, keys, this.#indexed);
+    return new Map(keys.map((key, position) => [key, hashes[position] ?? null]));
+  }
+
+  #hashOf(area: Change['area'], key: string, indexed: Hashes): Buffer | null {
+    const staged = this.#staged.hashOf(area, key);
+    return staged === undefined ? (indexed.get(key) ?? null) : staged;
+  }
+
+  /** `scanning`: the sync whose scan met the row; null where none did. */
+  #stage(change: Change, scanning: ActiveSync | null): void {
+    if (scanning !== null) reportNew(scanning, change);
+    this.#staged.note(change);
+    if (change.kind === 'created') this.#known[change.area] += 1;
+    if (change.kind === 'deleted') this.#known[change.area] -= 1;
+    if (change.kind === 'deleted' && change.area === 'rows') this.#unwanted.noteRemoved(change.key);
+    this.#readVersion += 1;
+    this.#publishedAt.set(change.key, this.#readVersion);
+  }
+
+  #sweepPublished(): void {
+    if (this.#publishedAt.size < SWEEP_AT_KEYS) return;
+    const oldest = Math.min(...[...this.#syncs].map(({ readVersion }) => readVersion));
+    for (const [key, readVersion] of this.#publishedAt)
+      if (readVersion <= oldest) this.#publishedAt.delete(key);
+  }
+}
