@@ -12,7 +12,7 @@ import { Waker } from '../waker.ts';
 import { ScheduleApproval } from './approval.ts';
 import { Asking, type AskingParts } from './asking.ts';
 import { SCHEDULES, ScheduleSyncs, type Round, type ScheduleSyncParts } from './schedule-syncs.ts';
-import { WaitingRequests } from './waiting-requests.ts';
+import { WaitingRequests, type TakenRequests } from './waiting-requests.ts';
 import { WantedList, type WantedListParts } from './wanted-list.ts';
 
 const READY_POLL_MS = 500;
@@ -163,9 +163,19 @@ export class ScheduleRunner implements SyncRunner {
   }
 
   async #handleRequests(): Promise<void> {
-    const { approval, syncs } = this.#requests.take();
-    if (approval?.options.approved !== undefined) {
-      approval.done.resolve((await this.#approve(approval.options.approved)).result);
+    const taken = this.#requests.take();
+    try {
+      await this.#handle(taken);
+    } catch (error) {
+      // Nobody else knows of a request that was taken.
+      for (const { done } of [...taken.approvals, ...taken.syncs]) done.reject(asError(error));
+      throw error;
+    }
+  }
+
+  async #handle({ approvals, syncs }: TakenRequests): Promise<void> {
+    for (const { done, options } of approvals) {
+      if (options.approved !== undefined) done.resolve((await this.#approve(options.approved)).result);
     }
     const full = syncs.filter(({ mode }) => mode === 'FULL' || !this.#hasWhole);
     if (full.length > 0) {

@@ -6,6 +6,12 @@ import type { SyncOptions } from '../sync-runner.ts';
 import type { Waker } from '../waker.ts';
 import type { ScheduleApproval } from './approval.ts';
 
+export interface TakenRequests {
+  /** At most one. */
+  readonly approvals: readonly SyncRequest[];
+  readonly syncs: readonly SyncRequest[];
+}
+
 /** What was requested of schedules and is not done: syncs to begin, the end of the round, the approval at hand. */
 export class WaitingRequests {
   readonly #requests: SyncRequests;
@@ -21,12 +27,13 @@ export class WaitingRequests {
   }
 
   /** Takes what can be handled now: one approval at a time; the next one waits its turn. */
-  take(): { readonly approval: SyncRequest | undefined; readonly syncs: readonly SyncRequest[] } {
+  take(): TakenRequests {
     const all = this.#requests.takeAll();
-    const approvals = all.filter(({ options }) => options.approved !== undefined);
-    const approval = this.#approval === null ? approvals.shift() : undefined;
-    this.#requests.keep(approvals);
-    return { approval, syncs: all.filter(({ options }) => options.approved === undefined) };
+    const isApproval = ({ options }: SyncRequest): boolean => options.approved !== undefined;
+    const given = all.filter(isApproval);
+    const approvals = this.#approval === null ? given.splice(0, 1) : [];
+    this.#requests.keep(given);
+    return { approvals, syncs: all.filter((request) => !isApproval(request)) };
   }
 
   takeAll(): readonly SyncRequest[] {

@@ -592,3 +592,20 @@ describe('a Core API that is not offered', () => {
     expect(made.view().size).toBe(80);
   });
 });
+
+describe('a request', () => {
+  it('is rejected when the log fails while the runner handles it', async () => {
+    const made = bench(3);
+    await pull(made);
+    const failure = new Error('the log failed');
+    await made.time.run(async () => {
+      const runner = await made.start();
+      const { writer } = made;
+      if (writer === null) throw new Error('no writer');
+      writer.flush = () => Promise.reject(failure);
+      const loop = runner.loop(never).catch((error: unknown) => error);
+      await expect(runner.request('DELTA')).rejects.toBe(failure);
+      expect(await loop).toBe(failure);
+    });
+  });
+});
