@@ -59,5 +59,6 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     hash: header === undefined ? null : Buffer.from(String(header), 'hex'),
     firstSequence: first === undefined ? null : Number(first),
     mapping: mapping === undefined ? null : String(mapping),
+    headers: message.headers,
   };
 }

@@ -46,6 +46,8 @@ export interface Ownership {
   readonly recordedAtMs: ReadonlyMap<CollectionName, number>;
 }
 
+type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
 export interface LoggedRecord {
   readonly topic: TopicSuffix;
   readonly partition: number;
@@ -61,6 +63,8 @@ export interface LoggedRecord {
   readonly firstSequence: number | null;
   /** The `ce_mapping` header; null without one. */
   readonly mapping: string | null;
+  /** All headers, for a check of records; a log may leave them out. */
+  readonly headers?: RecordHeaders | undefined;
 }
 
 export interface TopicRange {

@@ -1,4 +1,3 @@
-import type { Admin } from 'kafkajs';
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { isChainCollection } from '../../model/collections.ts';
@@ -32,7 +31,7 @@ export async function lookUpTarget(
 ): Promise<Found> {
   return withAdmin({ assembly, signal }, async (admin) => {
     if (target.kind === 'afterschool') {
-      const records = await countRecords(assembly, { admin, target, signal });
+      const records = await countRecords(assembly, { target, signal });
       const isNothing = records.rows + records.rejects === 0;
       return { target, topics: [], records, inProgress: [], isNothing };
     }
@@ -63,13 +62,15 @@ export async function lookUpTarget(
 
 /** Counts in the topics, as without Redis there is no other source. */
 async function countRecords(
-  { kafka, config }: Assembly,
-  options: { admin: Admin; target: PurgeTarget & { kind: 'afterschool' }; signal: AbortSignal },
+  assembly: Assembly,
+  options: { target: PurgeTarget & { kind: 'afterschool' }; signal: AbortSignal },
 ): Promise<LeftOfAfterschool> {
-  const { admin, target, signal } = options;
+  const { target, signal } = options;
   const first = compositeKey(target.afterschool, '');
   const keys = { [AFTERSCHOOL_USERS]: new Set<string>(), rejects: new Set<string>() };
-  const parts = { kafka, admin, topicPrefix: config.kafka.topicPrefix, tenantId: target.tenantId };
+  const { tenantId } = target;
+  const log = assembly.tenant(tenantId).openReadOnlyLog();
+  const parts = { log, topicPrefix: assembly.config.kafka.topicPrefix, tenantId };
   const topics = [AFTERSCHOOL_USERS, 'rejects'] as const;
   const reader = new TopicReader(parts, topics, async ({ topic, key, value }) => {
     const [collection, row] = topic === 'rejects' ? (splitCompositeKey(key) ?? []) : [AFTERSCHOOL_USERS, key];
@@ -78,6 +79,10 @@ async function countRecords(
     if (value === null) own.delete(row);
     else own.add(row);
   });
-  await reader.readOn(signal);
+  try {
+    await reader.readOn(signal);
+  } finally {
+    await log.close();
+  }
   return { rows: keys[AFTERSCHOOL_USERS].size, rejects: keys.rejects.size };
 }

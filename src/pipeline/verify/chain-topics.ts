@@ -1,11 +1,11 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import { MAPPING_HEADER } from '../../core/cloud-events.ts';
 import type { ShownAbsence, PublishedEvents } from '../../core/verify/compare-chains.ts';
 import { topicEntry } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS } from '../../model/collections.ts';
 import type { RecordCheck } from './record-check.ts';
-import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
+import type { LoggedRecord } from '../../log/log.ts';
+import { TopicReader, type TopicReaderParts } from './topic-reader.ts';
 
 /** The contents of the topics `absences` and `absence-changes`. */
 export class ChainTopicsView {
@@ -25,8 +25,8 @@ export class ChainTopicsView {
     return this.#reader.readOn(signal);
   }
 
-  async #take(record: StoredRecord): Promise<void> {
-    const { key, topic, value, headers } = record;
+  async #take(record: LoggedRecord): Promise<void> {
+    const { key, topic, value } = record;
     const isShown = topic === 'absences';
     if (value === null) {
       (isShown ? this.absences : this.changes).delete(key);
@@ -45,7 +45,7 @@ export class ChainTopicsView {
       const before = this.changes.get(key) ?? null;
       const event = checked.value as AbsenceChangeValue | null;
       // Under another mapping the same student can have another id.
-      const mapping = String(headers[MAPPING_HEADER] ?? '');
+      const mapping = record.mapping ?? '';
       const isOfOtherMapping = (this.#mappings.get(key) ?? mapping) !== mapping;
       this.#mappings.set(key, mapping);
       this.changes.set(key, eventsAfter(before, { entry, event, isOfOtherMapping }));

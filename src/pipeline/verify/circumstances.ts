@@ -1,18 +1,12 @@
-import type { Admin, Kafka } from 'kafkajs';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
-import { readKnownProgress } from '../../log/progress-reader.ts';
-import type { Registry } from '../../log/registry.ts';
+import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 import type { IndexArea, TenantState } from '../../state/index-store.ts';
 import { RollcallError } from '../../errors.ts';
 import { countWithheld } from '../withholding.ts';
 
 export interface CircumstanceParts {
-  readonly kafka: Kafka;
-  readonly admin: Admin;
-  readonly registry: Registry;
-  readonly topicPrefix: string;
-  readonly tenantId: string;
+  readonly log: ReadOnlyLog;
   /** Null when the index lives in the memory of another process, or is not reachable. */
   readonly state: TenantState | null;
 }
@@ -30,8 +24,7 @@ export async function readKnown(
   collection: CollectionName,
   signal: AbortSignal,
 ): Promise<KnownOfCollection> {
-  const known = await readKnownProgress({ ...parts, tenantIds: [parts.tenantId], signal });
-  const progress = known.get(parts.tenantId)?.progress.get(collection) ?? null;
+  const progress = (await parts.log.progress(signal)).progress.get(collection) ?? null;
   if (parts.state === null) {
     const isListLost = (progress?.lastCompleteFull?.rowsWithheld ?? 0) > 0;
     return { progress, withheld: new Set(), isListLost };

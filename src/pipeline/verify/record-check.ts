@@ -1,12 +1,13 @@
-import type { IHeaders } from 'kafkajs';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { RollcallError } from '../../errors.ts';
 import { FRAME_BYTES, isFramed } from '../../log/framing.ts';
-import type { StoredRecord } from './topic-reader.ts';
+import type { LoggedRecord } from '../../log/log.ts';
 
 /** The registry client requests an unknown id again each time: stop after this many attempts. */
 const ATTEMPTS_PER_SCHEMA = 20;
 const HASH = /^[0-9a-f]{32}$/;
+
+type Headers = NonNullable<LoggedRecord['headers']>;
 
 export interface RecordCheckParts {
   readonly tenantId: string;
@@ -38,7 +39,11 @@ export class RecordCheck {
   }
 
   /** Throws `REGISTRY_UNREACHABLE`. */
-  async check({ topic, value: framed, headers }: StoredRecord & { value: Buffer }): Promise<CheckedRecord> {
+  async check({
+    topic,
+    value: framed,
+    headers = {},
+  }: Pick<LoggedRecord, 'topic' | 'headers'> & { value: Buffer }): Promise<CheckedRecord> {
     const header = textOf(headers['content-hash']);
     const hash = HASH.test(header) ? Buffer.from(header, 'hex') : null;
     const value = await this.#decode(framed);
@@ -65,7 +70,7 @@ export class RecordCheck {
     }
   }
 
-  #hasHeaders(topic: TopicSuffix, headers: IHeaders): boolean {
+  #hasHeaders(topic: TopicSuffix, headers: Headers): boolean {
     const type = topic === 'absence-changes' ? 'absence' : topic;
     return (
       textOf(headers['ce_specversion']) === '1.0' &&
@@ -87,6 +92,6 @@ export class RecordCheck {
   }
 }
 
-function textOf(header: IHeaders[string]): string {
+function textOf(header: Headers[string]): string {
   return header === undefined ? '' : String(header);
 }

@@ -1,4 +1,3 @@
-import type { Admin } from 'kafkajs';
 import { enabledCollections } from '../../config.ts';
 import { changeHash } from '../../core/absence-change.ts';
 import { classStudentsHash, type ClassStudents } from '../../core/class-students.ts';
@@ -10,7 +9,7 @@ import {
   type CollectionName,
   type TopicSuffix,
 } from '../../model/collections.ts';
-import { kafkaError } from '../../log/kafka-errors.ts';
+import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 import type { TenantState } from '../../state/index-store.ts';
 import type { AssembledTenant, Assembly } from '../assemble.ts';
 import type { TenantParts } from '../tenant-parts.ts';
@@ -47,12 +46,9 @@ export async function verifyTenant(
   const tenant = assembly.tenant(options.tenantId);
   await assembly.registry.ping();
   const { state, trouble } = await reachIndex(assembly, tenant);
-  const admin = assembly.kafka.admin();
+  const log = tenant.openReadOnlyLog();
   try {
-    await admin.connect().catch((error: unknown) => {
-      throw kafkaError(error, 'connecting');
-    });
-    const tools = toolsOf(assembly, { tenant, admin, state, options });
+    const tools = toolsOf(assembly, { tenant, log, state, options });
     const wanted = wantedCollections(tenant, options.collections);
     const reports: CollectionReport[] = [];
     for (const collection of tenant.parts.collections) {
@@ -66,7 +62,7 @@ export async function verifyTenant(
     }
     return { collections: reports, indexTrouble: trouble };
   } finally {
-    await admin.disconnect().catch(() => undefined);
+    await log.close();
   }
 }
 
@@ -148,25 +144,21 @@ function toolsOf(
   assembly: Assembly,
   inputs: {
     tenant: AssembledTenant;
-    admin: Admin;
+    log: ReadOnlyLog;
     state: TenantState | null;
     options: VerifyTenantOptions;
   },
 ): VerifyTools {
-  const { tenant, admin, state, options } = inputs;
-  const { kafka, registry, config } = assembly;
-  const { tenantId } = options;
-  const { topicPrefix } = config.kafka;
+  const { tenant, log, state, options } = inputs;
+  const { tenantId, onProgress } = options;
   const check = new RecordCheck({
     tenantId,
-    decode: (framed) => registry.decode(framed),
+    decode: (framed) => assembly.registry.decode(framed),
     hashOf: hashes(tenant.parts),
   });
-  const readerParts = { kafka, admin, topicPrefix, tenantId };
-  const { onProgress } = options;
+  const readerParts = { log, topicPrefix: assembly.config.kafka.topicPrefix, tenantId };
   return {
     ...readerParts,
-    registry,
     state,
     parts: tenant.parts,
     check,

@@ -5,7 +5,8 @@ import type { Difference } from '../../core/verify/difference.ts';
 import type { TenantParts } from '../tenant-parts.ts';
 import type { CircumstanceParts } from './circumstances.ts';
 import type { RecordCheck } from './record-check.ts';
-import { TopicReader, type StoredRecord, type TopicReaderParts } from './topic-reader.ts';
+import type { LoggedRecord } from '../../log/log.ts';
+import { TopicReader, type TopicReaderParts } from './topic-reader.ts';
 
 /** The tools of every comparison. */
 export interface VerifyTools extends CircumstanceParts, TopicReaderParts {
@@ -41,7 +42,7 @@ export interface CollectionReport {
 export async function takeRecord(
   check: RecordCheck,
   entries: Map<string, TopicEntry>,
-  record: StoredRecord & { readonly entryKey?: string | undefined },
+  record: LoggedRecord & { readonly entryKey?: string | undefined },
 ): Promise<object | null> {
   const key = record.entryKey ?? record.key;
   const { value } = record;
