@@ -1,4 +1,4 @@
-import { countAgrees, judgeCompleteness, type Completeness, type FullScan } from '../core/completeness.ts';
+import { countAgrees, judgeCompleteness, type Completeness } from '../core/completeness.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { ActiveSync } from './active-sync.ts';
@@ -7,7 +7,7 @@ import { countWithheld } from './withholding.ts';
 import type { KeyedRow } from '../core/page-decision.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import type { SyncStats } from './sync-stats.ts';
-import type { SourceEnd } from './source-page.ts';
+import { endingOf, type SourceEnd } from './source-page.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncParts } from './sync-parts.ts';
 
@@ -116,13 +116,6 @@ function judge(
     totalAtEnd: sync.stats.totalAtEnd,
     knownRows: options.knownRowsBefore,
   });
-}
-
-function endingOf(ends: readonly SourceEnd[]): FullScan['ending'] {
-  if (ends.some(({ reason }) => reason === 'missing-list')) return 'no-list';
-  if (ends.some(({ reason }) => reason === 'repeated-page')) return 'repeated';
-  if (!ends.every(({ reason }) => reason === 'no-rows')) return 'hub-sign';
-  return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }
 
 /** Why an ended scan is inconclusive; null when it is not. */

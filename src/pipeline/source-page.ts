@@ -1,3 +1,4 @@
+import type { FullScan } from '../core/completeness.ts';
 import type { KeyedRow } from '../core/page-decision.ts';
 import type { ScanEnd } from '../hub/hub.ts';
 
@@ -21,4 +22,12 @@ export interface SourceScan {
     readVersion: () => number;
     signal: AbortSignal;
   }): AsyncGenerator<SourcePage, SourceEnd>;
+}
+
+/** How the scans of a collection ended, taken together. */
+export function endingOf(ends: readonly SourceEnd[]): FullScan['ending'] {
+  if (ends.some(({ reason }) => reason === 'missing-list')) return 'no-list';
+  if (ends.some(({ reason }) => reason === 'repeated-page')) return 'repeated';
+  if (!ends.every(({ reason }) => reason === 'no-rows')) return 'hub-sign';
+  return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }

@@ -6,7 +6,7 @@ import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
-import type { SourceEnd } from '../source-page.ts';
+import { endingOf, type SourceEnd } from '../source-page.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 
 /** For more keys than this, a scan of the list replaces requests by id. */
@@ -168,11 +168,4 @@ function scanOf(ends: readonly SourceEnd[], counted: Pick<HubScan, 'distinctRows
     totalAtStart: sumOrNull(ends.map(({ totalAtStart }) => totalAtStart)),
     totalAtEnd: sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd)),
   };
-}
-
-function endingOf(ends: readonly SourceEnd[]): HubScan['ending'] {
-  if (ends.some(({ reason }) => reason === 'missing-list')) return 'no-list';
-  if (ends.some(({ reason }) => reason === 'repeated-page')) return 'repeated';
-  if (!ends.every(({ reason }) => reason === 'no-rows')) return 'hub-sign';
-  return ends.some(({ isGone }) => isGone === true) ? 'gone' : 'empty';
 }

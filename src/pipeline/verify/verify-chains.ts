@@ -12,7 +12,7 @@ import { lookUpIndex, readKnown, type KnownOfCollection } from './circumstances.
 import { ChainTopicsView } from './chain-topics.ts';
 import { ASK_AT_MOST, hubRows } from './hub-rows.ts';
 import { verifyIndex, type IndexedArea } from './verify-index.ts';
-import { indexDifferences } from './verify-rows.ts';
+import { indexDifferences } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 
 const ATTEMPTS = 3;

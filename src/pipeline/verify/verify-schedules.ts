@@ -11,14 +11,11 @@ import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { ScheduleSettings } from '../schedules/schedule-settings.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
-import { foreseeWithholding } from './foresee-withholding.ts';
 import { readIds, type HubRows } from './hub-rows.ts';
 import { readUntilComplete, type Doubt } from './read-until-complete.ts';
-import { confirmDifferences } from './confirm-differences.ts';
 import { TopicReader } from './topic-reader.ts';
-import { hashedAreas, verifyIndex } from './verify-index.ts';
-import { indexDifferences, NEVER_COMPLETE, NEVER_COMPLETE_REMEDY } from './verify-rows.ts';
-import { takeRecord, type CollectionReport, type VerifyTools } from './verify-tools.ts';
+import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
+import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 
 const SEEDS = 2 ** 31;
 const NAME = 'schedules';
@@ -32,15 +29,8 @@ export async function verifySchedules(
     signal,
   }: { collection: TenantCollection; settings: ScheduleSettings; signal: AbortSignal },
 ): Promise<CollectionReport> {
-  const view: TopicView = { rows: new Map(), rejects: tools.rejects.of(NAME) };
-  const topic = new TopicReader(tools, [NAME], async (record) => {
-    await takeRecord(tools.check, view.rows, record);
-  });
-  const readOn = async (): Promise<void> => {
-    await topic.readOn(signal);
-    await tools.rejects.readOn(signal);
-  };
-  await readOn();
+  const topic = await readTopic(tools, NAME, signal);
+  const { view } = topic;
   const { timeZone } = collection.fullPull;
   const window = windowAround(localDate(tools.parts.now(), timeZone), settings);
   const { students, doubt } = await wantedOf(tools, {
@@ -57,57 +47,28 @@ export async function verifySchedules(
   );
   const unknown = new Set([...failed, ...requests.unreadable]);
   comparison.finish((_area, key) => !unknown.has(splitCompositeKey(key)?.[0] ?? ''));
-  const confirmed = await confirmDifferences(tools, {
-    collection: NAME,
-    candidates: comparison.candidates,
-    view,
+  return reportDifferences(tools, {
+    ...topic,
+    collection,
+    comparison,
     hub: requests.hubRows(view),
-    readOn,
+    isWrongTenant: false,
+    // Days that leave the window, and students who are no longer wanted, are not subject to the guard.
+    guardsLeftOver: false,
+    doubtIn: () => doubtOf({ doubt, failed: failed.length, of: students.size }),
     signal,
   });
-  // Days that leave the window, and students who are no longer wanted, are not subject to the guard.
-  const { differences, why: foreseen } = await foreseeWithholding(tools, collection, {
-    differences: confirmed.differences,
-    isLoss: ({ kind, key }) => kind === 'different' && confirmed.becameEmpty.has(key),
-    topicKeys: view.rows.size,
-  });
-  const index = await verifyIndex(tools, {
-    collection: NAME,
-    areas: hashedAreas(view),
-    readOn,
-    signal,
-  });
-  const ofTheHub = differences.filter(({ kind }) => kind === 'missing' || kind === 'different');
-  return {
-    collection: NAME,
-    ...verdictOf({ doubt, failed: failed.length, of: students.size, wasComplete: confirmed.wasComplete }),
-    foreseen,
-    hubRows: comparison.hubRows,
-    topicKeys: view.rows.size,
-    equal: comparison.hubRows - ofTheHub.length,
-    settled: confirmed.resolved,
-    indexSkipped: index.skipped,
-    differences: [...differences, ...indexDifferences(NAME, index.keys, differences)],
-  };
 }
 
-function verdictOf(asked: {
-  doubt: Doubt | null;
-  failed: number;
-  of: number;
-  wasComplete: boolean;
-}): Pick<CollectionReport, 'outcome' | 'why' | 'remedy'> {
-  const { doubt, failed, of, wasComplete } = asked;
+function doubtOf(asked: { doubt: Doubt | null; failed: number; of: number }): Verdict | null {
+  const { doubt, failed, of } = asked;
   if (doubt !== null) {
     const why = `not all students were seen: ${doubt.why}`;
     return { outcome: 'unproven', why, remedy: "Check what the hub answers, and the token's rights." };
   }
-  if (failed > 0) {
-    const why = `the requests for ${failed} of ${of} students failed`;
-    return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
-  }
-  if (!wasComplete) return { outcome: 'unproven', why: NEVER_COMPLETE, remedy: NEVER_COMPLETE_REMEDY };
-  return { outcome: 'compared', why: null, remedy: null };
+  if (failed === 0) return null;
+  const why = `the requests for ${failed} of ${of} students failed`;
+  return { outcome: 'unproven', why, remedy: 'Give the command again once the Core API answers.' };
 }
 
 interface Wanted {
