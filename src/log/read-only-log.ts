@@ -100,7 +100,10 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
       const { partitions } = await this.#ends(suffix);
       last.set(
         this.#name(suffix),
-        partitions.map(({ partition, high }) => ({ partition, offset: high - 1 })),
+        // No read reaches the end of a partition whose records are all deleted.
+        partitions
+          .filter(({ low, high }) => low < high)
+          .map(({ partition, high }) => ({ partition, offset: high - 1 })),
       );
     }
     await readUpTo({

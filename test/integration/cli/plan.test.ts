@@ -5,6 +5,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { openMirror } from '../support/mirror.ts';
 import { publishedLines } from '../support/planned.ts';
 import { endOffsets, readTopics } from '../support/topic-reader.ts';
+import { truncateTopic } from '../pipeline/recreate-topic.ts';
 import { configFile } from './support/config-file.ts';
 import { connectAdmin } from './support/connect-admin.ts';
 import { COLLECTIONS, startTestTenant } from './support/mirrored-tenant.ts';
@@ -115,6 +116,15 @@ describe('plan', () => {
     expect(tenants[0]?.collections.map(({ collection, withheld }) => [collection, withheld])).toEqual(
       plannedIn(plan).map(({ collection, withheld }) => [collection, withheld]),
     );
+  });
+
+  it('plans a topic whose records were all deleted as a sync publishes it', async () => {
+    await using tenant = await startTestTenant();
+    await tenant.sync('FULL', COLLECTIONS);
+    const rows = tenant.hub.district.ids('orgs').length;
+    await truncateTopic(`${tenant.topicPrefix}.north.orgs`);
+    const plan = await rollcall(tenant.configPath, 'plan', '--collection', 'orgs', '--json');
+    expect(plannedIn(plan)).toMatchObject([{ collection: 'orgs', created: rows }]);
   });
 
   it('changes nothing while a process mirrors the tenant, which goes on, and nothing when none does', async () => {

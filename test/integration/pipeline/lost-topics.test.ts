@@ -1,37 +1,13 @@
-import kafkajs from 'kafkajs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { indexAgainstLog } from './index-check.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import { frame } from '../../../src/log/framing.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
-import { plainKafka, withAdmin } from './kafka-admin.ts';
-import { deleteTopic, recreateTopic, settingsOf } from './recreate-topic.ts';
-
-// kafkajs is CommonJS, and Node finds only some of its names.
-const { ConfigResourceTypes } = kafkajs;
+import { plainKafka } from './kafka-admin.ts';
+import { deleteTopic, recreateTopic, truncateTopic } from './recreate-topic.ts';
 
 const OPTIONS = { collections: ['users', 'orgs'] } as const;
-
-/** Deletes records before an offset (`-1`: all); Kafka does so only while the topic is not merely compacted. */
-async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
-  await withAdmin(async (admin) => {
-    const settings = await settingsOf(admin, topic);
-    const alter = (configEntries: { name: string; value: string }[]) =>
-      admin.alterConfigs({
-        validateOnly: false,
-        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
-      });
-    const others = settings.filter(({ name }) => name !== 'cleanup.policy');
-    await alter([...others, { name: 'cleanup.policy', value: 'delete' }]);
-    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({
-      partition,
-      offset,
-    }));
-    await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
-    await alter(settings);
-  });
-}
 
 async function expectFilledAgain(mirror: Mirror, rows: number): Promise<void> {
   expect(await mirror.differences()).toEqual({});

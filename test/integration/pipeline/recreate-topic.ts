@@ -33,3 +33,23 @@ export async function settingsOf(admin: Admin, topic: string): Promise<{ name: s
   );
   return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
 }
+
+/** Deletes records before an offset (`-1`: all); Kafka does so only while the topic is not merely compacted. */
+export async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
+  await withAdmin(async (admin) => {
+    const settings = await settingsOf(admin, topic);
+    const alter = (configEntries: { name: string; value: string }[]) =>
+      admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
+      });
+    const others = settings.filter(({ name }) => name !== 'cleanup.policy');
+    await alter([...others, { name: 'cleanup.policy', value: 'delete' }]);
+    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition }) => ({
+      partition,
+      offset,
+    }));
+    await vi.waitFor(() => admin.deleteTopicRecords({ topic, partitions }), 20_000);
+    await alter(settings);
+  });
+}
