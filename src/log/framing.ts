@@ -7,10 +7,15 @@ export const FRAME_BYTES = 5;
 /** Frames a body in the Confluent wire format: a zero byte, the schema's registry id (4 bytes big-endian), the body. */
 export function frame(schemaId: number, body: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(FRAME_BYTES + body.length);
-  framed.writeUInt8(MAGIC_BYTE, 0);
-  framed.writeInt32BE(schemaId, 1);
-  body.copy(framed, FRAME_BYTES);
+  framed.set(body, writeFrameHead(framed, 0, schemaId));
   return framed;
+}
+
+/** Writes what stands before a framed body, and returns the position after it. */
+export function writeFrameHead(into: Buffer, start: number, schemaId: number): number {
+  into[start] = MAGIC_BYTE;
+  into.writeInt32BE(schemaId, start + 1);
+  return start + FRAME_BYTES;
 }
 
 /** Whether a value may have the format of {@link frame}. */
@@ -18,14 +23,14 @@ export function isFramed(value: Buffer): boolean {
   return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
 }
 
-/** Frames a body with the schema of its topic. */
-export type Framer = (topic: TopicSuffix, body: Buffer) => Buffer;
+/** Returns the registry's id of a topic's schema. */
+export type SchemaIds = (topic: TopicSuffix) => number;
 
 /** Reads `schemaIds` for each record, since the schemas are registered later. */
-export function createFramer(schemaIds: ReadonlyMap<TopicSuffix, number>): Framer {
-  return (topic, body) => {
+export function createSchemaIds(schemaIds: ReadonlyMap<TopicSuffix, number>): SchemaIds {
+  return (topic) => {
     const id = schemaIds.get(topic);
     if (id === undefined) throw new Error(`no schema was registered for ${topic}`);
-    return frame(id, body);
+    return id;
   };
 }

@@ -7,6 +7,7 @@ import {
 } from 'kafkajs';
 import type { Logger } from 'pino';
 import { passEmptiedBatches } from './kafkajs-empty-batches.ts';
+import { sendEncodedBatches } from './kafkajs-encoded-batches.ts';
 import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
 import { dropSilentConnections } from './kafkajs-silent-connections.ts';
 
@@ -27,6 +28,7 @@ export interface KafkaConnection {
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
   letIdleConnectionsSleep();
   passEmptiedBatches();
+  sendEncodedBatches();
   dropSilentConnections();
   return new Kafka({
     clientId: connection.clientId,

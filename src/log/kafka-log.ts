@@ -3,7 +3,7 @@ import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { appendEndMarkers, type EndMarkers } from './end-markers.ts';
-import { createFramer } from './framing.ts';
+import { createSchemaIds } from './framing.ts';
 import { outcomeUnknown } from './kafka-errors.ts';
 import type {
   Committed,
@@ -49,7 +49,7 @@ class KafkaLog implements TenantLog {
 
   constructor(options: KafkaLogOptions) {
     const { kafka, topicPrefix, tenantId } = options;
-    const frame = createFramer(options.schemaIds);
+    const schemaIdOf = createSchemaIds(options.schemaIds);
     this.#kafka = kafka;
     this.#groupIdPrefix = `${topicPrefix}.${tenantId}`;
     const topics = new TenantTopics(options);
@@ -61,9 +61,9 @@ class KafkaLog implements TenantLog {
       groupIdPrefix: this.#groupIdPrefix,
       topics,
       producer,
-      frame,
+      schemaIdOf,
     });
-    this.#writer = new LogWriter({ ...options, topics, producer, frame });
+    this.#writer = new LogWriter({ ...options, topics, producer, schemaIdOf });
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {

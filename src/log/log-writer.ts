@@ -1,3 +1,4 @@
+import type { ProducerBatch } from 'kafkajs';
 import type { RollcallError } from '../errors.ts';
 import {
   allOffsets,
@@ -8,15 +9,11 @@ import {
   type Progress,
 } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
-import type { Framer } from './framing.ts';
+import type { SchemaIds } from './framing.ts';
 import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import type { Committed, OutgoingRecord, Transaction } from './log.ts';
-import {
-  createKeyPartitioner,
-  recordBytes,
-  splitIntoSends,
-  type AddressedRecord,
-} from './outgoing-batches.ts';
+import { asMessages, createKeyPartitioner, OutgoingBatches, type TopicBatches } from './outgoing-batches.ts';
+import { RecordBatch } from './record-batch.ts';
 import { progressHeaders, type ProgressCodec } from './progress-codec.ts';
 import type { TenantProducer } from './tenant-producer.ts';
 import type { TenantTopics } from './tenant-topics.ts';
@@ -25,7 +22,7 @@ import { LostRecords, withLastOffsets } from './written-offsets.ts';
 export interface LogWriterParts {
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
-  readonly frame: Framer;
+  readonly schemaIdOf: SchemaIds;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
   readonly now: () => number;
@@ -64,19 +61,20 @@ export class LogWriter {
     return producer.inTurn(
       async (current) => {
         let offsets = allOffsets([transaction.progress, ...derivedBefore]);
-        const addressed = await this.#address(transaction.records);
+        const batches = await this.#encode(transaction.records);
         const kafkaTransaction = await current.transaction();
-        for (const topicMessages of splitIntoSends(addressed)) {
-          const written = await kafkaTransaction.sendBatch({ acks: -1, topicMessages });
-          offsets = withLastOffsets(offsets, topicMessages, written);
+        for (const send of batches.sends()) {
+          const written = await kafkaTransaction.sendBatch(requestOf(send));
+          offsets = withLastOffsets(offsets, send, written);
         }
         // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
         const derivedNames = derivedBefore.map(({ collection }) => collection);
         const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
         const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-        const messages = [progress, ...derived].map((each) => this.#progressMessage(each));
         const topic = topics.name('progress');
-        const [answer] = await kafkaTransaction.send({ acks: -1, topic, messages });
+        const [answer] = await kafkaTransaction.sendBatch(
+          requestOf([{ topic, batches: new Map([[0, this.#progressBatch([progress, ...derived])]]) }]),
+        );
         const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
         if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
         await kafkaTransaction.commit();
@@ -98,10 +96,10 @@ export class LogWriter {
   remove(records: readonly OutgoingRecord[]): Promise<void> {
     return this.#parts.producer.inTurn(
       async (producer) => {
-        const addressed = await this.#address(records);
+        const batches = await this.#encode(records);
         const transaction = await producer.transaction();
-        for (const topicMessages of splitIntoSends(addressed)) {
-          const written = await transaction.sendBatch({ acks: -1, topicMessages });
+        for (const send of batches.sends()) {
+          const written = await transaction.sendBatch(requestOf(send));
           for (const { topicName: topic, partition, baseOffset } of written)
             this.#removedAt[partitionName(topic, partition)] = Number(baseOffset);
         }
@@ -111,33 +109,32 @@ export class LogWriter {
     );
   }
 
-  #progressMessage(progress: Progress): AddressedRecord['message'] {
-    const { progressCodec, tenantId, frame } = this.#parts;
-    const body = progressCodec.encode(progress);
-    return {
-      key: progress.collection,
-      value: frame('progress', body),
-      partition: 0,
-      headers: progressHeaders({ tenantId, progress, body }),
-    };
+  #progressBatch(all: readonly Progress[]): RecordBatch {
+    const { progressCodec, tenantId, schemaIdOf } = this.#parts;
+    const batch = new RecordBatch();
+    for (const progress of all) {
+      const body = progressCodec.encode(progress);
+      const headers = progressHeaders({ tenantId, progress, body });
+      batch.append({ key: progress.collection, body, schemaId: schemaIdOf('progress'), headers });
+    }
+    return batch;
   }
 
-  async #address(records: readonly OutgoingRecord[]): Promise<AddressedRecord[]> {
-    const { topics, frame } = this.#parts;
-    const addressed: AddressedRecord[] = [];
-    for (const record of records) {
-      const topic = topics.name(record.topic);
+  async #encode(records: readonly OutgoingRecord[]): Promise<OutgoingBatches> {
+    const { topics, schemaIdOf } = this.#parts;
+    const batches = new OutgoingBatches();
+    for (const { topic: suffix, key, body, headers } of records) {
+      const topic = topics.name(suffix);
       // Only the first record of a topic needs a request.
       const partitions = topics.knownPartitionCount(topic) ?? (await topics.countPartitions(topic));
-      const partition = this.#partitionOf(record.key, partitions);
-      const message = {
-        key: record.key,
-        value: record.body === null ? null : frame(record.topic, record.body),
-        partition,
-        headers: record.headers,
-      };
-      addressed.push({ topic, partition, message, bytes: recordBytes(message) });
+      const partition = this.#partitionOf(key, partitions);
+      batches.add(topic, partition, { key, body, schemaId: schemaIdOf(suffix), headers });
     }
-    return addressed;
+    return batches;
   }
+}
+
+function requestOf(send: readonly TopicBatches[]): ProducerBatch {
+  const topicMessages = send.map((each) => ({ topic: each.topic, messages: asMessages(each) }));
+  return { acks: -1, topicMessages };
 }

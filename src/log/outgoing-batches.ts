@@ -1,84 +1,71 @@
-import { Partitioners, type Message, type PartitionMetadata } from 'kafkajs';
+import type { Message } from 'kafkajs';
+import { murmur2 } from './murmur2.ts';
+import { maxRecordBytes, RecordBatch, type BatchRecord } from './record-batch.ts';
 
 /**
- * Bound of one record batch, bytes before compression. A broker's `message.max.bytes` (1,048,588 by default)
- * applies to a batch, and kafkajs sends one batch per partition.
+ * Bound of one record batch, bytes. A broker's `message.max.bytes` (1,048,588 by default) applies to a batch, and a
+ * produce request has one batch per partition.
  */
 export const MAX_BATCH_BYTES = 900_000;
-/** Upper bound for offsets, lengths and attributes of a record. */
-const RECORD_OVERHEAD_BYTES = 64;
 
-export interface AddressedRecord {
+/** The batches of one topic in one produce request, by partition. */
+export interface TopicBatches {
   readonly topic: string;
-  readonly partition: number;
-  readonly message: Message;
-  readonly bytes: number;
-}
-
-export interface TopicMessages {
-  readonly topic: string;
-  readonly messages: Message[];
+  readonly batches: ReadonlyMap<number, RecordBatch>;
 }
 
 /** Assigns partitions by murmur2 of the key, as the contract requires and Java's client does by default. */
 export function createKeyPartitioner(): (key: string, partitions: number) => number {
-  const partitioner = Partitioners.DefaultPartitioner();
-  const metadataBySize = new Map<number, PartitionMetadata[]>();
+  let bytes = Buffer.allocUnsafe(256);
   return (key, partitions) => {
-    let partitionMetadata = metadataBySize.get(partitions);
-    if (partitionMetadata === undefined) {
-      partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
-        partitionErrorCode: 0,
-        partitionId,
-        leader: 0,
-        replicas: [],
-        isr: [],
-      }));
-      metadataBySize.set(partitions, partitionMetadata);
-    }
-    return partitioner({ topic: '', partitionMetadata, message: { key, value: null } });
+    if (key.length * 3 > bytes.length) bytes = Buffer.allocUnsafe(key.length * 3);
+    return (murmur2(bytes, bytes.write(key)) & 0x7fffffff) % partitions;
   };
 }
 
-/** Returns an upper bound for the size of a record on the wire. */
-export function recordBytes(message: Message): number {
-  let bytes = RECORD_OVERHEAD_BYTES + byteLength(message.key) + byteLength(message.value);
-  for (const [name, value] of Object.entries(message.headers ?? {})) {
-    bytes += name.length + 8 + (typeof value === 'string' || Buffer.isBuffer(value) ? byteLength(value) : 0);
-  }
-  return bytes;
-}
+/**
+ * Encodes records into batches and arranges these into sends. Each send has one batch per partition, none of more than
+ * one record is above {@link MAX_BATCH_BYTES}, and the order within each partition stays.
+ */
+export class OutgoingBatches {
+  readonly #byTopic = new Map<string, Map<number, RecordBatch[]>>();
 
-function byteLength(part: Buffer | string | null | undefined): number {
-  if (part === null || part === undefined) return 0;
-  return typeof part === 'string' ? Buffer.byteLength(part) : part.length;
+  add(topic: string, partition: number, record: BatchRecord): void {
+    let partitions = this.#byTopic.get(topic);
+    if (partitions === undefined) this.#byTopic.set(topic, (partitions = new Map()));
+    let batches = partitions.get(partition);
+    if (batches === undefined) partitions.set(partition, (batches = []));
+    let last = batches.at(-1);
+    const bytes = maxRecordBytes(record.key, record.body, record.headers);
+    if (last === undefined || last.byteLength + bytes > MAX_BATCH_BYTES)
+      batches.push((last = new RecordBatch()));
+    last.append(record);
+  }
+
+  *sends(): Generator<readonly TopicBatches[]> {
+    for (let turn = 0; ; turn += 1) {
+      const send = [...this.#byTopic].flatMap(([topic, partitions]) => {
+        const batches = new Map<number, RecordBatch>();
+        for (const [partition, queue] of partitions) {
+          const batch = queue[turn];
+          if (batch !== undefined) batches.set(partition, batch);
+        }
+        return batches.size === 0 ? [] : [{ topic, batches }];
+      });
+      if (send.length === 0) return;
+      yield send;
+    }
+  }
 }
 
 /**
- * Splits records into sends. Each send has every topic once (kafkajs copies the array of a topic that comes twice) and
- * no partition's batch above {@link MAX_BATCH_BYTES}. The order within each partition stays.
+ * What kafkajs sends as the messages of a topic (see kafkajs-encoded-batches.ts). It asks them only for one without a
+ * value, and to be grouped by partition; of a partition's group it takes the length, and passes it to the encoder.
  */
-export function splitIntoSends(records: readonly AddressedRecord[]): TopicMessages[][] {
-  const sends: TopicMessages[][] = [];
-  let byTopic = new Map<string, Message[]>();
-  let bytesByPartition = new Map<string, number>();
-  for (const record of records) {
-    const partition = `${record.topic}/${record.partition}`;
-    const bytes = (bytesByPartition.get(partition) ?? 0) + record.bytes;
-    if (bytes > MAX_BATCH_BYTES && bytesByPartition.has(partition)) {
-      sends.push(toSend(byTopic));
-      byTopic = new Map();
-      bytesByPartition = new Map();
-    }
-    bytesByPartition.set(partition, (bytesByPartition.get(partition) ?? 0) + record.bytes);
-    const messages = byTopic.get(record.topic);
-    if (messages === undefined) byTopic.set(record.topic, [record.message]);
-    else messages.push(record.message);
-  }
-  if (byTopic.size > 0) sends.push(toSend(byTopic));
-  return sends;
-}
-
-function toSend(byTopic: ReadonlyMap<string, Message[]>): TopicMessages[] {
-  return [...byTopic].map(([topic, messages]) => ({ topic, messages }));
+export function asMessages({ batches }: TopicBatches): Message[] {
+  const messages = {
+    find: () => undefined,
+    reduce: () => Object.fromEntries(batches),
+  };
+  return messages as unknown as Message[];
 }

@@ -1,7 +1,7 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { appendEndMarkers } from './end-markers.ts';
-import type { Framer } from './framing.ts';
+import { frame, type SchemaIds } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressCodec } from './progress-codec.ts';
@@ -13,7 +13,7 @@ export interface OwnershipParts {
   readonly kafka: Kafka;
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
-  readonly frame: Framer;
+  readonly schemaIdOf: SchemaIds;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
   readonly groupIdPrefix: string;
@@ -98,11 +98,11 @@ export class TakeOver {
 
   /** Publishes this process as the owner, for the process that it fenced; returns the record's offset. */
   #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
-    const { progressCodec, owner, randomId, tenantId, frame, topics } = this.#parts;
+    const { progressCodec, owner, randomId, tenantId, schemaIdOf, topics } = this.#parts;
     const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
     const message = {
       key: OWNER_KEY,
-      value: frame('progress', body),
+      value: frame(schemaIdOf('progress'), body),
       partition: 0,
       headers: ownerHeaders({ tenantId, id: randomId(), body }),
     };

@@ -18,15 +18,12 @@ export class LostRecords extends Error {
  */
 export function withLastOffsets(
   offsets: Offsets,
-  sent: readonly { topic: string; messages: readonly { partition?: number }[] }[],
+  sent: readonly { topic: string; batches: ReadonlyMap<number, { readonly length: number }> }[],
   written: readonly RecordMetadata[],
 ): Offsets {
   const counts = new Map<string, number>();
-  for (const { topic, messages } of sent) {
-    for (const { partition = 0 } of messages) {
-      const name = partitionName(topic, partition);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
+  for (const { topic, batches } of sent) {
+    for (const [partition, { length }] of batches) counts.set(partitionName(topic, partition), length);
   }
   const result: Record<string, number> = { ...offsets };
   for (const { topicName: topic, partition, baseOffset } of written) {

@@ -1,12 +1,15 @@
+import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
+import { Partitioners } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import {
   MAX_BATCH_BYTES,
+  asMessages,
   createKeyPartitioner,
-  recordBytes,
-  splitIntoSends,
-  type AddressedRecord,
+  OutgoingBatches,
+  type TopicBatches,
 } from '../../../src/log/outgoing-batches.ts';
+import { RecordBatch } from '../../../src/log/record-batch.ts';
 
 describe('createKeyPartitioner', () => {
   // These hashes are from Kafka's own test of murmur2 (org.apache.kafka.common.utils.UtilsTest).
@@ -24,115 +27,143 @@ describe('createKeyPartitioner', () => {
     }
   });
 
-  it('a key has one partition, within the count, whatever its characters', () => {
+  it('a key has the partition that kafkajs would give it, whatever its characters', () => {
     const partitionOf = createKeyPartitioner();
-    const another = createKeyPartitioner();
+    const key = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ minLength: 200, maxLength: 400 }),
+      fc.stringMatching(/^[0-9a-f-]{36}$/u),
+    );
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (key, partitions) => {
-        const partition = partitionOf(key, partitions);
-        expect(partition).toBeGreaterThanOrEqual(0);
-        expect(partition).toBeLessThan(partitions);
-        expect(another(key, partitions)).toBe(partition);
+      fc.property(key, fc.integer({ min: 1, max: 50 }), (each, partitions) => {
+        expect(partitionOf(each, partitions)).toBe(partitionByKafkaJs(each, partitions));
       }),
     );
   });
 });
 
-describe('recordBytes', () => {
-  it('a record is never estimated smaller than it is', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme' }),
-        fc.option(fc.uint8Array()),
-        fc.string(),
-        (key, value, header) => {
-          const body = value === null ? null : Buffer.from(value);
-          const least =
-            Buffer.byteLength(key) + (body?.length ?? 0) + Buffer.byteLength(header) + 'name'.length;
-          expect(recordBytes({ key, value: body, headers: { name: header } })).toBeGreaterThan(least);
-        },
-      ),
-    );
-  });
-});
+function partitionByKafkaJs(key: string, partitions: number): number {
+  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
+    partitionErrorCode: 0,
+    partitionId,
+    leader: 0,
+    replicas: [],
+    isr: [],
+  }));
+  return Partitioners.DefaultPartitioner()({ topic: '', partitionMetadata, message: { key, value: null } });
+}
 
 const records = fc.array(
   fc.record({
     topic: fc.constantFrom('a', 'b'),
     partition: fc.nat(1),
-    bytes: fc.integer({ min: 1, max: MAX_BATCH_BYTES + 100_000 }),
+    bytes: fc.oneof(fc.nat(1_000), fc.integer({ min: 1, max: MAX_BATCH_BYTES + 100_000 })),
   }),
-  { maxLength: 40 },
+  { maxLength: 30 },
 );
+type Sized = { topic: string; partition: number; bytes: number };
 
-describe('splitIntoSends', () => {
-  const addressed = (
-    all: readonly { topic: string; partition: number; bytes: number }[],
-  ): AddressedRecord[] =>
-    all.map((record, position) => ({
-      ...record,
-      message: { key: String(position), value: null, partition: record.partition },
-    }));
+function sendsOf(all: readonly Sized[]): (readonly TopicBatches[])[] {
+  const batches = new OutgoingBatches();
+  for (const [position, { topic, partition, bytes }] of all.entries()) {
+    const body = Buffer.alloc(bytes);
+    batches.add(topic, partition, { key: String(position), body, schemaId: 1, headers: {} });
+  }
+  return [...batches.sends()];
+}
 
+/** The records that the batches were made of, by position. */
+function expectedIn(all: readonly Sized[], topic: string, partition: number): number[] {
+  return all.flatMap((each, at) => (each.topic === topic && each.partition === partition ? [at] : []));
+}
+
+describe('OutgoingBatches', () => {
   it('each record is sent once and after the earlier ones of its partition', () => {
     fc.assert(
       fc.property(records, (all) => {
-        const sent = splitIntoSends(addressed(all)).flat();
-        for (const topic of ['a', 'b']) {
-          for (const partition of [0, 1]) {
-            const keys = sent
-              .filter((each) => each.topic === topic)
-              .flatMap(({ messages }) => messages.filter((message) => message.partition === partition))
-              .map(({ key }) => Number(key));
-            const expected = all.flatMap((record, position) =>
-              record.topic === topic && record.partition === partition ? [position] : [],
-            );
-            expect(keys).toEqual(expected);
+        const sends = sendsOf(all);
+        for (const [topic, partition] of [
+          ['a', 0],
+          ['a', 1],
+          ['b', 0],
+          ['b', 1],
+        ] as const) {
+          const positions = expectedIn(all, topic, partition);
+          for (const send of sends) {
+            const batch = send.find((each) => each.topic === topic)?.batches.get(partition);
+            if (batch === undefined) continue;
+            const alone = new RecordBatch();
+            for (const at of positions.splice(0, batch.length)) {
+              alone.append({
+                key: String(at),
+                body: Buffer.alloc(all[at]?.bytes ?? 0),
+                schemaId: 1,
+                headers: {},
+              });
+            }
+            const owner = { producerId: 1n, producerEpoch: 0, firstSequence: 0, isTransactional: true };
+            expect(batch.seal(owner, 0).equals(alone.seal(owner, 0))).toBe(true);
           }
+          expect(positions).toEqual([]);
         }
       }),
+      { numRuns: 40 },
     );
   });
 
-  it('no batch of a partition is larger than a broker accepts, unless it is a single record', () => {
+  it('no batch is larger than a broker accepts, unless it is a single record', () => {
     fc.assert(
       fc.property(records, (all) => {
-        for (const send of splitIntoSends(addressed(all))) {
-          const sizes = new Map<string, number[]>();
-          for (const { topic, messages } of send) {
-            for (const { key, partition } of messages) {
-              const name = `${topic}/${partition}`;
-              sizes.set(name, [...(sizes.get(name) ?? []), all[Number(key)]?.bytes ?? 0]);
-            }
-          }
-          for (const each of sizes.values()) {
-            if (each.length > 1)
-              expect(each.reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(MAX_BATCH_BYTES);
-          }
+        for (const batch of sendsOf(all).flatMap((send) =>
+          send.flatMap(({ batches }) => [...batches.values()]),
+        )) {
+          expect(batch.length).toBeGreaterThan(0);
+          if (batch.length > 1) expect(batch.byteLength).toBeLessThanOrEqual(MAX_BATCH_BYTES);
         }
       }),
+      { numRuns: 40 },
     );
   });
 
   it('each send names a topic once and is not empty', () => {
     fc.assert(
       fc.property(records, (all) => {
-        for (const send of splitIntoSends(addressed(all))) {
+        for (const send of sendsOf(all)) {
           const topics = send.map(({ topic }) => topic);
           expect(new Set(topics).size).toBe(topics.length);
           expect(topics.length).toBeGreaterThan(0);
-          for (const { messages } of send) expect(messages.length).toBeGreaterThan(0);
+          for (const { batches } of send) expect(batches.size).toBeGreaterThan(0);
         }
       }),
+      { numRuns: 40 },
     );
   });
 
   it('records that fit into one send are sent in one', () => {
-    const small = Array.from({ length: 5_000 }, (_, position) => ({
+    const small = Array.from({ length: 5_000 }, (_, at) => ({ topic: 'a', partition: at % 3, bytes: 320 }));
+    expect(sendsOf(small)).toHaveLength(1);
+  });
+});
+
+describe('asMessages', () => {
+  it('kafkajs groups them by partition into the batches themselves', () => {
+    const group = createRequire(import.meta.url)('kafkajs/src/producer/groupMessagesPerPartition') as (
+      options: object,
+    ) => Record<number, unknown>;
+    const [send = []] = sendsOf([
+      { topic: 'a', partition: 2, bytes: 1 },
+      { topic: 'a', partition: 0, bytes: 1 },
+    ]);
+    const [topic] = send;
+    if (topic === undefined) throw new Error('nothing to send');
+    const partitionMetadata = [{ partitionId: 0 }, { partitionId: 1 }, { partitionId: 2 }];
+    const grouped = group({
       topic: 'a',
-      partition: position % 3,
-      bytes: 320,
-    }));
-    expect(splitIntoSends(addressed(small))).toHaveLength(1);
+      partitionMetadata,
+      messages: asMessages(topic),
+      partitioner: () => 1,
+    });
+    expect(grouped).toEqual({ 0: topic.batches.get(0), 2: topic.batches.get(2) });
+    expect(topic.batches.get(2)).toHaveLength(1);
   });
 });
