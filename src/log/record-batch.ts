@@ -1,4 +1,4 @@
-import { crc32c } from '@node-rs/crc32';
+import { crc32c } from './crc32c.ts';
 import { FRAME_BYTES, writeFrameHead } from './framing.ts';
 
 /** What identifies a batch of a transactional producer to the broker (KIP-98). */
