@@ -40,13 +40,9 @@ export async function replayLog(
   if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map((each) => [each.collection, each]));
-  const own = behind.map(async ({ collection, after }) => ({
-    topic: collection,
-    after: await removals.since(collection, after),
-  }));
   await parts.log.read({
     from: [
-      ...(await Promise.all(own)),
+      ...behind.map(({ collection, after }) => ({ topic: collection, after })),
       ...behind.flatMap(({ after, chains }) =>
         (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
       ),
@@ -56,11 +52,12 @@ export async function replayLog(
     onBatch: (records) => {
       noteOffsets(parts, records, readUpTo);
       removals.note(records);
-      return writeToReplays(parts, records, replays);
+      return writeToReplays(records, replays);
     },
     signal,
   });
-  await removals.remember();
+  const resumed = behind.filter(({ after }) => Object.keys(after).length > 0);
+  await removals.remember(new Set(resumed.map(({ collection }) => collection)));
   return readUpTo;
 }
 
@@ -77,11 +74,9 @@ function noteOffsets(
 }
 
 async function writeToReplays(
-  parts: Topics,
-  all: readonly LoggedRecord[],
+  records: readonly LoggedRecord[],
   replays: ReadonlyMap<CollectionName, Behind>,
 ): Promise<void> {
-  const records = notYetIndexed(parts, all, replays);
   const first = records[0];
   if (first === undefined) return;
   if (first.topic === 'absences' || first.topic === 'absence-changes') {
@@ -106,19 +101,6 @@ async function writeToReplays(
     });
     if (changes.length > 0) await replay.write(changes);
   }
-}
-
-/** Skips records that the index already reflects, which were read only to count them. A batch is of one partition. */
-function notYetIndexed(
-  parts: Topics,
-  records: readonly LoggedRecord[],
-  replays: ReadonlyMap<CollectionName, Behind>,
-): readonly LoggedRecord[] {
-  const [first] = records;
-  if (first === undefined) return records;
-  const { after = {} } = replays.get(first.topic as CollectionName) ?? {};
-  const indexed = after[partitionName(topicName(parts, first.topic), first.partition)] ?? -1;
-  return first.offset > indexed ? records : records.filter(({ offset }) => offset > indexed);
 }
 
 /** Another program wrote a record without a hash: a hash that no row has makes a full sync publish it again. */

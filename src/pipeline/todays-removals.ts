@@ -1,21 +1,16 @@
 import { isChainCollection, isCollectionName, type CollectionName } from '../model/collections.ts';
-import type { Offsets } from '../model/progress.ts';
-import type { LoggedRecord, TenantLog } from '../log/log.ts';
+import type { LoggedRecord } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 
 export interface TodaysRemovalsParts {
-  readonly log: Pick<TenantLog, 'offsetsSince'>;
   readonly state: Pick<TenantState, 'deletions'>;
   /** `YYYY-MM-DD` of an instant, as the collection counts its days. */
   readonly dayOf: (collection: CollectionName, atMs: number) => string;
   readonly now: () => number;
 }
 
-const A_DAY_AT_MOST_MS = 25 * 3_600_000;
-
 /**
- * Counts the removals of the day in the log. The guard needs this number even if Redis lost it, also when an older
- * state was restored together with an index that only needs the newest records.
+ * Counts the removals of the day among the records of a replay. The guard needs this number even if Redis lost it.
  */
 export class TodaysRemovals {
   readonly #parts: TodaysRemovalsParts;
@@ -23,16 +18,6 @@ export class TodaysRemovals {
 
   constructor(parts: TodaysRemovalsParts) {
     this.#parts = parts;
-  }
-
-  /** The offsets after which a read covers the entire day: `after`, or earlier ones. */
-  async since(collection: CollectionName, after: Offsets): Promise<Offsets> {
-    const { log, now } = this.#parts;
-    if (Object.keys(after).length === 0) return after;
-    const dayBegins = await log.offsetsSince(collection, now() - A_DAY_AT_MOST_MS);
-    return Object.fromEntries(
-      Object.entries(after).map(([name, offset]) => [name, Math.min(offset, (dayBegins[name] ?? 0) - 1)]),
-    );
   }
 
   note(records: readonly LoggedRecord[]): void {
@@ -47,12 +32,17 @@ export class TodaysRemovals {
     }
   }
 
-  async remember(): Promise<void> {
+  /**
+   * `resumed`: collections whose records were read from the index's offsets on. An index that was restored has a memory
+   * of the same time, which knows none of them. One that a crash left behind may know them: then they count twice, which
+   * makes the guard stricter that day.
+   */
+  async remember(resumed: ReadonlySet<CollectionName>): Promise<void> {
     const { dayOf, now, state } = this.#parts;
     for (const [collection, count] of this.#counts) {
       const today = dayOf(collection, now());
-      const known = (await state.deletions.removedOn(today)).get(collection) ?? 0;
-      if (count > known) await state.deletions.addRemoved(today, collection, count - known);
+      const known = resumed.has(collection) ? 0 : (await state.deletions.removedOn(today)).get(collection);
+      if (count > (known ?? 0)) await state.deletions.addRemoved(today, collection, count - (known ?? 0));
     }
   }
 }
