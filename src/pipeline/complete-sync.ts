@@ -57,16 +57,18 @@ export async function completeSync(
     becameEmpty: options.becameEmpty,
     approved: options.approved,
   });
-  const { withheld, wantsSecondSync, approvedGone, empty, remember } = resolved;
+  const { withheld, wantsSecondSync, approvedGone, remember } = resolved;
   stats.rowsWithheld = withheld;
-  const isBelieved = empty === 'approved';
+  const isEmpty = completeness.kind === 'unproven' && completeness.isEmpty === true;
+  // Once a person has approved the removal of all rows, an answer without rows is right.
+  const isBelieved = isEmpty && writer.wantedRows === 0;
   const isInconclusive = completeness.kind === 'unproven' && completeness.isInconclusive && !isBelieved;
   const why = doubt ?? (isInconclusive ? completeness.why : null);
   parts.findings.noteFullSync({ isInconclusive: why !== null });
   if (why !== null) {
     await writer.flush(sync, 'incomplete');
     await remember();
-    return { kind: 'suspect', stats, why, withheld, isListed: empty === 'listed', approvedGone };
+    return { kind: 'suspect', stats, why, withheld, isListed: isEmpty && withheld > 0, approvedGone };
   }
   // An offset scan may have skipped an existing row, unless the count agrees.
   const byOffset = options.ends.some(({ paging }) => paging === 'offset');

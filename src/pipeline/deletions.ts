@@ -2,11 +2,10 @@ import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { MissingKey } from '../state/index-store.ts';
 import type { KeyedRow } from '../core/page-decision.ts';
-import type { FoundKeys } from './table.ts';
+import { MAX_UNSEEN_KEYS, type FoundKeys } from './table.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
 import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
-import { forgetEmpty, resolveEmpty } from './empty-collection.ts';
 import type { DeletionResult, JudgedSync } from './judged-sync.ts';
 import {
   countWithheld,
@@ -31,29 +30,30 @@ export async function resolveMissing(
   judged: JudgedSync,
 ): Promise<DeletionResult> {
   const { collection, writer, memory } = parts;
-  const { completeness, approved = NONE_APPROVED } = judged;
+  const { completeness } = judged;
   if (sync.seen === null) return nothingResolved(0, () => Promise.resolve());
+  // The hub says properly that it has no rows. Lost rights look the same.
+  const whyEmpty = completeness.kind === 'unproven' && completeness.isEmpty ? completeness.why : null;
+  const approved = approvedFor(parts, judged, whyEmpty !== null);
   const isDecided = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
   const waited = withoutKeys(await memory.missing(collection), isDecided);
   const keysThatBecameEmpty = new Set(keysOf(judged.becameEmpty));
   // A row that this sync met was not missed by two syncs in a row.
   const missedBefore = new Map(
-    [...waited].filter(([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && !becameEmpty),
+    [...waited].filter(
+      ([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && becameEmpty === (whyEmpty !== null),
+    ),
   );
   const stillWaiting = new Map(
     [...waited].filter(([key]) => !hasMet(sync, 'rows', key) || keysThatBecameEmpty.has(key)),
   );
-  const withheldBefore = await countWithheld(memory, collection, writer.progress);
-  if (completeness.kind === 'unproven') {
-    parts.emit({ kind: 'unproven', collection, why: completeness.why });
-    if (completeness.isEmpty === true) return resolveEmpty(parts, sync, { ...judged, withheldBefore });
-    return nothingResolved(withheldBefore, async () => {
-      await forgetEmpty(parts);
-      await memory.setMissing(collection, stillWaiting);
-    });
+  if (completeness.kind === 'unproven') parts.emit({ kind: 'unproven', collection, why: completeness.why });
+  if (completeness.kind === 'unproven' && whyEmpty === null) {
+    const withheldBefore = await countWithheld(memory, collection, writer.progress);
+    return nothingResolved(withheldBefore, () => memory.setMissing(collection, stillWaiting));
   }
   const listed = withoutKeys(await memory.withheld(collection), isDecided);
-  const release = await findApproved(parts, sync, judged);
+  const release = await findApproved(parts, sync, { ...judged, approved });
   const unseen = writer.hasMetAll(sync) ? NONE_UNSEEN : await writer.unseen('rows', sync, approved);
   const candidates = unseen.keys;
   // One answer without content proves as little as one without rows: the next sync must confirm it.
@@ -61,7 +61,9 @@ export async function resolveMissing(
   const isConfirmed = ({ key }: KeyedRow): boolean => waited.get(key ?? '')?.becameEmpty === true;
   const becameEmpty = late.filter(isConfirmed);
   const becameEmptyOnce = keysOf(late.filter((row) => !isConfirmed(row)));
-  const needsSecondSync = completeness.kind === 'needs-second-pass';
+  const waitingAfter = (missed: readonly string[]): Waiting =>
+    whyEmpty === null ? { missed, becameEmpty: becameEmptyOnce } : { missed: [], becameEmpty: missed };
+  const needsSecondSync = completeness.kind !== 'proven';
   const countable = needsSecondSync ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...keysOf(becameEmpty)];
   const knownRows = judged.knownRowsBefore - release.gone.filter((key) => writer.isWanted(key)).length;
@@ -74,6 +76,7 @@ export async function resolveMissing(
       keysThatBecameEmpty: new Set(keysOf(late)),
       listed,
       knownRowsBefore: knownRows,
+      whyEmpty,
     });
   const first = await lossesToWithhold();
   const asked =
@@ -82,11 +85,24 @@ export async function resolveMissing(
       : NONE_ASKED;
   // While the hub was asked, another collection may have tripped the guard.
   const withheld = first ?? (losses.length > 0 ? await lossesToWithhold() : null);
-  if (withheld !== null) return withholdLosses(parts, sync, { withheld, release, approved, stillWaiting });
+  if (withheld !== null) {
+    const once = waitingAfter(candidates.filter((key) => !missedBefore.has(key)));
+    const missing = new Map([...stillWaiting, ...missingKeys(sync.stats, once)]);
+    return withholdLosses(parts, sync, { withheld, release, approved, missing });
+  }
   const approvedGone = await releaseApproved(parts, sync, release, approved);
-  const waiting = { missed: asked.unanswered, becameEmpty: becameEmptyOnce };
-  const lost = { gone: asked.gone, becameEmpty, waiting };
+  const lost = { gone: asked.gone, becameEmpty, waiting: waitingAfter(asked.unanswered) };
   return { ...(await publishLosses(parts, sync, { ...lost, completeness })), isMany, approvedGone };
+}
+
+/** An empty answer releases an approved list only if that is the entire collection: the person saw all of it on the list. */
+function approvedFor(
+  { writer }: DeletionParts,
+  { approved = NONE_APPROVED }: JudgedSync,
+  isEmpty: boolean,
+): ReadonlySet<string> {
+  const isAll = approved.size >= Math.min(writer.wantedRows, MAX_UNSEEN_KEYS);
+  return isEmpty && !isAll ? NONE_APPROVED : approved;
 }
 
 function keysOf(rows: readonly KeyedRow[]): string[] {
@@ -126,8 +142,8 @@ async function publishLosses(
 
 function emitWaiting({ emit, collection }: DeletionParts, rows: number, completeness: Completeness): void {
   if (rows === 0) return;
-  const isUnproven = completeness.kind === 'needs-second-pass';
-  const why = isUnproven ? completeness.why : 'they are too many to remove after a single sync';
+  const why =
+    completeness.kind === 'proven' ? 'they are too many to remove after a single sync' : completeness.why;
   emit({ kind: 'second-pass', collection, rows, why });
 }
 
@@ -154,10 +170,10 @@ async function withholdLosses(
     readonly withheld: Withheld;
     readonly release: Release;
     readonly approved: ReadonlySet<string>;
-    readonly stillWaiting: ReadonlyMap<string, MissingKey>;
+    readonly missing: ReadonlyMap<string, MissingKey>;
   },
 ): Promise<DeletionResult> {
-  const { withheld, release, approved, stillWaiting } = losses;
+  const { withheld, release, approved, missing } = losses;
   const { collection, memory } = parts;
   await withhold(parts, withheld, release.keys);
   parts.emit({ kind: 'withheld', collection, rows: withheld.count, why: withheld.why });
@@ -168,7 +184,7 @@ async function withholdLosses(
     approvedGone,
     remember: async () => {
       await reconcileList(parts, withheld, release.keys);
-      await memory.setMissing(collection, stillWaiting);
+      await memory.setMissing(collection, missing);
     },
   };
 }

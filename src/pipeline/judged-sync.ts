@@ -9,8 +9,6 @@ export interface DeletionResult {
   readonly isMany?: boolean | undefined;
   /** Number of approved keys that are removed now; null when the sync was inconclusive, or there was no approval. */
   readonly approvedGone: number | null;
-  /** The hub says that it has no rows: all are `listed` for a decision, or a person has `approved` their removal. */
-  readonly empty?: 'listed' | 'approved' | undefined;
   /**
    * Call this once the removals are committed. Caution is stored before the commit and lifted only afterwards: a process
    * that crashes or is fenced in between is at worst too careful.

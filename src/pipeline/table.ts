@@ -11,7 +11,7 @@ import type { WriterStart } from './writer-start.ts';
 const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
-const MAX_UNSEEN_KEYS = 100_000;
+export const MAX_UNSEEN_KEYS = 100_000;
 /** Well below what the index takes in one step. */
 const MAX_PENDING_CHANGES = 50_000;
 /** When the list of what was published lately is swept. */

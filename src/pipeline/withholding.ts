@@ -103,8 +103,6 @@ export interface Withheld {
   readonly why: string;
   /** The collection's own losses are the reason; they withhold the other collections' removals as well. */
   readonly isOwn: boolean;
-  /** When the hub says that the collection is empty: the last sync with that answer. */
-  readonly emptyPassId?: string | undefined;
 }
 
 /**
@@ -118,8 +116,10 @@ export async function withholdAll(options: {
   keysThatBecameEmpty: ReadonlySet<string>;
   listed: ReadonlyMap<string, number>;
   knownRowsBefore: number;
+  /** The hub's answer has no rows at all: whatever is lost by it needs a decision. */
+  whyEmpty: string | null;
 }): Promise<Withheld | null> {
-  const { parts, unseen, losses, keysThatBecameEmpty, listed, knownRowsBefore } = options;
+  const { parts, unseen, losses, keysThatBecameEmpty, listed, knownRowsBefore, whyEmpty } = options;
   if (unseen.count > unseen.keys.length) {
     return {
       keys: unseen.keys,
@@ -140,6 +140,7 @@ export async function withholdAll(options: {
   const unseenKeys = new Set(unseen.keys);
   const standing = [...listed.keys()].filter((key) => unseenKeys.has(key) || keysThatBecameEmpty.has(key));
   const keys = [...new Set([...standing, ...losses])];
+  if (whyEmpty !== null && keys.length > 0) return { keys, count: keys.length, why: whyEmpty, isOwn: true };
   if (tripped.has(collection) && standing.length > 0) {
     return {
       keys,
@@ -251,8 +252,6 @@ async function setList(parts: DeletionParts, withheld: Withheld, keep: readonly 
     why: withheld.why,
     count: withheld.count + keep.length,
     settledPassId: null,
-    emptyPassId: withheld.emptyPassId ?? null,
-    isOfEmpty: withheld.emptyPassId !== undefined,
   });
 }
 
@@ -289,7 +288,5 @@ export async function noteDecided({
     why: null,
     count: 0,
     settledPassId: writer.progress?.lastCompleteFull?.passId ?? null,
-    emptyPassId: null,
-    isOfEmpty: false,
   });
 }

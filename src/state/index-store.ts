@@ -103,10 +103,6 @@ export interface DeletionNote {
   readonly count: number;
   /** The complete full sync whose withheld deletions are resolved (decided, or the rows are back); the log does not show it. */
   readonly settledPassId: string | null;
-  /** The last full sync, if the hub's answer to it was a proper empty list although rows are published. */
-  readonly emptyPassId: string | null;
-  /** The list contains all known rows, because the hub repeatedly returned an empty list. */
-  readonly isOfEmpty: boolean;
 }
 
 /** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
@@ -122,7 +118,10 @@ export interface LateNote {
 export interface MissingKey {
   /** The full sync that first missed it. */
   readonly passId: string;
-  /** The key was present but empty, where it had content; a key that was absent is different evidence. */
+  /**
+   * The answer was empty where there was content: the key's value, or the entire collection. A key that was absent from an
+   * answer with rows is different evidence.
+   */
   readonly becameEmpty: boolean;
 }
 

@@ -157,13 +157,11 @@ function readMissing(text: string): MissingKey {
 /** Returns null for a note that cannot be read; a missing note only makes Rollcall more cautious. */
 function readNote(text: string): DeletionNote | null {
   try {
-    const { why, count, settledPassId, emptyPassId, isOfEmpty } = JSON.parse(text) as Partial<DeletionNote>;
+    const { why, count, settledPassId } = JSON.parse(text) as Partial<DeletionNote>;
     return {
       why: typeof why === 'string' ? why : null,
       count: typeof count === 'number' ? count : 0,
       settledPassId: typeof settledPassId === 'string' ? settledPassId : null,
-      emptyPassId: typeof emptyPassId === 'string' ? emptyPassId : null,
-      isOfEmpty: isOfEmpty === true,
     };
   } catch {
     return null;

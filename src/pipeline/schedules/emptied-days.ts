@@ -252,8 +252,6 @@ export class EmptiedDays {
         why: this.#why,
         count,
         settledPassId: null,
-        emptyPassId: null,
-        isOfEmpty: false,
       });
   }
 }

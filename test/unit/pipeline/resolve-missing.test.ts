@@ -335,6 +335,39 @@ describe('a discarded list', () => {
   });
 });
 
+describe('an answer without any row', () => {
+  const empty = { completeness: EMPTY_HUB };
+
+  it('is no evidence that an answer with rows can confirm, and removes nothing itself', async () => {
+    const made = await bench(100);
+    await made.sync([], empty);
+    await made.sync(keysOf(98), { completeness: TWICE });
+    expect([made.removed(), await made.listed()]).toEqual([[], []]);
+    await made.sync(keysOf(98), { completeness: TWICE });
+    expect(made.removed()).toEqual(['k98', 'k99']);
+  });
+
+  it('lists all rows when it comes twice, those that were missing before included', async () => {
+    const made = await bench(20);
+    await made.sync(keysOf(19), { completeness: TWICE });
+    await made.sync([], empty);
+    expect(await made.listed()).toEqual([]);
+    expect(await made.sync([], empty)).toMatchObject({ withheld: 20 });
+    const approved = new Set(await made.listed());
+    expect(await made.sync([], { ...empty, approved })).toMatchObject({ approvedGone: 20, withheld: 0 });
+    expect(made.removed().length).toBe(20);
+  });
+
+  it('releases no list of a part of the rows, but lists the rest in the end', async () => {
+    const made = await bench(20);
+    await made.sync(keysOf(5));
+    const approved = new Set(await made.listed());
+    expect(await made.sync([], { ...empty, approved })).toMatchObject({ approvedGone: null, withheld: 15 });
+    expect(made.removed()).toEqual([]);
+    expect(await made.sync([], empty)).toMatchObject({ withheld: 20 });
+  });
+});
+
 describe('rows that the configuration no longer wants', () => {
   const isWanted = (key: string): boolean => Number(key.slice(1)) < 10;
 
@@ -379,7 +412,7 @@ describe('rows that the configuration no longer wants', () => {
     const made = await bench(100, [], isWanted);
     const empty = { completeness: EMPTY_HUB };
     await made.sync([], empty);
-    expect(await made.sync([], empty)).toMatchObject({ empty: 'listed', withheld: 10 });
+    expect(await made.sync([], empty)).toMatchObject({ withheld: 10 });
     expect(await made.listed()).toEqual(keysOf(10));
   });
 });

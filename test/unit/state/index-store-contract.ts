@@ -264,9 +264,8 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       await deletions.setWithheld('orgs', new Map([['__proto__', 1_700_000_000_001]]));
       await deletions.addRemoved('2026-03-01', 'users', 3);
       await deletions.addRemoved('2026-03-01', 'users', 4);
-      const note = { why: 'too many', count: 7, settledPassId: 'p1', emptyPassId: null, isOfEmpty: false };
+      const note = { why: 'too many', count: 7, settledPassId: 'p1' };
       await deletions.setNote('orgs', note);
-      await deletions.setNote('users', { ...note, isOfEmpty: true });
       await deletions.setWrongTenant('users', 1_700_000_000_002);
       await deletions.setNotOffered('schedules', true);
       await deletions.setLate('users', { rows: 3, lagAtMostMs: 9_000, overlapMs: 5_000 });
@@ -282,7 +281,6 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       expect(await read.removedOn('2026-03-01')).toEqual(new Map([['users', 7]]));
       expect(await read.removedOn('2026-03-02')).toEqual(new Map());
       expect(await read.note('orgs')).toEqual(note);
-      expect(await read.note('users')).toEqual({ ...note, isOfEmpty: true });
       expect(await read.note('classes')).toBeNull();
       await read.setNote('orgs', null);
       expect(await read.note('orgs')).toBeNull();
