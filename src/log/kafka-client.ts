@@ -6,7 +6,7 @@ import {
   type SASLOptions,
 } from 'kafkajs';
 import type { Logger } from 'pino';
-import { passEmptiedBatches } from './kafkajs-empty-batches.ts';
+import { decodeFetchedBatches } from './kafkajs-fetched-batches.ts';
 import { sendEncodedBatches } from './kafkajs-encoded-batches.ts';
 import { letIdleConnectionsSleep } from './kafkajs-idle.ts';
 import { dropSilentConnections } from './kafkajs-silent-connections.ts';
@@ -27,7 +27,7 @@ export interface KafkaConnection {
  */
 export function createKafkaClient(connection: KafkaConnection, logger: Logger): Kafka {
   letIdleConnectionsSleep();
-  passEmptiedBatches();
+  decodeFetchedBatches();
   sendEncodedBatches();
   dropSilentConnections();
   return new Kafka({

@@ -3,6 +3,7 @@ import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
+import { headerOf } from './fetched-record.ts';
 import type { EndMarkers } from './end-markers.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import type { LoggedRecord } from './log.ts';
@@ -46,9 +47,9 @@ export async function readUpTo(options: {
 }
 
 function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMessage): LoggedRecord {
-  const header = message.headers?.['content-hash'];
-  const first = message.headers?.[FIRST_SEQUENCE_HEADER];
-  const mapping = message.headers?.[MAPPING_HEADER];
+  const hash = headerOf(message, 'content-hash');
+  const first = headerOf(message, FIRST_SEQUENCE_HEADER);
+  const mapping = headerOf(message, MAPPING_HEADER);
   return {
     topic,
     partition,
@@ -56,9 +57,11 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     publishedAtMs: Number(message.timestamp),
     key: message.key?.toString('utf8') ?? '',
     value: message.value,
-    hash: header === undefined ? null : Buffer.from(String(header), 'hex'),
+    hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
     firstSequence: first === undefined ? null : Number(first),
     mapping: mapping === undefined ? null : String(mapping),
-    headers: message.headers,
+    get headers() {
+      return message.headers;
+    },
   };
 }

@@ -1,0 +1,182 @@
+import { createRequire } from 'node:module';
+import type { KafkaMessage } from 'kafkajs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FetchedRecord, headerOf } from '../../../src/log/fetched-record.ts';
+import { decodeFetchedBatches } from '../../../src/log/kafkajs-fetched-batches.ts';
+import { RecordBatch } from '../../../src/log/record-batch.ts';
+
+interface Message {
+  readonly headers: unknown;
+  readonly offset: string;
+  readonly isControlRecord: boolean;
+}
+
+interface FetchedBatch {
+  isEmptyDueToFiltering(): boolean;
+  lastOffset(): string;
+  readonly messages: readonly Message[];
+}
+
+const require = createRequire(import.meta.url);
+const DECODER = require.resolve('kafkajs/src/protocol/recordBatch/v0/decoder');
+type DecodeBatch = (decoder: object) => Promise<{ records: readonly Message[] }>;
+const decodeByKafkaJs = require(DECODER) as DecodeBatch;
+decodeFetchedBatches();
+decodeFetchedBatches();
+const decodePatched = require(DECODER) as DecodeBatch;
+const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+const decodeMessages = require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages') as (
+  decoder: object,
+) => Promise<Message[]>;
+const Batch = require('kafkajs/src/consumer/batch') as new (
+  topic: string,
+  fetchedOffset: string,
+  data: object,
+) => FetchedBatch;
+
+/** Makes a record batch (magic 2) with the records that compaction left: offset deltas, each with a key of one byte. */
+function batchBytes(options: { baseOffset: number; lastDelta: number; deltas: number[] }): Buffer {
+  const records = options.deltas.map((delta) => {
+    // attributes, timestamp delta, offset delta, key length, key, value length, headers; varints are zigzag
+    const body = Buffer.from([0, 0, delta * 2, 2, 107, 1, 0]);
+    return Buffer.concat([Buffer.from([body.length * 2]), body]);
+  });
+  const head = Buffer.alloc(61);
+  head.writeBigInt64BE(BigInt(options.baseOffset), 0);
+  head.writeInt8(2, 16);
+  head.writeInt16BE(0x10, 21);
+  head.writeInt32BE(options.lastDelta, 23);
+  head.writeBigInt64BE(7n, 43);
+  head.writeInt32BE(records.length, 57);
+  const batch = Buffer.concat([head, ...records]);
+  batch.writeInt32BE(batch.length - 12, 8);
+  return batch;
+}
+
+async function decode(...batches: Buffer[]): Promise<Message[]> {
+  const bytes = Buffer.concat(batches);
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(bytes.length);
+  return decodeMessages(new Decoder(Buffer.concat([size, bytes])));
+}
+
+async function fetched(offset: number, ...batches: Buffer[]): Promise<FetchedBatch> {
+  const messages = await decode(...batches);
+  return new Batch('topic', String(offset), { partition: 0, highWatermark: '100', messages });
+}
+
+describe('batches that compaction has thinned out', () => {
+  it('one without any record has a last offset and is not fetched again', async () => {
+    const batch = await fetched(10, batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [] }));
+    expect(batch.isEmptyDueToFiltering()).toBe(true);
+    expect(batch.lastOffset()).toBe('14');
+    expect(batch.messages).toEqual([]);
+  });
+
+  it('one without its last records is passed in one step', async () => {
+    const batch = await fetched(10, batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [0, 1] }));
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(['10', '11']);
+    expect(batch.lastOffset()).toBe('14');
+  });
+
+  it('a complete one stays as it is', async () => {
+    const messages = await decode(batchBytes({ baseOffset: 10, lastDelta: 1, deltas: [0, 1] }));
+    expect(messages.map(({ offset, isControlRecord }) => [offset, isControlRecord])).toEqual([
+      ['10', false],
+      ['11', false],
+    ]);
+  });
+
+  it('records after an empty one are read', async () => {
+    const batch = await fetched(
+      10,
+      batchBytes({ baseOffset: 10, lastDelta: 4, deltas: [] }),
+      batchBytes({ baseOffset: 15, lastDelta: 0, deltas: [0] }),
+    );
+    expect(batch.messages.map(({ offset }) => offset)).toEqual(['15']);
+  });
+});
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc.constantFrom('ce_id', 'ce_type', '1'),
+);
+const record = fc.record({
+  key: text,
+  body: fc.option(fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))),
+  schemaId: fc.option(fc.nat()),
+  headers: fc.array(fc.tuple(text, text), { maxLength: 4 }).map((pairs) => Object.fromEntries(pairs)),
+});
+const owner = fc.record({
+  producerId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
+  producerEpoch: fc.nat(0x7fff),
+  firstSequence: fc.nat(),
+  isTransactional: fc.boolean(),
+});
+const AT_OFFSET = 0;
+const AT_ATTRIBUTES = 21;
+const AT_MAX_TIMESTAMP = 35;
+
+describe('a fetched batch', () => {
+  /** A batch as a broker stores it: with an offset, maybe with its own time, maybe as a control batch. */
+  const stored = fc
+    .record({
+      records: fc.array(record, { minLength: 1, maxLength: 70 }),
+      owner,
+      nowMs: fc.nat({ max: 2 ** 42 }),
+      offset: fc.bigInt({ min: 0n, max: 2n ** 50n }),
+      flags: fc.constantFrom(0, 0x08, 0x20),
+    })
+    .map(({ records, owner: by, nowMs, offset, flags }) => {
+      const batch = new RecordBatch();
+      for (const each of records) batch.append(each);
+      const bytes = Buffer.from(batch.seal(by, nowMs));
+      bytes.writeBigInt64BE(offset, AT_OFFSET);
+      bytes.writeInt16BE(bytes.readInt16BE(AT_ATTRIBUTES) | flags, AT_ATTRIBUTES);
+      bytes.writeBigInt64BE(BigInt(nowMs) + 5n, AT_MAX_TIMESTAMP);
+      return bytes;
+    });
+  /** With the headers, which a fetched record decodes only when asked. */
+  const plain = ({ records, ...batch }: { records: readonly Message[] }): object => ({
+    ...batch,
+    records: records.map((each) => ({ ...each, headers: each.headers })),
+  });
+
+  it('is decoded as kafkajs decodes it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(stored, { minLength: 1, maxLength: 3 }),
+        fc.nat(40),
+        async (batches, cutOff) => {
+          const all = Buffer.concat(batches);
+          const bytes = all.subarray(0, all.length - cutOff);
+          const [ours, theirs] = [new Decoder(bytes), new Decoder(bytes)];
+          for (const _ of batches) {
+            const expected = await decodeByKafkaJs(theirs).catch((error: Error) => error.name);
+            const decoded = await decodePatched(ours).catch((error: Error) => error.name);
+            if (typeof decoded === 'string' || typeof expected === 'string') {
+              expect(decoded).toEqual(expected);
+              return;
+            }
+            expect(decoded.records.every((each) => each instanceof FetchedRecord)).toBe(true);
+            expect(plain(decoded)).toEqual(expected);
+          }
+        },
+      ),
+    );
+  });
+
+  it('gives each header by its name', async () => {
+    await fc.assert(
+      fc.asyncProperty(stored, async (bytes) => {
+        for (const each of (await decodePatched(new Decoder(bytes))).records as unknown as KafkaMessage[]) {
+          for (const [name, value] of Object.entries(each.headers ?? {})) {
+            if (/^[ -~]*$/.test(name)) expect(headerOf(each, name)).toEqual(value);
+          }
+          expect(headerOf(each, 'no such header')).toBeUndefined();
+        }
+      }),
+    );
+  });
+});
