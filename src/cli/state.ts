@@ -2,7 +2,13 @@ import { Command } from 'commander';
 import { passCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planCatchUp } from '../core/catch-up-plan.ts';
 import { describeError, RollcallError } from '../errors.ts';
-import { CHAIN_COLLECTIONS, isChainCollection, sourceOf, type CollectionName } from '../model/collections.ts';
+import {
+  CHAIN_COLLECTIONS,
+  isChainCollection,
+  sourceOf,
+  STATE_TOPIC,
+  type CollectionName,
+} from '../model/collections.ts';
 import { allOffsets, type Offsets } from '../model/progress.ts';
 import { partitionName } from '../model/topics.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
@@ -131,6 +137,7 @@ async function readLog(
           only === null ||
           topic.suffix === only ||
           topic.suffix === 'rejects' ||
+          topic.suffix === STATE_TOPIC ||
           isChainCollection(topic.suffix);
         if (!isWanted || !existing.has(topic.name)) continue;
         for (const { partition, low, high } of await fetchOffsets(admin, topic.name)) {

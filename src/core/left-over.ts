@@ -1,10 +1,9 @@
-import { COLLECTIONS, OWN_TOPICS } from '../model/collections.ts';
+import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 
 /** `<prefix>.<tenant>.<suffix>`; a prefix may contain dots, a tenant and a suffix may not. */
 const TOPIC_NAME = /^(.+)\.([a-z0-9-]{1,40})\.([a-z-]+)$/;
-/** The contract names `absence-state` as an internal topic. */
-const SUFFIXES: ReadonlySet<string> = new Set([...COLLECTIONS, ...OWN_TOPICS, 'absence-state']);
+const SUFFIXES: ReadonlySet<string> = new Set([...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC]);
 
 /** The parts of a topic's name. */
 export interface TopicParts {

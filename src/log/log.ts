@@ -2,7 +2,7 @@ import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets, Progress } from '../model/progress.ts';
 
-/** A record to publish. `body` is the Avro body without a frame; null removes the key. */
+/** A record to publish. `body` is the Avro body without a frame, in `absence-state` any bytes; null removes the key. */
 export interface OutgoingRecord {
   readonly topic: TopicSuffix;
   readonly key: string;
@@ -55,7 +55,7 @@ export interface LoggedRecord {
   /** Time of publishing, ms since the epoch. */
   readonly publishedAtMs: number;
   readonly key: string;
-  /** Framed Avro; null for a removal. */
+  /** Framed Avro, in `absence-state` any bytes; null for a removal. */
   readonly value: Buffer | null;
   /** The `content-hash` header, 16 bytes; null without one. */
   readonly hash: Buffer | null;

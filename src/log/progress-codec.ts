@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
-import { changeHeaders, FIRST_LOAD_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
+import { changeHeaders, FIRST_LOAD_HEADER, MAPPING_HEADER, STATE_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName } from '../model/collections.ts';
 import {
   isFirstLoadOver,
@@ -29,15 +29,19 @@ export interface LoggedProgress {
   readonly mapping: string | null;
   /** The `ce_firstload` header. */
   readonly firstLoad: 'over' | undefined;
+  /** The `ce_absencestate` header. */
+  readonly absenceState: string | undefined;
 }
 
 export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): LoggedProgress {
   const mapping = headers?.[MAPPING_HEADER];
+  const state = headers?.[STATE_HEADER];
   const isOver = String(headers?.[FIRST_LOAD_HEADER] ?? '') === 'over';
   return {
     framed,
     mapping: mapping === undefined ? null : String(mapping),
     firstLoad: isOver ? 'over' : undefined,
+    absenceState: state === undefined ? undefined : String(state),
   };
 }
 
@@ -114,6 +118,7 @@ function toValue(progress: Progress): ProgressValue {
     lastCompleteFull,
     mapping: _mapping,
     firstLoad: _load,
+    absenceState: _state,
     ...same
   } = progress;
   return {
@@ -203,7 +208,9 @@ export function progressHeaders(options: {
     hash: bodyHash(options.body),
     mapping: options.progress.mapping,
   });
-  const isOver = options.progress.collection === 'absence-changes' && isFirstLoadOver(options.progress);
+  const { collection, absenceState } = options.progress;
+  if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
+  const isOver = collection === 'absence-changes' && isFirstLoadOver(options.progress);
   return isOver ? { ...headers, [FIRST_LOAD_HEADER]: 'over' } : headers;
 }
 

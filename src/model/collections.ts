@@ -43,7 +43,9 @@ export type CollectionName = (typeof COLLECTIONS)[number];
 
 /** Topics of a tenant without a collection of the hub. */
 export const OWN_TOPICS = ['rejects', 'progress'] as const;
-export type TopicSuffix = CollectionName | (typeof OWN_TOPICS)[number];
+/** The changelog of the absence view. Only Rollcall reads it; its values are no Avro. */
+export const STATE_TOPIC = 'absence-state' as const;
+export type TopicSuffix = CollectionName | (typeof OWN_TOPICS)[number] | typeof STATE_TOPIC;
 
 export interface Collection {
   readonly name: CollectionName;

@@ -1,4 +1,4 @@
-import type { CollectionName, TopicSuffix } from './collections.ts';
+import { STATE_TOPIC, type CollectionName, type TopicSuffix } from './collections.ts';
 
 /** Last data offsets by `<topic>/<partition>`. */
 export type Offsets = Readonly<Record<string, number>>;
@@ -50,6 +50,16 @@ export interface Progress {
    * record, readable even if the value is not.
    */
   readonly firstLoad?: 'over' | undefined;
+  /**
+   * Only for `absence-versions`: as of this transaction `absence-state` holds the whole chain index, made under the mapping
+   * that {@link stateMark} names. Undefined: it does not. It is a header of the record.
+   */
+  readonly absenceState?: string | undefined;
+}
+
+/** What {@link Progress.absenceState} says of a changelog that was made under a mapping (core/mapping-id.ts). */
+export function stateMark(mapping: string | null | undefined): string {
+  return mapping ?? 'plain';
 }
 
 /** Whether everything was published at least once since the topic began: later records are news. */
@@ -60,11 +70,18 @@ export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): bool
 /** Stands for several mappings: no complete full sync has republished all rows yet. */
 export const SEVERAL_MAPPINGS = 'several';
 
-/** Returns the progress with the offsets of its transaction, also in `lastCompleteFull` if it completes a full sync. */
+/**
+ * Returns the progress with the offsets of its transaction, also in `lastCompleteFull` if it completes a full sync: there
+ * without those of the changelog, which no consumer reads.
+ */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;
   const completesFull = progress.complete && full !== null && full.passId === progress.passId;
-  return { ...progress, offsets, lastCompleteFull: completesFull ? { ...full, offsets } : full };
+  return {
+    ...progress,
+    offsets,
+    lastCompleteFull: completesFull ? { ...full, offsets: offsetsWithout(offsets, [STATE_TOPIC]) } : full,
+  };
 }
 
 /** Whether a topic lost records between two progress records of a collection: an older index still contains them. */

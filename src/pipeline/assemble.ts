@@ -14,7 +14,7 @@ import { createZoneClock } from '../core/schedules/zone-clock.ts';
 import { createDayReader } from '../core/schedules/read-days.ts';
 import type { CoreApi } from '../hub/core-api.ts';
 import type { Hub } from '../hub/hub.ts';
-import { OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import { OWN_TOPICS, STATE_TOPIC, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 import { createKafkaLog } from '../log/kafka-log.ts';
 import type { TenantLog } from '../log/log.ts';
 import { createProgressCodec } from '../log/progress-codec.ts';
@@ -120,10 +120,12 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const { codecs, files: schemas } = inputs.compiled;
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
+  const absent = absentIndex(inputs);
   const collections = passCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const suffixes: TopicSuffix[] = [
     ...enabledCollections(tenantConfig).map(({ name }) => name),
     ...OWN_TOPICS,
+    ...(absent === null ? [] : [STATE_TOPIC]),
   ];
   const topics = wantedTopics({
     topicPrefix,
@@ -150,7 +152,6 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     now,
     randomId: randomUUID,
   });
-  const absent = absentIndex(inputs);
   const parts: TenantParts = {
     tenantId,
     topicPrefix,

@@ -1,36 +1,29 @@
-import { planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
 import {
   CHAIN_COLLECTIONS,
-  type ChainCollection,
+  STATE_TOPIC,
   type CollectionName,
   type TopicSuffix,
 } from '../model/collections.ts';
-import { allOffsets, isFirstLoadOver, type Offsets, type Progress } from '../model/progress.ts';
+import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
-import type { Ownership, TenantLog } from '../log/log.ts';
+import type { Ownership } from '../log/log.ts';
 import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import { ChainReplay, type ChainReplayParts } from './chains/chain-replay.ts';
+import { ChainReplay } from './chains/chain-replay.ts';
+import { presumeVersions } from './chains/presume-versions.ts';
+import { planRecovery, type Recovery, type RecoveryPlanParts } from './recovery-plan.ts';
 import type { WriterStart } from './writer-start.ts';
 import { readEnds, type TopicEnds } from './topic-ends.ts';
 import { replayLog, type Behind, type ReplayLogParts } from './replay-log.ts';
-import { recordTopicLosses, type DerivedProgress, type TopicLossParts } from './topic-losses.ts';
 import type { Emit } from './events.ts';
 
-export interface CatchUpParts extends ReplayLogParts, TopicLossParts {
+export interface CatchUpParts extends ReplayLogParts, RecoveryPlanParts {
   readonly collections: readonly CollectionName[];
-  readonly log: TenantLog;
   readonly state: TenantState;
   readonly emit: Emit;
-  /** Undefined where absences and their changes are not mirrored. */
-  readonly chains?: Pick<ChainReplayParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
 }
 
 interface BehindWith extends Behind {
-  readonly derived: DerivedProgress;
-  readonly how: 'resumed' | 'rebuilt';
-  readonly why: string;
-  /** What the log says, less what it has lost. */
-  readonly progress: Progress | null;
+  readonly recovery: Recovery;
 }
 
 /** Makes every collection's index equal to the log (design, steps 2 and 3), and says where writing begins. */
@@ -39,133 +32,42 @@ export async function catchUp(
   ownership: Ownership,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CollectionName, WriterStart>> {
-  const ends = await readEnds(parts, topicsOf(parts, parts.collections));
+  const ends = await readEnds(parts, topicsOf(parts));
   const starts = new Map<CollectionName, WriterStart>();
   const behind: BehindWith[] = [];
   for (const collection of parts.collections) {
-    const logged = ownership.progress.get(collection) ?? null;
-    const derivedLogged = derivedOf(parts, collection, ownership);
-    const index = parts.state.collection(collection);
-    const position = await index.position();
-    const { progress, derived, hasLost } = await recordTopicLosses(parts, {
-      progress: logged,
-      derived: derivedLogged,
-      ends,
-      position,
-      recordedAtMs: ownership.recordedAtMs.get(collection) ?? null,
-      signal,
-    });
-    const wasComplete = wasFirstLoadOver(ownership, { derived, hasLost });
-    const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
-    const plan = hasLost
-      ? rebuildBecause('a topic was deleted, recreated or cut off')
-      : ownership.unreadable?.has(collection) === true
-        ? rebuildBecause('its newest record in progress cannot be decoded')
-        : isApart
-          ? rebuildBecause('absences were not mirrored for some time')
-          : derived.size > 0 && isMappingNew(parts, progress, position)
-            ? rebuildBecause('`drop` or `pseudonymise` was changed')
-            : planCatchUp({
-                // The index stands where all of its topics do.
-                progress:
-                  progress === null
-                    ? null
-                    : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
-                index: position,
-                transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
-                nowMs: parts.now(),
-              });
-    if (plan.kind === 'current' && position !== null) {
-      const start = await writerStart(parts, collection, { progress, derived, position });
-      starts.set(collection, { ...start, isFirstLoadOver: wasComplete === true });
-      await report(parts, { collection, how: 'current', why: '' }, starts);
-      continue;
-    }
-    const isResumed = plan.kind === 'resume' && position !== null;
-    const replay = isResumed ? await index.resume(position) : await index.rebuild();
-    behind.push({
-      collection,
-      derived,
-      progress,
-      how: isResumed ? 'resumed' : 'rebuilt',
-      why: plan.kind === 'rebuild' ? plan.why : '',
-      after: isResumed ? position.offsets : {},
-      replay,
-      chains: chainReplay(parts, { progress, derived, replay, isResumed, wasComplete }),
-    });
+    const recovery = await planRecovery(parts, { collection, ownership, ends, signal });
+    if (recovery.plan.kind === 'current' && recovery.position !== null)
+      starts.set(collection, await startOf(parts, recovery, currentPosition(parts, recovery, ends)));
+    else behind.push(await beginReplay(parts, recovery));
   }
   const readUpTo = await replayLog(parts, behind, signal);
-  for (const { collection, progress, derived, replay, how, why, chains } of behind) {
-    await chains?.finish();
-    // A log that lost its progress, or was told to have lost records, still shows how far its data goes.
-    const topics = [collection, ...derived.keys()];
-    const read = [...topics, 'rejects' as const].map((topic) => ({ offsets: readUpTo.get(topic) ?? {} }));
-    const offsets = allOffsets([...read, progress, ...derived.values()]);
-    const position = positionOf(parts, progress, {
-      offsets,
-      firstOffsets: startsOf(parts, topics, ends),
-      mapping: chains === null ? undefined : (parts.chains?.reader.mapping ?? null),
-    });
-    await replay.finish(position);
-    const start = await writerStart(parts, collection, { progress, derived, position });
-    const { lastFirstSequence: lastSequence, isFirstLoadOver } = chains ?? {};
-    starts.set(collection, { ...start, lastSequence, isFirstLoadOver });
-    await report(parts, { collection, how, why }, starts);
-  }
+  for (const each of behind) starts.set(each.collection, await finishReplay(parts, each, { readUpTo, ends }));
   return starts;
 }
 
-/**
- * The chain index knows students by what the mapping makes of them. A process with another mapping may have rebuilt it and
- * committed nothing, so the index says its mapping itself.
- */
-function isMappingNew(
-  { chains }: CatchUpParts,
-  progress: Progress | null,
-  index: IndexPosition | null,
-): boolean {
-  if (progress === null) return false;
-  const published = progress.mapping ?? null;
-  const inForce = chains?.reader.mapping ?? null;
-  const indexed = index?.mapping === undefined ? published : index.mapping;
-  return published !== inForce || indexed !== inForce;
-}
-
-function rebuildBecause(why: string): Extract<CatchUpPlan, { kind: 'rebuild' }> {
-  return { kind: 'rebuild', why };
-}
-
-/** Transactions that told of all of these: an index from a time when one was not mirrored knows nothing of it. */
-function commonIds({ transactionIds }: Ownership, collections: readonly CollectionName[]): Set<string> {
-  const [first = new Set<string>(), ...others] = collections.map((name) => new Set(transactionIds.get(name)));
-  return others.reduce((common, ids) => common.intersection(ids), first);
-}
-
-/** Where the collections derived from one stand; none for most. */
-function derivedOf(parts: CatchUpParts, collection: CollectionName, ownership: Ownership): DerivedProgress {
-  if (parts.chains === undefined || collection !== 'absence-versions') return new Map();
-  return new Map(CHAIN_COLLECTIONS.map((name) => [name, ownership.progress.get(name) ?? null]));
-}
-
-/** Whether all absences were told at least once; null: as far as `progress` tells, nobody knows. */
-function wasFirstLoadOver(
-  { progress, loadedBefore }: Ownership,
-  now: { derived: DerivedProgress; hasLost: boolean },
-): boolean | null {
-  const told = now.derived.get('absence-changes') ?? null;
-  if (told !== null && progress.has('absence-changes')) return isFirstLoadOver(told);
-  return !now.hasLost && loadedBefore?.has('absence-changes') === true ? true : null;
+async function beginReplay(parts: CatchUpParts, recovery: Recovery): Promise<BehindWith> {
+  const { collection, plan, position, derived, isChangelogComplete } = recovery;
+  const index = parts.state.collection(collection);
+  const isResumed = plan.kind === 'resume' && position !== null;
+  const replay = isResumed ? await index.resume(position) : await index.rebuild();
+  const isImport = parts.chains !== undefined && derived.size > 0 && !isChangelogComplete;
+  return {
+    collection,
+    recovery,
+    after: isResumed ? position.offsets : {},
+    replay,
+    readsChangelog: isChangelogComplete,
+    chains: isImport ? chainReplay(parts, recovery, replay) : null,
+  };
 }
 
 function chainReplay(
   parts: CatchUpParts,
-  options: Pick<ChainReplayParts, 'replay' | 'isResumed' | 'wasComplete'> & {
-    progress: Progress | null;
-    derived: DerivedProgress;
-  },
+  { progress, derived, wasFirstLoadOver }: Recovery,
+  replay: Behind['replay'],
 ): ChainReplay | null {
-  const { progress, derived, ...how } = options;
-  if (parts.chains === undefined || derived.size === 0) return null;
+  if (parts.chains === undefined) return null;
   const whole = progress?.lastCompleteFull ?? null;
   const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
   const topic = topicName(parts, 'absence-versions');
@@ -173,16 +75,51 @@ function chainReplay(
     whole === null || !isOfBoth
       ? null
       : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
-  return new ChainReplay({ ...parts.chains, ...how, completeUpTo });
+  return new ChainReplay({ ...parts.chains, replay, completeUpTo, wasComplete: wasFirstLoadOver });
 }
 
-/** Where the partitions of a collection's topics begin, of those that do not begin at 0. */
-function startsOf(
+async function finishReplay(
+  parts: CatchUpParts,
+  { recovery, replay, chains, readsChangelog }: BehindWith,
+  read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
+): Promise<WriterStart> {
+  const { progress, derived } = recovery;
+  await chains?.finish();
+  if (readsChangelog && progress?.lastCompleteFull == null) await presumeVersions(replay);
+  // A log that lost its progress, or was told to have lost records, still shows how far its data goes.
+  const topics = topicsWith(recovery);
+  const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
+  const position: IndexPosition = {
+    sequence: progress?.sequence ?? 0,
+    // Without any transaction yet: an id of its own, so that every read can still be checked.
+    transactionId: progress?.transactionId ?? parts.randomId(),
+    committedAtMs: parts.now(),
+    offsets: allOffsets([...reached, progress, ...derived.values()]),
+    firstOffsets: startsIn(parts, topics, read.ends),
+    absenceState: readsChangelog ? progress?.absenceState : undefined,
+    mapping: derived.size > 0 ? (parts.chains?.reader.mapping ?? null) : undefined,
+  };
+  await replay.finish(position);
+  const start = await startOf(parts, recovery, position);
+  if (chains === null) return start;
+  return { ...start, lastSequence: chains.lastFirstSequence, isFirstLoadOver: chains.isFirstLoadOver };
+}
+
+/** The changelog may have been cut off, which no other index shows. */
+function currentPosition(parts: CatchUpParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
+  const { position, isChangelogComplete, derived } = recovery;
+  if (position === null || isChangelogComplete || derived.size === 0) return position;
+  const firstOffsets = { ...position.firstOffsets, ...startsIn(parts, [STATE_TOPIC], ends) };
+  return { ...position, firstOffsets };
+}
+
+/** Where the partitions of topics begin, of those that do not begin at 0. */
+function startsIn(
   parts: CatchUpParts,
   suffixes: readonly TopicSuffix[],
   { firstOffsets }: TopicEnds,
 ): Offsets {
-  const topics = new Set([...suffixes, 'rejects' as const].map((suffix) => topicName(parts, suffix)));
+  const topics = new Set(suffixes.map((suffix) => topicName(parts, suffix)));
   return Object.fromEntries(
     Object.entries(firstOffsets).filter(
       ([name, first]) => first > 0 && topics.has(name.slice(0, name.lastIndexOf('/'))),
@@ -190,61 +127,55 @@ function startsOf(
   );
 }
 
-function positionOf(
+async function startOf(
   parts: CatchUpParts,
-  progress: Progress | null,
-  at: Pick<IndexPosition, 'offsets' | 'firstOffsets' | 'mapping'>,
-): IndexPosition {
-  return {
-    sequence: progress?.sequence ?? 0,
-    // Without any transaction yet: an id of its own, so that every read can still be checked.
-    transactionId: progress?.transactionId ?? parts.randomId(),
-    committedAtMs: parts.now(),
-    ...at,
-  };
-}
-
-async function writerStart(
-  parts: CatchUpParts,
-  collection: CollectionName,
-  at: { progress: Progress | null; derived: DerivedProgress; position: IndexPosition },
+  recovery: Recovery,
+  position: IndexPosition | null,
 ): Promise<WriterStart> {
+  const { collection, progress, derived, isChangelogComplete, wasFirstLoadOver } = recovery;
   const index = parts.state.collection(collection);
-  return {
-    progress: at.progress,
-    derived: at.derived,
-    indexed: at.position.transactionId,
-    offsets: at.position.offsets,
-    firstOffsets: at.position.firstOffsets,
+  const start = {
+    progress,
+    derived,
+    indexed: position?.transactionId ?? '',
+    isChangelogComplete,
+    isFirstLoadOver: wasFirstLoadOver === true,
+    offsets: position?.offsets ?? {},
+    firstOffsets: position?.firstOffsets,
     knownRows: await index.count('rows'),
     knownRejects: await index.count('rejects'),
   };
+  await report(parts, recovery, start);
+  return start;
 }
 
 async function report(
   parts: CatchUpParts,
-  done: { collection: CollectionName; how: 'current' | 'resumed' | 'rebuilt'; why: string },
-  starts: ReadonlyMap<CollectionName, WriterStart>,
+  { collection, plan, derived }: Recovery,
+  start: { progress: Progress | null; knownRows: number; knownRejects: number },
 ): Promise<void> {
-  const start = starts.get(done.collection);
-  const hasChains = parts.chains !== undefined && done.collection === 'absence-versions';
-  const index = parts.state.collection(done.collection);
-  const contradictions = hasChains ? await index.count('contradictions') : null;
+  const how = { current: 'current', resume: 'resumed', rebuild: 'rebuilt' } as const;
+  const index = parts.state.collection(collection);
   parts.emit({
     type: 'caught-up',
-    ...done,
-    rows: start?.knownRows ?? 0,
-    rejects: start?.knownRejects ?? 0,
-    progress: start?.progress ?? null,
-    contradictions,
+    collection,
+    how: how[plan.kind],
+    why: plan.kind === 'rebuild' ? plan.why : '',
+    rows: start.knownRows,
+    rejects: start.knownRejects,
+    progress: start.progress,
+    contradictions: derived.size > 0 ? await index.count('contradictions') : null,
   });
 }
 
-/** The topics that collections are written to, and `rejects`. */
-function topicsOf(parts: CatchUpParts, collections: readonly CollectionName[]): readonly TopicSuffix[] {
-  return [...collections, 'rejects', ...chainTopics(parts)];
+/** The topics that an index reflects. */
+function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
+  const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
+  return [collection, ...derived.keys(), ...changelog, 'rejects'];
 }
 
-function chainTopics({ chains, collections }: CatchUpParts): readonly ChainCollection[] {
-  return chains !== undefined && collections.includes('absence-versions') ? CHAIN_COLLECTIONS : [];
+/** The topics that collections are written to. */
+function topicsOf({ chains, collections }: CatchUpParts): readonly TopicSuffix[] {
+  const hasChains = chains !== undefined && collections.includes('absence-versions');
+  return [...collections, 'rejects', ...(hasChains ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
 }

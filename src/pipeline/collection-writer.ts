@@ -1,9 +1,10 @@
 import type { Change, KeyedRow, PageTally } from '../core/page-decision.ts';
-import type { ChainCollection } from '../model/collections.ts';
-import { allOffsets, offsetsOf, type Offsets, type Progress } from '../model/progress.ts';
+import { STATE_TOPIC, type ChainCollection } from '../model/collections.ts';
+import { allOffsets, offsetsOf, stateMark, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
 import { hasMet, metIn, type ActiveSync } from './active-sync.ts';
 import { AbsenceEmitter, type UnitOfWork, type ChainParts } from './chains/absence-emitter.ts';
+import { changelogRecords } from './chains/changelog.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
@@ -40,6 +41,8 @@ export class CollectionWriter {
   #progress: Progress | null;
   #derived: ReadonlyMap<ChainCollection, Progress | null>;
   #isFirstLoadOver: boolean;
+  /** Whether `absence-state` holds the whole chain index. */
+  #isChangelogComplete: boolean;
   readonly #chains: AbsenceEmitter | null;
 
   constructor(parts: WriterParts, start: WriterStart) {
@@ -48,6 +51,7 @@ export class CollectionWriter {
     this.#derived = start.derived ?? new Map();
     this.#isFirstLoadOver = start.isFirstLoadOver ?? false;
     this.#offsetsAtStart = start.offsets;
+    this.#isChangelogComplete = start.isChangelogComplete ?? false;
     this.#firstOffsets = start.firstOffsets;
     this.#lastSequence = start.lastSequence ?? 0;
     this.#table = new Table({ ...parts, hasChains: parts.chains !== undefined }, start);
@@ -211,18 +215,7 @@ export class CollectionWriter {
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
-      const stats = newSyncStats({
-        passId: this.#parts.randomId(),
-        mode: 'DELTA',
-        startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
-      });
-      const sync: ActiveSync = {
-        stats,
-        seen: null,
-        seenByOthers: null,
-        seenRejects: null,
-        readVersion: this.#table.readVersion,
-      };
+      const sync = this.#syncOfItsOwn();
       if (!this.#table.staged.isEmpty) {
         await this.#chains?.emitChanges(sync, null);
         await this.#commit(sync, null);
@@ -231,9 +224,44 @@ export class CollectionWriter {
       this.#progress = start.progress;
       this.#derived = start.derived ?? this.#derived;
       this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
+      this.#isChangelogComplete = start.isChangelogComplete ?? false;
       this.#firstOffsets = start.firstOffsets;
       this.#table.reset(start);
+      await this.#importChangelog();
     });
+  }
+
+  /** Publishes the chain index to `absence-state`, unless that holds it already. To be called before the first sync. */
+  importChangelog(): Promise<void> {
+    return this.#run(() => this.#importChangelog());
+  }
+
+  async #importChangelog(): Promise<void> {
+    const { chains } = this.#parts;
+    if (chains === undefined || this.#isChangelogComplete) return;
+    const sync = this.#syncOfItsOwn();
+    let isEmpty = true;
+    for await (const records of chains.importedRecords(() => this.#table.indexed)) {
+      // Withdraws what `progress` says of a changelog that was lost, before records of another one have its offsets.
+      if (isEmpty && this.#progress !== null) await this.#commit(sync, null);
+      isEmpty = false;
+      this.#table.staged.reissue(records);
+      await this.#commit(sync, null);
+    }
+    // The next transaction says so; that of an empty index may be any later one.
+    this.#isChangelogComplete = true;
+    if (!isEmpty) await this.#commit(sync, null);
+  }
+
+  /** Stands for the sync of a transaction that no sync causes. */
+  #syncOfItsOwn(): ActiveSync {
+    const stats = newSyncStats({
+      passId: this.#parts.randomId(),
+      mode: 'DELTA',
+      startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
+    });
+    const { readVersion } = this.#table;
+    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
   }
 
   /**
@@ -263,20 +291,26 @@ export class CollectionWriter {
 
   async #commit(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
     const { records, changes, transactionId, outcomes } = this.#table.staged;
+    const { chains, reader } = this.#parts;
+    const mapping = reader.mapping ?? null;
+    const isComplete = chains !== undefined && this.#isChangelogComplete;
     const next = nextProgress({
       collection: this.#parts.collection,
       before: this.#progress,
       offsetsAtStart: this.#offsetsAtStart,
       lastSequence: this.#lastSequence,
       transactionId,
-      mapping: this.#parts.reader.mapping ?? null,
+      mapping,
+      absenceState: isComplete ? stateMark(mapping) : undefined,
       stats: sync.stats,
       completion,
     });
     const { progress, derived, committedAtMs } = await this.#parts.commit({
-      records,
+      records: chains === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
       derived: await this.#nextDerived(next, sync.stats),
+      // A changelog that was not complete may have lost anything.
+      lostTopics: chains !== undefined && this.#progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
     await this.#parts.index.apply(
       this.#table.indexed,
@@ -286,7 +320,8 @@ export class CollectionWriter {
         committedAtMs,
         offsets: this.#allOffsets([progress, ...derived]),
         firstOffsets: this.#firstOffsets,
-        mapping: this.#parts.reader.mapping ?? null,
+        mapping,
+        absenceState: next.absenceState,
       },
       changes,
     );
@@ -294,7 +329,7 @@ export class CollectionWriter {
     this.#progress = progress;
     this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));
     this.#isFirstLoadOver ||= endsFirstLoad(derived);
-    for (const outcome of outcomes) this.#parts.chains?.onCommitted(outcome);
+    for (const outcome of outcomes) chains?.onCommitted(outcome);
   }
 
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {

@@ -1,4 +1,9 @@
-import { CHAIN_COLLECTIONS, type ChainCollection, type CollectionName } from '../model/collections.ts';
+import {
+  CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+  type ChainCollection,
+  type CollectionName,
+} from '../model/collections.ts';
 import {
   isFirstLoadOver,
   offsetsOf,
@@ -26,13 +31,15 @@ export function nextProgress(options: {
   transactionId: string;
   /** Id of the mapping in force. */
   mapping: string | null;
+  /** See {@link Progress.absenceState}. */
+  absenceState: string | undefined;
   stats: SyncStats;
   completion: Completion | 'incomplete' | null;
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
   // Other collections' rejects belong to their own progress.
-  const own = offsetsWithout(options.offsetsAtStart, [...CHAIN_COLLECTIONS, 'rejects']);
+  const own = offsetsWithout(options.offsetsAtStart, [...CHAIN_COLLECTIONS, STATE_TOPIC, 'rejects']);
   const offsets = { ...own, ...before?.offsets };
   const isOfOne =
     before === null || done?.lastCompleteFull != null || (before.mapping ?? null) === options.mapping;
@@ -59,6 +66,7 @@ export function nextProgress(options: {
         ? (before?.lastCompleteFull ?? null)
         : { ...done.lastCompleteFull, offsets },
     mapping: isOfOne ? options.mapping : SEVERAL_MAPPINGS,
+    absenceState: options.absenceState,
   };
 }
 
@@ -99,6 +107,7 @@ export function derivedProgress(options: {
       ...NO_ROWS_OF_ITS_OWN,
       offsets,
       lastCompleteFull,
+      absenceState: undefined,
       firstLoad: options.isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
     });
   });

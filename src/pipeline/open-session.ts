@@ -1,5 +1,5 @@
-import type { TenantLog } from '../log/log.ts';
-import type { CollectionName } from '../model/collections.ts';
+import type { TenantLog, Transaction } from '../log/log.ts';
+import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { catchUp } from './catch-up.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { addRunner } from './add-runner.ts';
@@ -52,6 +52,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     const offer = new Offer(collection.name, parts.state.deletions, notOffered.has(collection.name));
     addRunner(session, { collection, start, offer });
   }
+  for (const writer of writers.values()) await writer.importChangelog();
   return { runners, writers };
 }
 
@@ -67,6 +68,11 @@ async function reportWithheld(
   }
 }
 
+/** The changelog is nobody's to read. */
+function countPublic({ records }: Transaction): number {
+  return records.reduce((count, { topic }) => count + Number(topic !== STATE_TOPIC), 0);
+}
+
 /** Commits the transactions of all collections one after another, and reports each. */
 function oneCommitAtATime({ log, now, emit }: TenantParts): TenantLog['commit'] {
   const oneAtATime = new Mutex();
@@ -77,7 +83,7 @@ function oneCommitAtATime({ log, now, emit }: TenantParts): TenantLog['commit'] 
       try {
         const committed = await log.commit(transaction);
         const durationMs = now() - startedAtMs;
-        emit({ type: 'committed', collection, records: transaction.records.length, durationMs });
+        emit({ type: 'committed', collection, records: countPublic(transaction), durationMs });
         return committed;
       } catch (error) {
         emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });

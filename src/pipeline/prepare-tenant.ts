@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import type { TopicSuffix } from '../model/collections.ts';
+import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import type { Registry } from '../log/registry.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
@@ -17,7 +17,7 @@ export async function registerSchemas(options: {
   schemaIds: Map<TopicSuffix, number>;
 }): Promise<void> {
   const { registry, schemas, topics, schemaIds } = options;
-  const missing = topics.filter(({ suffix }) => !schemaIds.has(suffix)).values();
+  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !schemaIds.has(suffix)).values();
   let hasFailed = false;
   const work = async (): Promise<void> => {
     for (const { name, suffix } of missing) {

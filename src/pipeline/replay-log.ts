@@ -1,10 +1,16 @@
 import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
-import { CHAIN_COLLECTIONS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
+import {
+  CHAIN_COLLECTIONS,
+  STATE_TOPIC,
+  type CollectionName,
+  type TopicSuffix,
+} from '../model/collections.ts';
 import { splitCompositeKey } from '../model/keys.ts';
 import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
+import { changeIn } from './chains/changelog.ts';
 import type { ChainReplay } from './chains/chain-replay.ts';
 import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
 
@@ -20,8 +26,10 @@ export interface ReplayLogParts extends Topics, TodaysRemovalsParts {
 /** A collection whose index is behind the log. */
 export interface Behind {
   readonly collection: CollectionName;
-  /** The replay of derived records. */
+  /** Imports the chain index from the public topics; null where it comes from the changelog, or there is none. */
   readonly chains: ChainReplay | null;
+  /** Whether the chain index comes from the changelog. */
+  readonly readsChangelog: boolean;
   /** The offsets that the index reflects. */
   readonly after: Offsets;
   readonly replay: IndexReplay;
@@ -45,6 +53,9 @@ export async function replayLog(
       ...behind.map(({ collection, after }) => ({ topic: collection, after })),
       ...behind.flatMap(({ after, chains }) =>
         (chains === null ? [] : CHAIN_COLLECTIONS).map((topic) => ({ topic, after })),
+      ),
+      ...behind.flatMap(({ after, readsChangelog }) =>
+        readsChangelog ? [{ topic: STATE_TOPIC, after }] : [],
       ),
       // `rejects` is small and shared by all collections: read it from the beginning; a repeated replay changes nothing.
       { topic: 'rejects' as const, after: {} },
@@ -82,6 +93,11 @@ async function writeToReplays(
   if (first.topic === 'absences' || first.topic === 'absence-changes') {
     const chains = replays.get('absence-versions')?.chains;
     await (first.topic === 'absences' ? chains?.currents(records) : chains?.steps(records));
+    return;
+  }
+  if (first.topic === STATE_TOPIC) {
+    const changes = records.map(changeIn).filter((change) => change !== null);
+    await replays.get('absence-versions')?.replay.write(changes);
     return;
   }
   if (first.topic !== 'rejects') {

@@ -1,5 +1,5 @@
 import { wasRecreatedAndGrew, hasLostRecords, STAMPS_DIFFER_MS } from '../core/catch-up-plan.ts';
-import type { ChainCollection, TopicSuffix } from '../model/collections.ts';
+import { STATE_TOPIC, type ChainCollection, type TopicSuffix } from '../model/collections.ts';
 import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { TenantLog } from '../log/log.ts';
@@ -18,7 +18,8 @@ export interface TopicLossParts {
 
 /**
  * Finds topics that lost records, and withdraws their completeness and position in `progress`. It commits this before
- * anything else is written to them, which would hide the loss.
+ * anything else is written to them, which would hide the loss. A loss of the changelog alone is only returned: the import
+ * that follows begins with a transaction that records it.
  */
 export async function recordTopicLosses(
   parts: TopicLossParts,
@@ -39,7 +40,8 @@ export async function recordTopicLosses(
   const indexed = position?.transactionId === progress.transactionId ? position : null;
   const offsets = allOffsets([indexed, progress, ...derived.values()]);
   const lost: TopicSuffix[] = [];
-  for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys()]) {
+  const changelog = derived.size > 0 ? [STATE_TOPIC] : [];
+  for (const suffix of [progress.collection, 'rejects' as const, ...derived.keys(), ...changelog]) {
     // Rejects of other collections can be newer than this one's progress, which is no loss.
     const known = offsetsOf(allOffsets([progress, ...derived.values()]), suffix);
     const isLost =
@@ -47,7 +49,9 @@ export async function recordTopicLosses(
       (await isAnotherTopic(parts, suffix, { offsets: known, recordedAtMs, signal: options.signal }));
     if (isLost) lost.push(suffix);
   }
-  if (lost.length === 0) return { progress, derived, hasLost: false };
+  if (lost.every((suffix) => suffix === STATE_TOPIC)) {
+    return { progress: lost.length === 0 ? progress : withoutChangelog(progress), derived, hasLost: false };
+  }
   const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
   const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
   const committed = await parts.log.commit({
@@ -57,12 +61,14 @@ export async function recordTopicLosses(
       ...progress,
       ...transaction,
       offsets: offsetsWithout(progress.offsets, lost),
+      absenceState: undefined,
       ...(isOwnLost ? { watermarkMs: null, lastCompleteFull: null } : {}),
     },
     derived: [...derived].map(([name, each]) => {
       const isComplete = each !== null && !lost.includes(name);
       return Object.assign({}, each ?? progress, transaction, {
         collection: name,
+        absenceState: undefined,
         offsets: isComplete ? each.offsets : {},
         lastCompleteFull: isComplete ? each.lastCompleteFull : null,
         firstLoad: isComplete ? each.firstLoad : undefined,
@@ -73,6 +79,11 @@ export async function recordTopicLosses(
     committed.derived.map((each) => [each.collection as ChainCollection, each]),
   );
   return { progress: committed.progress, derived: derivedCommitted, hasLost: true };
+}
+
+/** Progress as if `absence-state` had never been written. */
+export function withoutChangelog(progress: Progress): Progress {
+  return { ...progress, offsets: offsetsWithout(progress.offsets, [STATE_TOPIC]), absenceState: undefined };
 }
 
 /** Whether a topic was recreated under the same name and has grown beyond its old length since. */

@@ -8,6 +8,7 @@ const POSITION = z.object({
   offsets: z.record(z.string(), z.number()),
   firstOffsets: z.record(z.string(), z.number()).optional(),
   mapping: z.string().nullable().optional(),
+  absenceState: z.string().optional(),
 });
 
 export function positionToJson(position: IndexPosition): string {
@@ -18,6 +19,7 @@ export function positionToJson(position: IndexPosition): string {
     offsets: position.offsets,
     firstOffsets: position.firstOffsets,
     mapping: position.mapping,
+    absenceState: position.absenceState,
   });
 }
 

@@ -16,6 +16,11 @@ export interface IndexPosition {
    * this was noted.
    */
   readonly mapping?: string | null | undefined;
+  /**
+   * That of the transaction's progress (see `Progress`), where the chain index equals the changelog. Undefined for one
+   * that was imported and is not in the changelog yet, or that a version without the changelog wrote.
+   */
+  readonly absenceState?: string | undefined;
 }
 
 /** Published rows, and rejected rows: key → 16 bytes of content hash. */
@@ -30,7 +35,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
  * - `absent`: absence id → student and days of a current absence
  * - `contradictions`: facts from the hub that contradict each other
  */
-const CHAIN_AREAS = ['versions', 'absences', 'open', 'ended', 'absent', 'contradictions'] as const;
+export const CHAIN_AREAS = ['versions', 'absences', 'open', 'ended', 'absent', 'contradictions'] as const;
 
 const ALL_AREAS = [...ROW_AREAS, ...CHAIN_AREAS] as const;
 

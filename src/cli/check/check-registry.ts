@@ -5,6 +5,7 @@ import {
   type RegistryInspection,
   type SubjectFinding,
 } from '../../log/inspect-registry.ts';
+import { STATE_TOPIC } from '../../model/collections.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { countOf } from '../words.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
@@ -51,10 +52,12 @@ async function inspect(
 ): Promise<SubjectFinding[]> {
   const schemas = readSchemaFiles();
   return Promise.all(
-    tenant.topics.map(async ({ name, suffix }) => {
-      const schema = schemas.get(suffix)?.schema ?? {};
-      return inspection.subject(`${name}-value`, { schema, signal });
-    }),
+    tenant.topics
+      .filter(({ suffix }) => suffix !== STATE_TOPIC)
+      .map(async ({ name, suffix }) => {
+        const schema = schemas.get(suffix)?.schema ?? {};
+        return inspection.subject(`${name}-value`, { schema, signal });
+      }),
   );
 }
 

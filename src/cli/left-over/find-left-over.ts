@@ -6,7 +6,7 @@ import {
   type LeftOverTopic,
   type WantedTopics,
 } from '../../core/left-over.ts';
-import { OWN_TOPICS } from '../../model/collections.ts';
+import { OWN_TOPICS, STATE_TOPIC } from '../../model/collections.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import { fetchOffsets } from '../../log/topic-offsets.ts';
 
@@ -27,7 +27,7 @@ export function wantedUnder(config: Config): WantedTopics {
   const tenants = config.tenants.map((tenant) => {
     const names = enabledCollections(tenant).map(({ name }): string => name);
     const hasChains = collectionSettings(tenant, 'absence-changes').enabled;
-    return [tenant.id, new Set([...names, ...OWN_TOPICS, ...(hasChains ? ['absence-state'] : [])])] as const;
+    return [tenant.id, new Set([...names, ...OWN_TOPICS, ...(hasChains ? [STATE_TOPIC] : [])])] as const;
   });
   return { topicPrefix: config.kafka.topicPrefix, tenants: new Map(tenants) };
 }

@@ -1,4 +1,5 @@
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
+import { STATE_TOPIC } from '../../model/collections.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatCount, printable } from '../words.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
@@ -21,7 +22,7 @@ export function showTenantLeftOver(output: Output, left: TenantLeftOver): void {
     output.line(
       `  ${colors.yellow('!')} left over, not configured: ${collections.map(({ text }) => text).join(', ')}`,
     );
-    const names = collections.map(({ suffix }) => suffix).filter((suffix) => suffix !== 'absence-state');
+    const names = collections.map(({ suffix }) => suffix).filter((suffix) => suffix !== STATE_TOPIC);
     output.line(
       `    ${colors.cyan('→')} rollcall topics purge --tenant ${tenant} --collection ${names.join(' ')}`,
     );

@@ -1,6 +1,5 @@
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
-import type { CollectionName } from '../../model/collections.ts';
-import { isChainCollection } from '../../model/collections.ts';
+import { isChainCollection, STATE_TOPIC, type CollectionName } from '../../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { TopicReader } from '../../pipeline/verify/topic-reader.ts';
@@ -47,7 +46,7 @@ export async function lookUpTarget(
     }
     const { tenantId, collections } = target;
     const suffixes = new Set<string>(collections);
-    if (collections.some(isChainCollection)) suffixes.add('absence-state');
+    if (collections.some(isChainCollection)) suffixes.add(STATE_TOPIC);
     const { topics } = await findLeftOver(admin, configured);
     const named = topics.filter((each) => each.tenantId === tenantId && suffixes.has(each.suffix));
     const { kafka, registry, config } = assembly;

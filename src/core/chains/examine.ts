@@ -17,8 +17,6 @@ export interface Examination {
    * so long ago that it was forgotten.
    */
   readonly unpublishedEnded: readonly string[];
-  /** Of `untold` those whose tail is deleted or replaced, but that came after all was told that was there. */
-  readonly unpublishedNew: readonly string[];
   readonly contradictions: readonly Contradiction[];
 }
 
@@ -33,7 +31,6 @@ export function examine(input: ExaminationInput): Examination {
   const claims = claimsOf(graph, input.chainState);
   const unpublished: string[] = [];
   const unpublishedEnded: string[] = [];
-  const unpublishedNew: string[] = [];
   const contradictions: Contradiction[] = [];
   const refused = Map.groupBy(graph.refused, ({ from }) => from.component);
   for (const [index, nodes] of graph.components.entries()) {
@@ -51,9 +48,8 @@ export function examine(input: ExaminationInput): Examination {
     const isNew = present.every(({ before }) => before?.isResolved === false);
     const ids = isOver && !isNew ? unpublishedEnded : unpublished;
     for (const { id } of present) ids.push(id);
-    if (isOver && isNew) for (const { id } of present) unpublishedNew.push(id);
   }
-  return { unpublished, unpublishedEnded, unpublishedNew, contradictions };
+  return { unpublished, unpublishedEnded, contradictions };
 }
 
 /**

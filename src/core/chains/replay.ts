@@ -36,15 +36,14 @@ export class EntryReplay {
   }
 
   /**
-   * A record of `absence-versions`. What came after all was told that was there may not have been told; but what was
-   * settled before stays so, as what was forgotten is not told again. `isAnew`: the index is made from nothing, and events
-   * that were read may be of a student whom the record no longer names.
+   * A record of `absence-versions`. One that came after the last complete full sync (`isNews`) may not be published yet.
+   * Events that were read before may be of a student whom the record no longer names.
    */
-  row(row: ChainRow, options: { isNews: boolean; isReset: boolean }): void {
+  row(row: ChainRow, options: { isNews: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
     // As in a resolution: a record that names no student any more stays with the one that it named.
     const student = row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId);
-    const isOthers = options.isReset && before !== null && areOfTwo(before.student, student);
+    const isOthers = before !== null && areOfTwo(before.student, student);
     this.#set(row.id, {
       ...entryOf(row),
       student,

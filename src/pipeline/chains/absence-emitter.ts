@@ -2,6 +2,7 @@ import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { KeyedRow } from '../../core/page-decision.ts';
 import type { Progress } from '../../model/progress.ts';
 import { hasMet, type ActiveSync } from '../active-sync.ts';
+import type { OutgoingRecord } from '../../log/log.ts';
 import type { PendingTransaction } from '../pending-transaction.ts';
 import type { AbsenceView } from './absence-view.ts';
 import type { LookUp } from './chain-lookup.ts';
@@ -20,6 +21,8 @@ export interface ChainParts {
     ids: readonly string[],
     readVersion: () => number,
   ) => Promise<{ readonly pages: readonly Page[]; readonly gone: readonly string[] } | null>;
+  /** The records that make `absence-state` equal to the index; see `importedRecords`. */
+  readonly importedRecords: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>;
   /** Called after the commit. */
   readonly onCommitted: (outcome: ChainOutcome) => void;
 }

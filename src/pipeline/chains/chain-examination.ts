@@ -20,7 +20,7 @@ export interface ChainExaminationParts {
 }
 
 const EMPTY = Buffer.alloc(0);
-export const EXAMINE_AT_ONCE = 1_000;
+const EXAMINE_AT_ONCE = 1_000;
 /** A hash that no row has. */
 export const UNKNOWN_CONTENT = Buffer.alloc(16);
 
@@ -112,28 +112,7 @@ export class ChainExamination {
     return new Set(revisit).difference(ofChainsAtHub({ rows: [], revisit, chainState: known }));
   }
 
-  /** What a resume has touched, or was open before: where nothing is left to tell, it is settled. */
-  async examinePending(): Promise<void> {
-    const { replay } = this.#parts;
-    for await (const entries of replay.entries('open')) {
-      const some = entries.map(([id]) => id);
-      const { known, left } = await this.#examine(some);
-      const isOver = (id: string): boolean => known.versions.get(id)?.state !== 'vanished' && !left.has(id);
-      const told = some.filter(isOver);
-      await replay.write(settled(told, known));
-      const absenceIds = [...known.absences].filter(([, entry]) => entry !== null).map(([id]) => id);
-      const values = await replay.lookup('absences', absenceIds);
-      await this.examineAbsences(
-        absenceIds.flatMap((id, position) => {
-          const value = values[position] ?? null;
-          return value === null ? [] : [[id, value] as const];
-        }),
-      );
-    }
-  }
-
-  /** `left`: versions that are left open. */
-  async #examine(revisit: readonly string[]): Promise<{ known: KnownChains; left: ReadonlySet<string> }> {
+  async #examine(revisit: readonly string[]): Promise<void> {
     const { replay, wasComplete } = this.#parts;
     const known = new KnownChains((area, keys) => replay.lookup(area, keys));
     await known.complete({ rows: [], revisit });
@@ -145,10 +124,8 @@ export class ChainExamination {
     const untold = wasComplete ? found.unpublished : [...found.unpublished, ...found.unpublishedEnded];
     // What the log has not told yet of the absences that it tells of, whatever the reason.
     const { steps } = resolve({ rows: [], revisit, chainState: known, mode: 'final', sequence: 0 });
-    const left = new Set(untold);
     for (const { absenceId, versionId } of steps) {
       if ((known.absences.get(absenceId) ?? null) === null) continue;
-      left.add(versionId);
       changes.push({ area: 'open', key: versionId, value: EMPTY });
     }
     for (const id of untold) {
@@ -158,7 +135,6 @@ export class ChainExamination {
       changes.push({ area: 'versions', key: id, value }, { area: 'open', key: id, value: EMPTY });
     }
     if (changes.length > 0) await replay.write(changes);
-    return { known, left };
   }
 
   /** Of what is said to have replaced versions: what the hub has, though it could not be read. */
@@ -210,24 +186,6 @@ export class ChainExamination {
       );
     }
     if (changes.length > 0) await replay.write(changes);
-  }
-
-  /** Nothing in the index says any more that they were told; but they are not told again. */
-  async resolveForgotten(revisit: readonly string[]): Promise<void> {
-    const { replay } = this.#parts;
-    for (let at = 0; at < revisit.length; at += EXAMINE_AT_ONCE) {
-      const some = revisit.slice(at, at + EXAMINE_AT_ONCE);
-      const known = new KnownChains((area, keys) => replay.lookup(area, keys));
-      await known.complete({ rows: [], revisit: some });
-      const { unpublishedNew: untoldNews, unpublishedEnded: untoldOver } = examine({
-        rows: [],
-        revisit: some,
-        chainState: known,
-      });
-      // The log says that they were forgotten, whatever was open when the index was here last.
-      const changes = settled([...untoldOver, ...untoldNews], known);
-      if (changes.length > 0) await replay.write(changes);
-    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import { chainRowInForce, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { ChainRow, VersionEntry } from '../../core/chains/chain-state.ts';
+import type { ChainRow } from '../../core/chains/chain-state.ts';
 import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
 import {
   decodePublishedAbsence,
@@ -13,12 +13,7 @@ import type { RowReader } from '../../core/decoded-row.ts';
 import { isFramed } from '../../log/framing.ts';
 import type { LoggedRecord } from '../../log/log.ts';
 import type { IndexChange } from '../../state/index-store.ts';
-import {
-  ChainExamination,
-  EXAMINE_AT_ONCE,
-  UNKNOWN_CONTENT,
-  type ChainExaminationParts,
-} from './chain-examination.ts';
+import { ChainExamination, UNKNOWN_CONTENT, type ChainExaminationParts } from './chain-examination.ts';
 import { dayNumber, encodeDay } from './ended-day.ts';
 import { ReplayedEntries } from './replayed-entries.ts';
 
@@ -28,8 +23,6 @@ export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasComple
   /** Of `absence-versions`. */
   readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   readonly absentSinceMs: () => number;
-  /** From an earlier point of the log on; else from nothing. */
-  readonly isResumed: boolean;
   /**
    * Of a partition of `absence-versions`: the last offset that the last complete full pass stands for. Null where that is
    * not known.
@@ -42,8 +35,8 @@ export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasComple
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Makes the chain index again out of the topics: all of it, or what came after a point. Publishes nothing: chains that
- * the log leaves untold, or shown otherwise than they are, are left open, and the next pass tells them. Rule 15 of the
+ * Imports the chain index from the public topics, for an installation without a complete changelog. Publishes nothing:
+ * chains that are not published, or whose record in `absences` is outdated, stay pending for the next sync. Rule 15 of the
  * design note in core/chains/resolve.ts.
  */
 export class ChainReplay {
@@ -52,9 +45,6 @@ export class ChainReplay {
   #lastFirstSequence = 0;
   #hasToldNews = false;
   #isFirstLoadOver: boolean;
-  /** Of what is resumed: the version that each absence was last told to be, and of those the forgotten ones. */
-  readonly #lastTold = new Map<string, string>();
-  readonly #forgotten = new Map<string, string>();
 
   constructor(parts: ChainReplayParts) {
     this.#parts = parts;
@@ -74,7 +64,7 @@ export class ChainReplay {
 
   /** Records of one partition of `absence-versions`, in order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
-    const { isResumed, reader } = this.#parts;
+    const { reader } = this.#parts;
     const decode = (value: Buffer): Promise<unknown> => this.#decode(value);
     const latest = new Map(records.map((record) => [record.key, record]));
     const chainRows: { id: string; row: ChainRow | null }[] = [];
@@ -94,21 +84,17 @@ export class ChainReplay {
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
-      else replay.row(row, { isNews, isReset: !isResumed });
-      // Of what is resumed, all that was touched is examined in the end.
-      const isOpen = isResumed || isNews || row === null;
-      changes.push({ area: 'open', key: id, value: isOpen ? EMPTY : null });
-      if (isResumed) changes.push(...leftBehind(entries.get(id) ?? null));
+      else replay.row(row, { isNews });
+      changes.push({ area: 'open', key: id, value: isNews || row === null ? EMPTY : null });
     }
     await this.#write(replay, changes);
   }
 
   /** Whether a record came after the last transaction that told of all that was there. */
   #isNews(record: LoggedRecord | undefined): boolean {
-    const { isResumed, completeUpTo } = this.#parts;
-    if (record === undefined) return isResumed;
-    const last = completeUpTo?.(record.partition);
-    return last === undefined ? isResumed : record.offset > last;
+    if (record === undefined) return false;
+    const last = this.#parts.completeUpTo?.(record.partition);
+    return last !== undefined && record.offset > last;
   }
 
   /** Records of one partition of `absence-changes`, in order. */
@@ -147,14 +133,8 @@ export class ChainReplay {
       steps.flatMap(({ row }) => idsIn(row)),
     );
     const replay = new EntryReplay(entries);
-    for (const step of steps) {
-      replay.step(step);
-      if (!this.#parts.isResumed) continue;
-      changes.push({ area: 'open', key: step.row.id, value: EMPTY });
-      changes.push(...leftBehind(entries.get(step.row.id) ?? null));
-    }
+    for (const step of steps) replay.step(step);
     const told = await this.#entries.told([...last.keys()]);
-    this.#noteForgotten({ steps, last, told });
     for (const [absenceId, { step, atMs }] of last) {
       const shown = told.get(absenceId)?.shown ?? null;
       const entry = step === null ? null : absenceEntryOf(step);
@@ -198,15 +178,6 @@ export class ChainReplay {
   async finish(): Promise<void> {
     this.#isFirstLoadOver = this.#parts.wasComplete ?? (this.#hasToldNews && (await this.#holdsEvents()));
     const examination = new ChainExamination({ ...this.#parts, wasComplete: this.#isFirstLoadOver });
-    if (this.#parts.isResumed) {
-      const told = [...this.#lastTold.keys()];
-      for (let at = 0; at < told.length; at += EXAMINE_AT_ONCE) {
-        await examination.nameByPublished(await this.#entries.told(told.slice(at, at + EXAMINE_AT_ONCE)));
-      }
-      await examination.resolveForgotten([...new Set(this.#forgotten.values())]);
-      await examination.examinePending();
-      return;
-    }
     for await (const entries of this.#parts.replay.entries('absences')) {
       await examination.nameByPublished(
         new Map(entries.map(([id, value]) => [id, decodePublishedAbsence(id, value)])),
@@ -227,22 +198,6 @@ export class ChainReplay {
     return false;
   }
 
-  /** `told`: what was told before, where the log tells no more of it than that it was forgotten. */
-  #noteForgotten(parts: {
-    steps: readonly LoggedStep[];
-    last: ReadonlyMap<string, { step: LoggedStep | null }>;
-    told: ReadonlyMap<string, PublishedAbsence>;
-  }): void {
-    if (!this.#parts.isResumed) return;
-    for (const { absenceId, row } of parts.steps) this.#lastTold.set(absenceId, row.id);
-    for (const [absenceId, { step }] of parts.last) {
-      const versionId =
-        this.#lastTold.get(absenceId) ?? parts.told.get(absenceId)?.entry?.publishedVersionId ?? absenceId;
-      if (step === null) this.#forgotten.set(absenceId, versionId);
-      else this.#forgotten.delete(absenceId);
-    }
-  }
-
   async #write(replay: EntryReplay, more: readonly IndexChange[]): Promise<void> {
     const changes: IndexChange[] = [...replay.changed].map(([id, entry]) => ({
       area: 'versions',
@@ -260,11 +215,4 @@ function absenceChange(absenceId: string, told: PublishedAbsence): IndexChange {
     key: absenceId,
     value: isNothing ? null : encodePublishedAbsence(absenceId, told),
   };
-}
-
-/** What a version hung together with may be another chain now: it is looked at, too. */
-function leftBehind(before: VersionEntry | null): IndexChange[] {
-  if (before === null) return [];
-  const ids = [before.replaces, before.replacedBy, before.absenceId].filter((id) => id !== null);
-  return ids.map((key) => ({ area: 'open', key, value: EMPTY }));
 }

@@ -3,6 +3,7 @@ import type { Source } from '../source.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 import type { ChainParts } from './absence-emitter.ts';
 import { AbsenceView } from './absence-view.ts';
+import { importedRecords } from './import-changelog.ts';
 import { readBack } from './read-back.ts';
 
 /** A hub that could not be asked for single rows is left alone with such questions for so long. */
@@ -46,6 +47,8 @@ export function createChainParts(options: {
         return null;
       }
     },
+    importedRecords: (at) =>
+      importedRecords({ log: parts.log, index: parts.state.collection('absence-versions'), signal }, at),
     onCommitted: ({ tally, toldOpen, contradictions, students }) => {
       parts.emit({ type: 'chains-told', tally, toldOpen, contradictions });
       chains.onStudents(students);

@@ -19,17 +19,17 @@ export interface Corrupt {
   readonly absences: readonly string[];
 }
 
-const NOTHING_CORRUPT: Corrupt = { rows: [], rejects: [], absences: [] };
 const KEYS_AT_ONCE = 5_000;
 
 /**
  * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
- * continue. Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
+ * continue. `corrupt`: the chain index is made again from the public topics, because the changelog may be what is wrong.
+ * Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(
   work: OwnerWork,
   collection: CollectionName,
-  corrupt: Corrupt = NOTHING_CORRUPT,
+  corrupt?: Corrupt,
 ): Promise<void> {
   const { parts, session, signal } = work;
   const writer = session.writers.get(collection);
@@ -39,18 +39,34 @@ export async function rebuildIndex(
     // Wait until the last commit is readable; otherwise its records would count as lost.
     await requireRecords(parts, new Map([[collection, writer]]), signal);
     await index.rebuild();
-    const start = await readAgain(work, { collection, writer, isFirstLoadOver });
-    await markCorrupt(index, start, corrupt);
+    const start = await readAgain(work, {
+      collection,
+      writer,
+      isFirstLoadOver,
+      readsChangelog: corrupt === undefined,
+    });
+    if (corrupt !== undefined) await markCorrupt(index, start, corrupt);
     return start;
   });
 }
 
+function withoutMark(progress: Progress): Progress {
+  return { ...progress, absenceState: undefined };
+}
+
 async function readAgain(
   { parts, signal }: OwnerWork,
-  of: { collection: CollectionName; writer: CollectionWriter; isFirstLoadOver: boolean },
+  of: {
+    collection: CollectionName;
+    writer: CollectionWriter;
+    isFirstLoadOver: boolean;
+    readsChangelog: boolean;
+  },
 ): Promise<WriterStart> {
-  const { collection, writer, isFirstLoadOver } = of;
-  const known = [writer.progress, ...writer.derivedProgress].filter((each) => each !== null);
+  const { collection, writer, isFirstLoadOver, readsChangelog } = of;
+  const known = [writer.progress, ...writer.derivedProgress]
+    .filter((each) => each !== null)
+    .map((each) => (readsChangelog ? each : withoutMark(each)));
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
   const starts = await catchUp(

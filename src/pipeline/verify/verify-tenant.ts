@@ -7,6 +7,7 @@ import {
   isChainCollection,
   sourceOf,
   type CollectionName,
+  STATE_TOPIC,
   type TopicSuffix,
 } from '../../model/collections.ts';
 import type { ReadOnlyLog } from '../../log/read-only-log.ts';
@@ -174,6 +175,7 @@ function hashes(parts: TenantParts): (topic: TopicSuffix, value: object, body: B
     switch (topic) {
       case 'rejects':
       case 'progress':
+      case STATE_TOPIC:
         return null;
       case 'absence-changes':
         return changeHash(body);

@@ -1,5 +1,6 @@
 import { describeError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
+import { STATE_TOPIC } from '../../../src/model/collections.ts';
 import { catchUp } from '../../../src/pipeline/catch-up.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
@@ -19,6 +20,7 @@ import { ChainHub } from './chain-hub.ts';
 import type { ChainsKind } from './chain-life.ts';
 import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
+import { beforeChangelog, withoutMarks } from './before-changelog.ts';
 import { MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
 /** A mistake put between the code under test and a simulated part, to check that it is found. */
@@ -36,8 +38,9 @@ export interface ChainWorld {
   readonly processes: readonly SimulatedProcess[];
   /** Numbers of processes that were superseded and went on nevertheless. */
   readonly unnoticed: readonly number[];
-  /** An index that is made from the topics alone at the end. */
+  /** An index that is made from the changelog alone at the end, and one from the public topics. */
   readonly rebuilt: SimulatedIndex;
+  readonly imported: SimulatedIndex;
   /** Number of transactions when the hub was at rest and everything was read. */
   readonly quietSince: number;
   readonly forgetAfterMs: number;
@@ -90,6 +93,7 @@ class ChainHistory implements ChainWorld {
   readonly topics: SimulatedTopics;
   readonly index: SimulatedIndex;
   readonly rebuilt: SimulatedIndex;
+  readonly imported: SimulatedIndex;
   readonly processes: SimulatedProcess[] = [];
   readonly happened = new Map<string, number>();
   readonly forgetAfterMs: number;
@@ -117,6 +121,7 @@ class ChainHistory implements ChainWorld {
     });
     this.index = new SimulatedIndex(at);
     this.rebuilt = new SimulatedIndex(at);
+    this.imported = new SimulatedIndex(at);
     this.#withoutUntilMs = random.chance(0.3) ? time.now() + random.below(TROUBLED_MS) : 0;
     // The student of a contradictory record may depend on a record that can no longer be read.
     this.#changesMapping = random.chance(0.4) && options.kind.chains === 'sound';
@@ -145,12 +150,14 @@ class ChainHistory implements ChainWorld {
     await process.runner(MIRRORED).request('DELTA');
     await this.#stop(process);
     if (random.chance(0.4)) this.index.flush();
+    if (random.chance(0.2)) this.topics.lose(STATE_TOPIC);
     this.#isSettled = true;
     const republication = await this.#open();
     this.hub.restampAll();
     await republication.runner(MIRRORED).request('FULL');
     await this.#stop(republication);
-    await this.#rebuild();
+    await this.#replay(this.rebuilt, { fromChangelog: true });
+    await this.#replay(this.imported, { fromChangelog: false });
   }
 
   async #restart(): Promise<void> {
@@ -163,6 +170,7 @@ class ChainHistory implements ChainWorld {
       await this.#stop(process);
       leftMs -= watchedMs;
       this.#disturbIndex({ flush: 0.2, restore: 0.25 });
+      this.#disturbTopics();
       if (random.chance(0.3)) time.skip((1 + random.below(random.chance(0.1) ? 36 : 6)) * (DAY_MS / 4));
     }
   }
@@ -175,7 +183,10 @@ class ChainHistory implements ChainWorld {
         noticedWithinMs: NOTICED_WITHIN_MS,
         start: () => this.#start(),
         watch: (process, forMs) => this.#watch(process, forMs),
-        disturb: () => this.#disturbIndex({ flush: 0.15, restore: 0.2 }),
+        disturb: () => {
+          this.#disturbIndex({ flush: 0.15, restore: 0.2 });
+          this.#disturbTopics();
+        },
         isSuperseded: (number) => this.topics.isSuperseded(number),
       },
       TROUBLED_MS,
@@ -194,6 +205,13 @@ class ChainHistory implements ChainWorld {
         ?.request(random.chance(0.6) ? 'FULL' : 'DELTA')
         .catch(() => undefined);
     }
+  }
+
+  #disturbTopics(): void {
+    if (!this.at.random.chance(0.1)) return;
+    this.topics.lose(STATE_TOPIC);
+    this.#count('changelog lost');
+    this.#write('changelog lost');
   }
 
   #disturbIndex(chances: { flush: number; restore: number }): void {
@@ -243,17 +261,18 @@ class ChainHistory implements ChainWorld {
     await process.ended;
   }
 
-  async #rebuild(): Promise<void> {
+  async #replay(index: SimulatedIndex, { fromChangelog }: { fromChangelog: boolean }): Promise<void> {
     const { signal } = new AbortController();
     const number = this.processes.length + 1;
     const parts = this.#partsFor(number);
     const log = new SimulatedLog(this.at, this.topics, number, 'partitioned');
     const state = {
-      collection: () => this.rebuilt,
+      collection: () => index,
       deletions: new MemoryDeletions(),
       forget: () => Promise.resolve(),
     };
-    const ownership = await log.own();
+    const owned = await log.own();
+    const ownership = fromChangelog ? owned : { ...owned, progress: withoutMarks(owned.progress) };
     const collections = ['absence-versions'] as const;
     await catchUp(
       { ...parts, log, state, collections, dayOf: () => 'today', emit: () => undefined },
@@ -264,7 +283,7 @@ class ChainHistory implements ChainWorld {
 
   #partsFor(process: number): TenantParts {
     const { mistake = {} } = this.#options;
-    const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
+    const log = this.#logFor(process);
     const hasChains = this.at.time.now() >= this.#withoutUntilMs;
     if (hasChains && this.#withoutUntilMs > 0) this.#count('absences switched on');
     return chainTenantParts({
@@ -280,6 +299,14 @@ class ChainHistory implements ChainWorld {
       randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
       emit: (event) => this.#note(event),
     });
+  }
+
+  /** Now and then somebody starts the version that wrote no changelog. */
+  #logFor(process: number): TenantLog {
+    const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
+    if (this.#isSettled || !this.at.random.chance(0.12)) return log;
+    this.#count('changelog not written');
+    return beforeChangelog(log);
   }
 
   #published(id: string): string | undefined {

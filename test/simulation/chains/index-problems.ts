@@ -9,21 +9,30 @@ import {
 } from '../../../src/core/chains/chain-state.ts';
 import { decodePublishedAbsence } from '../../../src/core/chains/published-absence.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
+import { areasOf } from '../../../src/state/index-store.ts';
 import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { idsBesideLeft } from './row-groups.ts';
 import { viewOf, type ToldChange, type ToldLog } from './told-log.ts';
 
+const AREAS = areasOf('absence-versions');
 const DAY_MS = 24 * 3_600_000;
 
 /** Invariant 1: an index at the end of the log agrees with the topics, and no chain is pending. */
 export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] {
-  const { hub, index, rebuilt } = world;
+  const { hub, index, rebuilt, imported } = world;
   const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
   const mayBeOpen = new Set([...besideLeft, ...mergedSilently(index, log)]);
   return [
     ...problemsOfIndex('the index', { index, world, log, mayBeOpen: new Set() }),
-    ...problemsOfIndex('the rebuilt index', { index: rebuilt, world, log, mayBeOpen }),
+    ...problemsOfIndex('the imported index', { index: imported, world, log, mayBeOpen }),
+    ...AREAS.flatMap((area) =>
+      compare(
+        area,
+        [...rebuilt.contents[area]].map(([key, value]) => [key, value.toString('hex')]),
+        [...index.contents[area]].map(([key, value]) => [key, value.toString('hex')]),
+      ).map((why) => `the rebuilt index is not the index: ${why}`),
+    ),
   ];
 }
 

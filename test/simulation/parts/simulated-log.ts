@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import type { CompactionSettings } from '../../../src/core/segment-rolls.ts';
 import type { Offsets } from '../../../src/model/progress.ts';
-import { COLLECTIONS, type TopicSuffix } from '../../../src/model/collections.ts';
+import { COLLECTIONS, STATE_TOPIC, type TopicSuffix } from '../../../src/model/collections.ts';
 import type {
   Committed,
   LoggedRecord,
@@ -79,6 +79,7 @@ export class SimulatedLog implements TenantLog {
     await dawdle(this.#at, 6);
     this.#requireOwned();
     if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
+    if (this.#topics.hasLost(transaction)) throw this.#outcomeUnknown();
     if (strikes(this.#at, 0.02)) {
       this.#topics.leaveUndecided(this.#process, transaction);
       throw this.#outcomeUnknown();
@@ -211,7 +212,8 @@ function toLogged(record: StoredRecord, offset: number): LoggedRecord {
   };
 }
 
-/** Like a registry: returns the schema that a framed value was written with. */
-export function schemaIdOf(topic: TopicSuffix): number {
+/** Like a registry: returns the schema that a framed value was written with; values of the changelog have none. */
+export function schemaIdOf(topic: TopicSuffix): number | null {
+  if (topic === STATE_TOPIC) return null;
   return ([...COLLECTIONS] as TopicSuffix[]).indexOf(topic) + 1;
 }

@@ -122,11 +122,28 @@ export class SimulatedTopics {
   }
 
   fence(): number {
+    this.#decide();
+    this.epoch += 1;
+    return this.epoch;
+  }
+
+  /** An administrator deletes a topic, and creates it again. */
+  lose(topic: TopicSuffix): void {
+    this.#decide();
+    this.#records.delete(topic);
+  }
+
+  /** Whether a record would stand at or before the last offset that `progress` names. */
+  hasLost({ records, progress }: Transaction): boolean {
+    return records.some(
+      ({ topic }) => this.recordsOf(topic).length <= (progress.offsets[partitionOf(topic)] ?? -1),
+    );
+  }
+
+  #decide(): void {
     const undecided = this.#undecided;
     this.#undecided = null;
     if (undecided !== null && this.#at.random.chance(0.5)) this.append(undecided.by, undecided.transaction);
-    this.epoch += 1;
-    return this.epoch;
   }
 
   noteOwner(process: number): void {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EntryReplay, type LoggedStep } from '../../../../src/core/chains/replay.ts';
 import { row } from './support/rows.ts';
 
-const REBUILT = { isNews: false, isReset: true };
-const RESUMED = { isNews: false, isReset: false };
+const REBUILT = { isNews: false };
 const ofA = row('two', { studentId: 'A', replaces: 'one' });
 const ofB = row('two', { studentId: 'B', replaces: 'one' });
 const event: LoggedStep = {
@@ -39,13 +38,6 @@ describe('an index rebuilt from the topics, of a record that the hub has given t
     replay.row(ofA, REBUILT);
     replay.step(event);
     replay.row({ ...ofA, isDeleted: true }, REBUILT);
-    expect(absenceOf(replay)).toBe('one');
-  });
-
-  it('leaves the record where it was when reading resumes after both: only a resolution can decide', () => {
-    const replay = new EntryReplay(new Map());
-    replay.step(event);
-    replay.row(ofB, RESUMED);
     expect(absenceOf(replay)).toBe('one');
   });
 });

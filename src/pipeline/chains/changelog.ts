@@ -1,0 +1,23 @@
+import { STATE_TOPIC } from '../../model/collections.ts';
+import type { LoggedRecord, OutgoingRecord } from '../../log/log.ts';
+import { CHAIN_AREAS, type IndexArea, type IndexChange } from '../../state/index-store.ts';
+
+const AREAS: ReadonlyMap<string, IndexArea> = new Map(CHAIN_AREAS.map((area) => [area, area]));
+const NO_HEADERS = {};
+
+/**
+ * The records of `absence-state` for changes of the chain index: the key is `<area>/<key>`, and the value what the index
+ * holds. Of several changes of an entry the last one counts. Changes of rows have topics of their own.
+ */
+export function changelogRecords(changes: readonly IndexChange[]): readonly OutgoingRecord[] {
+  const latest = new Map<string, Buffer | null>();
+  for (const { area, key, value } of changes) if (AREAS.has(area)) latest.set(`${area}/${key}`, value);
+  return Array.from(latest, ([key, body]) => ({ topic: STATE_TOPIC, key, body, headers: NO_HEADERS }));
+}
+
+/** The change of the index that a record of `absence-state` stands for; null for a record that Rollcall did not write. */
+export function changeIn({ key, value }: Pick<LoggedRecord, 'key' | 'value'>): IndexChange | null {
+  const slash = key.indexOf('/');
+  const area = AREAS.get(key.slice(0, Math.max(0, slash)));
+  return area === undefined ? null : { area, key: key.slice(slash + 1), value };
+}

@@ -1,0 +1,21 @@
+import { decodeVersionEntry } from '../../core/chains/entry-codec.ts';
+import type { IndexReplay } from '../../state/index-store.ts';
+import { UNKNOWN_CONTENT } from './chain-examination.ts';
+
+/**
+ * Gives a row with unknown content to each version that the chain index takes to be at the hub and that the log does not
+ * hold: the log has lost it. A full sync finds it, or misses it like any row (invariant 3).
+ */
+export async function presumeVersions(
+  replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,
+): Promise<void> {
+  for await (const entries of replay.entries('versions')) {
+    const present = entries.flatMap(([id, value]) =>
+      decodeVersionEntry(id, value).state === 'present' ? [id] : [],
+    );
+    const rows = await replay.lookup('rows', present);
+    const lost = present.filter((_id, at) => (rows[at] ?? null) === null);
+    if (lost.length > 0)
+      await replay.write(lost.map((key) => ({ area: 'rows', key, value: UNKNOWN_CONTENT })));
+  }
+}

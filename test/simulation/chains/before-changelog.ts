@@ -1,0 +1,31 @@
+import type { TenantLog } from '../../../src/log/log.ts';
+import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
+import type { Progress } from '../../../src/model/progress.ts';
+import { withOther } from '../parts/with-other.ts';
+
+/** `progress` as a version without the changelog writes it. */
+export function withoutMarks(
+  progress: ReadonlyMap<CollectionName, Progress>,
+): ReadonlyMap<CollectionName, Progress> {
+  return new Map([...progress].map(([name, each]) => [name, withoutMark(each)]));
+}
+
+/** The log of a process of a version that wrote no changelog, and knew nothing of it. */
+export function beforeChangelog(log: TenantLog): TenantLog {
+  return withOther(log, {
+    own: async (signal) => {
+      const ownership = await log.own(signal);
+      return { ...ownership, progress: withoutMarks(ownership.progress) };
+    },
+    commit: (transaction) =>
+      log.commit({
+        ...transaction,
+        records: transaction.records.filter(({ topic }) => topic !== STATE_TOPIC),
+        progress: withoutMark(transaction.progress),
+      }),
+  });
+}
+
+function withoutMark(progress: Progress): Progress {
+  return { ...progress, absenceState: undefined };
+}
