@@ -81,7 +81,7 @@ describe('data that the configuration no longer wants', () => {
       }[];
       const unwanted = listed.flatMap(({ topic, notConfigured }) => (notConfigured === null ? [] : [topic]));
       expect(unwanted).toEqual(
-        ['courses', ...CHAINS].map((each) => `${topicPrefix}.north.${each}`).toSorted(),
+        ['courses', ...CHAINS, 'absence-state'].map((each) => `${topicPrefix}.north.${each}`).toSorted(),
       );
       const before = await endOffsets(await topicsOf(topicPrefix));
       const asked = await purge(config.path, '--tenant', 'north', '--collection', 'courses');

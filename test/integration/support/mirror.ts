@@ -3,7 +3,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { inject } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
+import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import { assemble, type Assembly } from '../../../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../../../src/pipeline/events.ts';
 import type { SyncResult } from '../../../src/pipeline/sync-result.ts';
@@ -300,7 +300,10 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   /** All collections, including derived ones. */
   #dataTopics(): string[] {
     const { topics } = this.assembly.tenant(this.tenantId);
-    return topics.map(({ suffix }) => suffix).filter((suffix) => suffix !== 'progress');
+    // The changelog is nobody's to read.
+    return topics
+      .map(({ suffix }) => suffix)
+      .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC);
   }
 
   #collections(): CollectionName[] {
