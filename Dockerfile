@@ -6,7 +6,9 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-bookworm-slim
+# a young generation that may grow to its default takes 100 to 150 MB more, and no less CPU time
 ENV NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     ROLLCALL_CONFIG=/etc/rollcall/rollcall.yaml
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules

@@ -1,6 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
+/** The flags that the Dockerfile starts Node with. */
+const IMAGE_FLAGS = ['--max-semi-space-size=8'];
+
 /** A separate process that runs one command at a time, so that its CPU time and memory can be measured alone. */
 export interface Child extends AsyncDisposable {
   /** Resolves with the result of the named handler; rejects when it fails or the process has ended. */
@@ -18,7 +21,11 @@ const LONGEST_STOP_MS = 20_000;
 
 /** Starts a module that calls {@link serveCommands}. The signal interrupts its current command. */
 export function startChild(module: URL, signal: AbortSignal): Child {
-  const child = fork(module, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(module, {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: [...process.execArgv, ...IMAGE_FLAGS],
+  });
   const interrupt = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', interrupt, { once: true });
   const ended = once(child, 'exit').then(([code, signal]: unknown[]) => ({
