@@ -115,7 +115,7 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer }: End
   });
   return {
     writer,
-    scans: (order) => source.scans(order),
+    scans: () => source.scans(),
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     identity,
     deletions: deletionParts(session, own.collection, { writer, findExisting }),

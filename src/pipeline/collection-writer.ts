@@ -9,7 +9,7 @@ import { Mutex } from './mutex.ts';
 import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
-import { Table, type FoundKeys, type RowPage, type TableParts } from './table.ts';
+import { Table, type FoundKeys, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import type { WriterStart } from './writer-start.ts';
 
 /** The keys that are looked up for removal at a time: as many as fit in a transaction. */
@@ -136,11 +136,12 @@ export class CollectionWriter {
     return this.#run(() => this.#decide(sync, page, metIn(sync, page.readings)));
   }
 
-  /** The same, unless no row of the page is known: then null, and nothing is noted. */
-  acceptUnlessAllNew(sync: ActiveSync, page: RowPage): Promise<PageTally | null> {
+  /** The same if the number of rows that are known among the page's passes a test; else null, and nothing is noted. */
+  acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
     return this.#run(async () => {
-      const rows = await this.#table.rowsUnlessAllNew(page);
-      return rows === null ? null : this.#decide(sync, page, metIn(sync, page.readings), rows);
+      const { rows, known } = await this.#table.lookUpPage(page);
+      if (!isEnough(page.readings.length, known)) return null;
+      return this.#decide(sync, page, metIn(sync, page.readings), rows);
     });
   }
 

@@ -87,7 +87,8 @@ export async function resolveMissing(
   const withheld = first ?? (losses.length > 0 ? await lossesToWithhold() : null);
   if (withheld !== null) {
     const once = waitingAfter(candidates.filter((key) => !missedBefore.has(key)));
-    const missing = new Map([...stillWaiting, ...missingKeys(sync.stats, once)]);
+    const missing =
+      whyEmpty === null ? stillWaiting : new Map([...stillWaiting, ...missingKeys(sync.stats, once)]);
     return withholdLosses(parts, sync, { withheld, release, approved, missing });
   }
   const approvedGone = await releaseApproved(parts, sync, release, approved);

@@ -7,7 +7,7 @@ import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from './active-sync.ts';
 import { BecomesFull } from './becomes-full.ts';
 import { completeSync, type Scanned } from './complete-sync.ts';
-import { IdentityGate, type AdmittedPage } from './identity-gate.ts';
+import { IdentityGate } from './identity-gate.ts';
 import { PagesAhead } from './pages-ahead.ts';
 import type { SourceEnd, SourcePage } from './source-page.ts';
 import type { SyncParts } from './sync-parts.ts';
@@ -39,8 +39,6 @@ export async function runSync(
   const { acceptNew = false, approved, signal } = options;
   const { collection } = parts.deletions;
   if (acceptNew) await identity?.clear(collection);
-  // A flagged collection is read all the same, to notice when its own rows are back.
-  else if (identity?.isFlagged(collection) === false) await identity.require(collection);
   const localStartMs = parts.now();
   const sync = newSync(parts, mode, options);
   if (mode === 'FULL') parts.late.beginFull(writer.progress?.watermarkMs ?? null);
@@ -92,11 +90,10 @@ function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOption
 }
 
 async function scanAll(run: RunningSync): Promise<Scanned> {
-  const { parts, sync, gate, signal } = run;
+  const { parts, sync, signal } = run;
   const { writer } = parts;
   const { stats } = sync;
-  // Where many parents are new in the configuration, the first pages would hold no published row.
-  const scans = await parts.scans(sync.seen === null ? undefined : 'known-first');
+  const scans = await parts.scans();
   // Each of many short scans would end in a small transaction of its own.
   const isSingle = scans.length === 1;
   const modifiedAfterMs = stats.mode === 'DELTA' ? incrementalBegin(parts) : undefined;
@@ -104,13 +101,12 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   let clock: SyncClock | null = null;
   let pageCount = 0;
   for (const scan of scans) {
-    if (scan.isOfNewParent === true) await stageAll(run, await gate.close());
     const pages = new PagesAhead(scan.open({ modifiedAfterMs, readVersion: writer.readVersion, signal }));
     for await (const page of pages) {
       clock ??= startClock(run, page.hubTimeMs);
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
-      await stageAll(run, await gate.admit(page));
+      await stage(run, page);
       if (sync.seen === null && pageCount > 1 && isOversizedDelta(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // While the next page is on its way; with pages waiting, more rows share a transaction.
@@ -119,29 +115,23 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
     }
     ends.push(pages.end);
   }
-  await stageAll(run, await gate.close());
   stats.totalAtStart = sumOrNull(ends.map(({ totalAtStart }) => totalAtStart));
   stats.totalAtEnd = sumOrNull(ends.map(({ totalAtEnd }) => totalAtEnd));
   return { ends, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
 }
 
-async function stageAll(run: RunningSync, pages: readonly AdmittedPage[]): Promise<void> {
-  for (const page of pages) await stage(run, page);
-}
-
 /** Hands a page's rows to the writer, which decides what changed. */
-async function stage(run: RunningSync, admitted: AdmittedPage): Promise<void> {
+async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   const { parts, sync, gate } = run;
   const { writer } = parts;
-  const { page } = admitted;
-  await gate.require(admitted);
   const rows = await withoutNowEmpty(run, page);
   const accepted = { readings: rows, readVersion: page.readVersion };
-  let tally = gate.needsProof(admitted) ? await writer.acceptUnlessAllNew(sync, accepted) : null;
+  let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
   if (tally === null) {
-    if (gate.needsProof(admitted)) await gate.prove(page);
+    await gate.prove(accepted);
     tally = await writer.accept(sync, accepted);
   }
+  await gate.noteOwn(accepted);
   if (sync.seen === null) {
     for (const { key, decoded } of rows) {
       if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteMet(key, decoded.modifiedAtMs);

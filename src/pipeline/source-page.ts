@@ -15,8 +15,6 @@ export type SourceEnd = ScanEnd & { readonly isGone?: boolean | undefined };
 
 /** One scan of a collection: most have one, nested ones have one per parent. */
 export interface SourceScan {
-  /** The parent has no known rows, so the scan's rows cannot identify the tenant. */
-  readonly isOfNewParent?: boolean | undefined;
   open(options: {
     modifiedAfterMs: number | undefined;
     readVersion: () => number;

@@ -11,8 +11,8 @@ import type { SourceEnd, SourcePage, SourceScan } from './source-page.ts';
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {
-  /** The scans of one sync: one, or one per parent. `known-first`: scans of parents without known rows come last. */
-  scans(order?: 'known-first'): Promise<readonly SourceScan[]>;
+  /** The scans of one sync: one, or one per parent. */
+  scans(): Promise<readonly SourceScan[]>;
   /** The record keys that the hub still has. Throws when the hub does not answer conclusively. */
   findExisting(keys: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Requests and decodes single rows; for collections whose rows refer to each other. */
@@ -53,29 +53,24 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
   };
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
 /** A collection below parents: key = `<parent id>|<sourcedId>`. */
 export function nestedSource(options: {
   hub: Hub;
   collection: Collection;
   reader: RowReader;
   parentIds: readonly string[];
-  /** Not needed by callers that use neither `newParents` nor an order. */
   newParents?: () => Promise<ReadonlySet<string>>;
 }): Source {
-  const { hub, collection, reader, parentIds, newParents = () => Promise.resolve(NONE) } = options;
+  const { hub, collection, reader, parentIds, newParents } = options;
   return {
-    newParents,
+    ...(newParents === undefined ? {} : { newParents }),
     isWanted: belongsTo(new Set(parentIds)),
-    async scans(order) {
-      const added = order === 'known-first' ? await newParents() : NONE;
-      const scans = parentIds.map((parentId) => ({
-        isOfNewParent: added.has(parentId),
-        open: (scan: ScanOptions) => unlessGone(readRows({ hub, collection, reader, parentId }, scan)),
-      }));
-      return scans.toSorted((one, other) => Number(one.isOfNewParent) - Number(other.isOfNewParent));
-    },
+    scans: () =>
+      Promise.resolve(
+        parentIds.map((parentId) => ({
+          open: (scan) => unlessGone(readRows({ hub, collection, reader, parentId }, scan)),
+        })),
+      ),
     async findExisting(keys, signal) {
       const existing = new Set<string>();
       for (const [parentId, ids] of byParent(keys)) {

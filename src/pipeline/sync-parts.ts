@@ -9,7 +9,7 @@ import type { SourceScan } from './source-page.ts';
 
 export interface SyncParts {
   readonly writer: CollectionWriter;
-  readonly scans: (order?: 'known-first') => Promise<readonly SourceScan[]>;
+  readonly scans: () => Promise<readonly SourceScan[]>;
   /** Throws when the topics have lost records that a full sync compares with. */
   readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;

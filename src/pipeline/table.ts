@@ -32,6 +32,9 @@ export interface RowPage {
   readonly readVersion: number;
 }
 
+/** Whether enough of a page's rows are known. */
+export type IsEnough = (rows: number, known: number) => boolean;
+
 export interface FoundKeys {
   /** At most {@link MAX_UNSEEN_KEYS}. */
   readonly keys: readonly string[];
@@ -184,21 +187,23 @@ export class Table {
     }
   }
 
-  /** The page's rows as the index has them; null when the page has rows and none of them is known. */
-  async rowsUnlessAllNew({ readings }: RowPage): Promise<Hashes | null> {
-    const keys = rowKeys(readings);
-    const rows = await this.#lookUp('rows', keys);
-    const isKnown = keys.some((key) => this.#hashOf('rows', key, rows) !== null);
-    const isAllNew = readings.length > 0 && !isKnown && !(await this.#knowsReject(readings));
-    return isAllNew ? null : rows;
-  }
-
-  async #knowsReject(readings: readonly KeyedRow[]): Promise<boolean> {
-    const keys = readings.flatMap(({ decoded: reading, rejectKey }) =>
-      reading.kind === 'reject' ? [rejectKey] : [],
+  /** The page's rows as the index has them, and how many of its rows, or rejects, are known. */
+  async lookUpPage({ readings }: RowPage): Promise<{ rows: Hashes; known: number }> {
+    const rows = await this.#lookUp(
+      'rows',
+      readings.flatMap(({ key }) => key ?? []),
     );
-    const rejects = await this.#lookUp('rejects', keys);
-    return keys.some((key) => this.#hashOf('rejects', key, rejects) !== null);
+    const unreadable = readings.filter(({ decoded: { kind } }) => kind === 'reject');
+    const rejects = await this.#lookUp(
+      'rejects',
+      unreadable.map(({ rejectKey }) => rejectKey),
+    );
+    const known = readings.filter(
+      ({ key, rejectKey }) =>
+        (key !== null && this.#hashOf('rows', key, rows) !== null) ||
+        (rejects.get(rejectKey) ?? null) !== null,
+    );
+    return { rows, known: known.length };
   }
 
   /** Stages removals, but for keys that the sync has met since (invariant 3). */

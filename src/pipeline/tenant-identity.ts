@@ -1,5 +1,4 @@
 import { canVerifyIdentity } from '../core/tenant-identity.ts';
-import { RollcallError } from '../errors.ts';
 import { concernsOneRequest } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { DeletionMemory } from '../state/index-store.ts';
@@ -23,16 +22,13 @@ export type IdentityVerdict = 'own' | 'wrong-tenant' | 'unknown';
 /**
  * Verifies, over all collections, that the hub serves this tenant: a wrong base URL or mixed-up credentials concern them
  * all. When almost none of a collection's rows match the published ones, the collection is flagged. Until its own rows are
- * back, or a person confirms the new ones, Rollcall publishes no removal of the tenant, and another collection only if the
- * hub has published rows of it.
+ * back, or a person confirms the new ones, Rollcall publishes no removal of the tenant.
  */
 export class TenantIdentity {
   readonly #memory: DeletionMemory;
   readonly #now: () => number;
   readonly #flagged: Map<CollectionName, number>;
   readonly #controlRows = new Map<CollectionName, ControlRows>();
-  /** Collections of which the hub has published rows, verified since the last flag. */
-  readonly #verified = new Set<CollectionName>();
 
   private constructor(memory: DeletionMemory, now: () => number, flagged: Map<CollectionName, number>) {
     this.#memory = memory;
@@ -64,26 +60,11 @@ export class TenantIdentity {
     return this.#flagged.has(collection);
   }
 
-  /**
-   * Throws `HUB_FOREIGN_DATA` while another collection is flagged, unless the hub has published rows of this one: then it
-   * serves this tenant, and only the other collection's rows were replaced (by a new school year's, for example).
-   */
-  async require(collection: CollectionName): Promise<void> {
-    const other = [...this.#flagged.keys()].find((each) => each !== collection);
-    if (other === undefined || this.#verified.has(collection)) return;
-    if ((await this.verify(collection)) === 'own') {
-      this.#verified.add(collection);
-      return;
-    }
-    throw new RollcallError(
-      'HUB_FOREIGN_DATA',
-      `${collection} is not published: almost none of the hub's rows for ${other} match the published ones, and they may be another tenant's`,
-      { remedy: WRONG_TENANT_REMEDY },
-    );
+  isOtherFlagged(collection: CollectionName): boolean {
+    return [...this.#flagged.keys()].some((each) => each !== collection);
   }
 
   async flag(collection: CollectionName): Promise<void> {
-    this.#verified.clear();
     if (this.#flagged.has(collection)) return;
     const sinceMs = this.#now();
     this.#flagged.set(collection, sinceMs);
@@ -97,12 +78,10 @@ export class TenantIdentity {
   }
 
   /**
-   * Requests published rows from the hub: `keys`, or else some of the collection's own, or else, when it has too few, some
-   * of other collections. Throws errors that concern the hub, not a single request.
+   * Requests published rows from the hub: some of the collection's own or, when it has too few, of other collections. Throws errors that concern the hub, not a single request.
    */
-  async verify(collection: CollectionName, keys: readonly string[] = []): Promise<IdentityVerdict> {
+  async verify(collection: CollectionName): Promise<IdentityVerdict> {
     const own = this.#controlRows.get(collection);
-    if (own !== undefined && keys.length > 0) return ask(own, keys);
     if (own !== undefined && canVerifyIdentity(own.knownRows()))
       return ask(own, await own.someKeys(ROWS_ASKED));
     let verdict: IdentityVerdict = 'unknown';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { canVerifyIdentity, judgeOverlap } from '../../core/tenant-identity.ts';
+import { canVerifyIdentity, overlapsEnough } from '../../core/tenant-identity.ts';
 import type { KeyedRow } from '../../core/page-decision.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
 import { RollcallError } from '../../errors.ts';
@@ -30,7 +30,9 @@ export async function verifyRows(
   const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
   const known = wantedSize(view.rows, hub);
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
-  const isWrongTenant = canVerifyIdentity(known) && whoseRows(comparison, known) === 'wrong-tenant';
+  const isWrongTenant =
+    canVerifyIdentity(known) &&
+    !overlapsEnough({ rows: comparison.keysMet, knownAmongThem: comparison.keysKnown, knownRows: known });
   return reportDifferences(tools, {
     ...topic,
     collection,
@@ -88,14 +90,6 @@ async function readHub(
   });
   comparison.finish((_area, key) => hub.isWanted(key));
   return doubt;
-}
-
-/** Judges by all rows. `knownRows`: number of keys in the topic before the hub was read. */
-function whoseRows(
-  { keysMet, keysKnown }: RowComparison,
-  knownRows: number,
-): 'own' | 'wrong-tenant' | 'unsure' {
-  return judgeOverlap({ rows: keysMet, knownAmongThem: keysKnown, knownRows, pages: 1, isAll: true });
 }
 
 /** `isExplained`: all removals are already withheld for a decision. */

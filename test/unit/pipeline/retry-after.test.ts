@@ -11,7 +11,7 @@ function failingRunner(failure: Error) {
     collection: 'users',
     sync: {
       writer: { completeSinceMs: null, progress: null, knownRows: 0 },
-      identity: { isFlagged: () => false, require: () => Promise.reject(failure) },
+      identity: { isFlagged: () => false, clear: () => Promise.reject(failure) },
       deletions: { collection: 'users' },
       findings: new HubFindings(),
     },
@@ -33,7 +33,7 @@ async function retryAfter(retryAfterMs: number | undefined): Promise<number | nu
   const error = new HubError('HUB_TOKEN_REFUSED', 'No token', { remedy: 'Check it.', retryAfterMs });
   const { runner, events } = failingRunner(error);
   const { signal } = new AbortController();
-  await expect(runner.once('FULL', { signal })).rejects.toBe(error);
+  await expect(runner.once('FULL', { signal, acceptNew: true })).rejects.toBe(error);
   return events.flatMap((event) => (event.type === 'pass-failed' ? [event.retryInMs] : []))[0];
 }
 
