@@ -73,16 +73,20 @@ interface ProgressValue {
   } | null;
   readonly owner?: string | null;
   readonly ownedSince?: number | null;
+  readonly timeZone?: string | null;
 }
 
 export function createProgressCodec(parts: {
+  /** IANA name of the zone whose clock counts the days of `schedules`; null for a codec that only decodes. */
+  timeZone: string | null;
   encode: (value: ProgressValue) => Buffer;
   decode: (framed: Buffer) => Promise<ProgressValue>;
 }): ProgressCodec {
+  const { timeZone } = parts;
   return {
-    encode: (progress) => parts.encode(toValue(progress)),
+    encode: (progress) => parts.encode({ ...toValue(progress), timeZone }),
     encodeOwner: ({ owner, ownedSinceMs }) =>
-      parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs }),
+      parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs, timeZone }),
     async decode({ framed, ...headers }) {
       const value = await parts.decode(framed);
       return { progress: fromValue(value, headers), owner: value.owner ?? null };

@@ -117,6 +117,7 @@ async function collect(options: ToCollect): Promise<void> {
     return;
   }
   const codec = createProgressCodec({
+    timeZone: null,
     encode: () => Buffer.alloc(0),
     decode: async (framed) => (await decode(framed)) as never,
   });

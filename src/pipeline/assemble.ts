@@ -141,6 +141,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     topicPrefix,
     tenantId,
     progressCodec: createProgressCodec({
+      timeZone: zoneOfDays(tenantConfig),
       encode: (value) => codecs.progress.toBuffer(value),
       decode: async (framed) => (await registry.decode(framed, ['progress'])) as never,
     }),
@@ -179,13 +180,18 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   return { config: tenantConfig, parts, topics, openReadOnlyLog: () => new ReadOnlyLog(place) };
 }
 
+/** IANA name of the zone in which the days of `schedules` are counted. */
+function zoneOfDays(tenantConfig: TenantConfig): string {
+  return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
+}
+
 /** Days of absences that are known by student even where schedules look less far back. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
 /** Null where absences are not mirrored. */
 function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null {
   if (!collectionSettings(tenantConfig, 'absence-changes').enabled) return null;
-  const clock = createZoneClock(collectionSettings(tenantConfig, 'schedules').fullPull.timeZone);
+  const clock = createZoneClock(zoneOfDays(tenantConfig));
   return createAbsentIndex({
     index: store.tenant(tenantConfig.id).collection('absence-versions'),
     dateAt: (ms) => clock.dateAt(ms),

@@ -69,7 +69,12 @@ describe('the first load', () => {
       startedAt: number;
       lastCompleteFull: Record<string, unknown>;
     };
-    expect(progress).toMatchObject({ mode: 'FULL', complete: true, rowsWithheld: 0 });
+    expect(progress).toMatchObject({
+      mode: 'FULL',
+      complete: true,
+      rowsWithheld: 0,
+      timeZone: 'Europe/Oslo',
+    });
     expect(full).toMatchObject({ rows: 50, rowsRejected: 0, rowsWithheld: 0, startedAt });
     // The header has whole seconds, and time has passed since the sync began.
     expect(startedAt).toBeGreaterThanOrEqual(hourAhead - 1_000);
