@@ -1,4 +1,4 @@
-import { isChainCollection } from '../../../src/model/collections.ts';
+import { isChainCollection, STATE_TOPIC } from '../../../src/model/collections.ts';
 import { withOther } from '../parts/with-other.ts';
 import type { ChainHistoryKind, ChainMistake } from './chain-history.ts';
 import {
@@ -13,7 +13,7 @@ import {
   withProgress,
   withRecords,
   withRows,
-  withoutEvents,
+  withoutTopic,
 } from './misused-parts.ts';
 
 /** A mistake that the code under test could make, the kind of history to plant it in, and the problem that must be found. */
@@ -60,19 +60,51 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     },
   },
   {
-    name: 'a resume reads no events',
+    name: 'a resume reads no changelog',
     kind: SOUND,
     finds: 'cannot follow',
-    mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length > 0) },
+    mistake: {
+      log: (log) => withoutTopic(log, STATE_TOPIC, (after) => Object.keys(after).length > 0),
+    },
   },
   {
-    name: 'a rebuild reads no events',
+    name: 'a rebuild reads no changelog',
     kind: SOUND,
     finds: 'cannot follow',
-    mistake: { log: (log) => withoutEvents(log, (after) => Object.keys(after).length === 0) },
+    mistake: {
+      log: (log) => withoutTopic(log, STATE_TOPIC, (after) => Object.keys(after).length === 0),
+    },
   },
   {
-    name: 'a rebuild does not know which absence was published first',
+    name: 'an import reads no events',
+    kind: SOUND,
+    finds: 'cannot follow',
+    mistake: { log: (log) => withoutTopic(log, 'absence-changes', () => true) },
+  },
+  {
+    name: 'a changelog counts as complete although a process that knows nothing of it has published since',
+    kind: SOUND,
+    finds: 'the rebuilt index is not the index',
+    mistake: {
+      log: (log) =>
+        withProgress(
+          log,
+          (_name, progress) => progress,
+          (main) => ({ ...main, absenceState: 'plain' }),
+        ),
+    },
+  },
+  {
+    name: 'removals do not reach the changelog',
+    kind: SOUND,
+    finds: 'the rebuilt index is not the index',
+    mistake: {
+      log: (log) =>
+        withRecords(log, (record) => (record.topic === STATE_TOPIC && record.body === null ? [] : [record])),
+    },
+  },
+  {
+    name: 'an import does not know which absence was published first',
     kind: SOUND,
     finds: 'first published in',
     mistake: {

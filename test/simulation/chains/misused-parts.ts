@@ -1,7 +1,7 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
-import { isChainCollection, type CollectionName } from '../../../src/model/collections.ts';
+import { isChainCollection, type CollectionName, type TopicSuffix } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 import type { OutgoingRecord, TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex, IndexChange } from '../../../src/state/index-store.ts';
@@ -69,16 +69,17 @@ export function alwaysCurrent(index: CollectionIndex, { topics }: ChainWorld): C
   });
 }
 
-/** A log that skips the events when they are read from a point that `isMissed`. */
-export function withoutEvents(
+/** A log that skips a topic when it is read from a point that `isMissed`. */
+export function withoutTopic(
   log: TenantLog,
+  skipped: TopicSuffix,
   isMissed: (after: Readonly<Record<string, number>>) => boolean,
 ): TenantLog {
   return withOther(log, {
     read: (options) =>
       log.read({
         ...options,
-        from: options.from.filter(({ topic, after }) => topic !== 'absence-changes' || !isMissed(after)),
+        from: options.from.filter(({ topic, after }) => topic !== skipped || !isMissed(after)),
       }),
   });
 }
@@ -86,13 +87,14 @@ export function withoutEvents(
 export function withProgress(
   log: TenantLog,
   change: (name: CollectionName, progress: Progress | null, main: Progress) => Progress | null,
+  changeMain: (main: Progress) => Progress = (main) => main,
 ): TenantLog {
   return withOther(log, {
     own: async (signal) => {
       const ownership = await log.own(signal);
       const main = ownership.progress.get('absence-versions');
       if (main === undefined) return ownership;
-      const progress = new Map(ownership.progress);
+      const progress = new Map(ownership.progress).set('absence-versions', changeMain(main));
       for (const name of ['absences', 'absence-changes'] as const) {
         const changed = change(name, progress.get(name) ?? null, main);
         if (changed !== null) progress.set(name, { ...changed, collection: name });
