@@ -10,7 +10,8 @@ export const UPGRADED: ScheduleOptions = {
   daysAhead: 1,
   topicPrefix: 'recorded',
   collections: ['students', 'courses', 'absence-versions', 'absences', 'absence-changes', 'schedules'],
-  hubOptions: { students: 6 },
+  // The hub's clock stands still, so that its times are those of the recording.
+  hubOptions: { students: 6, now: () => 0 },
 };
 
 /** Rejects, pending references and absences that begin, continue and end, after the first load. */
@@ -20,7 +21,7 @@ export function changeDistrict({ district, living, clock }: ReferenceHub): void 
   const [student = ''] = district.ids('students');
   const times = { fromTime: '2026-03-10T08:00:00Z', toTime: '2026-03-10T09:00:00Z' };
   const first = district.registerAbsence({ student, ...times, id: 'absence-a' });
-  district.replaceAbsence(first, { changes: { toTime: '2026-03-10T10:00:00Z' }, id: 'absence-b' });
+  district.replaceAbsence(first, { changes: { toTime: '2026-03-10T10:00:00Z' }, newId: 'absence-b' });
   district.registerAbsence({ student, ...times, id: 'absence-c' });
   district.patch('absence-versions', 'absence-c', { replaces: { sourcedId: 'never-there' } });
   const broken = district.ids('absence-versions')[0] ?? '';
