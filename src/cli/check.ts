@@ -11,7 +11,7 @@ import { failureOf, findingLines, hasFailure, ok, type Section } from './check/f
 import { chooseTenants } from './choose.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAssembly } from './with-assembly.ts';
-import { countOf } from './words.ts';
+import { countOf } from '../core/words.ts';
 
 interface CheckFlags {
   tenant?: string;

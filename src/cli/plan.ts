@@ -12,7 +12,7 @@ import { showPlan, type TenantPlan } from './plan/show-plan.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { exitCodeFor } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import { formatCount } from './words.ts';
+import { formatCount } from '../core/words.ts';
 
 interface PlanFlags {
   readonly tenant?: string | undefined;

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
+import { packageVersion } from './package-version.ts';
 import type { Verb } from './verbs.ts';
 
 const DESCRIPTION =
@@ -91,9 +91,4 @@ function teachOnMistakes(command: Command, name: string): void {
 
 function exitCodeOfUsage(error: CommanderError): number {
   return error.exitCode === 0 ? EXIT.ok : EXIT.badUse;
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

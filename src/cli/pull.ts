@@ -10,7 +10,7 @@ import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import { countOf, formatCount, printable } from './words.ts';
+import { countOf, formatCount, printable } from '../core/words.ts';
 
 interface PullFlags {
   readonly tenant?: string | undefined;

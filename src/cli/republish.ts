@@ -19,7 +19,7 @@ import { chooseTenants, chooseTopic } from './choose.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin } from './with-assembly.ts';
-import { countOf, formatCount, printable } from './words.ts';
+import { countOf, formatCount, printable } from '../core/words.ts';
 
 interface RepublishFlags {
   readonly tenant?: string | undefined;

@@ -5,11 +5,15 @@ import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import { runWorker } from '../pipeline/worker.ts';
+import type { PipelineEvent } from '../pipeline/events.ts';
+import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
 import { createHealth, type Health } from '../telemetry/health.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
 import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { Board } from '../telemetry/monitor/board.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { observePipeline } from '../telemetry/observe-pipeline.ts';
+import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
@@ -39,17 +43,24 @@ async function run(context: VerbContext): Promise<number> {
   const destination = await openLogDestination({ fd: 1, isTty: process.stdout.isTTY });
   const logger = createLogger({ level: logLevelFrom(context.env), destination });
   const health = createHealth();
-  noteStarting(health, config);
   const registry = new Registry();
   const metrics = createMetrics(registry, { process: true });
+  noteStarting(health, metrics, config);
+  const board = new Board(config.tenants, { health, version: packageVersion(), now: () => Date.now() });
+  registerBoardMetrics(registry, board);
   const server = await startStatusServer({
     ...config.http,
     health,
+    board,
     metrics: { contentType: registry.contentType, text: () => registry.metrics() },
   });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');
   const observe = observePipeline({ metrics, health, logger, now: () => Date.now() });
-  const assembly = assemble(config, { logger, emit: observe });
+  const emit = (tenant: string, event: PipelineEvent): void => {
+    board.note(tenant, event);
+    observe(tenant, event);
+  };
+  const assembly = assemble(config, { logger, emit });
   const giveUp = setTimeoutOnAbort(context.signal, () => {
     logger.error(
       'the process could not close everything in time; the next start reads again what was not committed',
@@ -57,7 +68,7 @@ async function run(context: VerbContext): Promise<number> {
     process.exit(EXIT.ok);
   });
   try {
-    await runWorker(assembly, context.signal);
+    await runWorker(assembly, context.signal, (tenant) => board.heartbeatOf(tenant));
     logger.info('stopped');
     return EXIT.ok;
   } catch (error) {
@@ -72,8 +83,9 @@ async function run(context: VerbContext): Promise<number> {
   }
 }
 
-function noteStarting(health: Health, config: Config): void {
+function noteStarting(health: Health, metrics: Metrics, config: Config): void {
   for (const { id } of config.tenants) {
+    metrics.prepareTenant(id);
     health.notReady({
       part: 'pipeline',
       tenant: id,

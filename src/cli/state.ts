@@ -21,7 +21,7 @@ import { besideLog, type BesideLog } from './state/beside-log.ts';
 import { rebuildCommand } from './state/rebuild.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
-import { formatAge, formatCount, isoOrNull } from './words.ts';
+import { formatAge, formatCount, isoOrNull } from '../core/words.ts';
 
 interface StateFlags {
   tenant?: string;

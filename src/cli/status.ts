@@ -1,6 +1,9 @@
 import { Command } from 'commander';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
-import { exitCode } from './exit-code.ts';
+import { describeError } from '../errors.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
+import { sleep } from '../pipeline/sleep.ts';
+import { EXIT, exitCode } from './exit-code.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, wantedUnder } from './left-over/find-left-over.ts';
@@ -11,16 +14,20 @@ import {
   topicsOfOthers,
   type TenantLeftOver,
 } from './left-over/tenant-left-over.ts';
-import { askIndex, type IndexFacts } from './status/ask-index.ts';
+import type { TenantFacts } from '../core/health/tenant-facts.ts';
+import { askIndex, type AskedIndex } from './status/ask-index.ts';
 import { showTenant } from './status/show-tenant.ts';
-import type { CollectionStatus } from './status/collection-status.ts';
-import { tenantStatus, type TenantStatus } from './status/tenant-status.ts';
+import { statusAsJson } from '../core/health/status-json.ts';
+import { tenantStatus, type TenantStatus } from '../core/health/tenant-status.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
-import { isoOrNull } from './words.ts';
+
+const WATCH_EVERY_MS = 3_000;
+const CLEAR_SCREEN = '\u001B[2J\u001B[3J\u001B[H';
 
 interface StatusFlags {
   tenant?: string;
+  watch?: boolean;
 }
 
 /** `rollcall status`: the state of every tenant, from the topics and the index; sends no request to the hub. */
@@ -31,6 +38,7 @@ export function statusCommand(): Command {
         'Reads the progress topics and Redis: it works while the hub or Redis is unavailable.',
     )
     .option('--tenant <id>', 'only this tenant')
+    .option('--watch', 'read and print again every few seconds, until Ctrl-C')
     .addHelpText(
       'after',
       `
@@ -50,67 +58,93 @@ decision.
 Below the table are things that the configuration no longer wants: topics of disabled collections, rows of
 afterschools, topics of other tenants under the prefix. They stay until "rollcall topics purge" removes them.
 
-Exit codes: 0 nothing needs a decision; 3 something does. "rollcall deletes list" lists withheld deletions.`,
+The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
+circuit. It learns that from the process's heartbeat in Redis.
+
+Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does. "rollcall deletes list" lists withheld deletions.`,
     )
     .action(verbAction(status));
 }
 
 async function status(context: VerbContext, { options }: VerbInput<StatusFlags>): Promise<number> {
-  const { output, signal } = context;
+  const { signal } = context;
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
-    // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
-    const index = await askIndex(assembly, tenants);
-    const { known, leftOver } = await withAdmin({ assembly, signal }, async (admin) => ({
-      known: await readKnownProgress({
-        kafka: assembly.kafka,
-        admin,
-        registry: assembly.registry,
-        topicPrefix: config.kafka.topicPrefix,
-        tenantIds: tenants.map(({ id }) => id),
-        signal,
-      }),
-      leftOver: await findLeftOver(admin, wantedUnder(config)),
-    }));
-    const nowMs = Date.now();
-    const statuses = tenants.map((tenant) =>
-      tenantStatus(
-        factsOf(tenant, { known: known.get(tenant.id) ?? null, index: index.tenants.get(tenant.id), nowMs }),
-      ),
-    );
-    const left = tenants.map((tenant) =>
-      tenantLeftOver(tenant, {
-        leftOver,
-        known: known.get(tenant.id) ?? null,
-        afterschools: index.tenants.get(tenant.id)?.unconfigured ?? null,
-      }),
-    );
-    for (const [at, each] of statuses.entries()) {
-      showTenant(output, each, nowMs);
-      const own = left[at];
-      if (own !== undefined) showTenantLeftOver(output, own);
+    const look = () => lookOnce(context, { assembly, tenants, isAll: options.tenant === undefined });
+    if (options.watch !== true) return look();
+    const { stdout } = process;
+    for (;;) {
+      // Clears the screen only where there is one; elsewhere one look follows the other.
+      const clear = stdout.isTTY && !context.output.json ? () => stdout.write(CLEAR_SCREEN) : () => undefined;
+      try {
+        await look().then(undefined, (error: unknown) => context.output.note(describeError(error)));
+        await sleep(WATCH_EVERY_MS, signal);
+      } catch (error) {
+        if (signal.aborted) return EXIT.ok;
+        throw error;
+      }
+      clear();
     }
-    const isAll = options.tenant === undefined;
-    if (isAll) showTenantsLeftOver(output, leftOver);
-    if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
-    // A sync that was stopped or was inconclusive does not continue by itself either.
-    const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
-    output.data({
-      needsPerson,
-      indexTrouble: index.trouble,
-      tenants: statuses.map((each, at) => asJson(each, left[at])),
-      topicsOfOtherTenants: isAll ? topicsOfOthers(leftOver) : [],
-    });
-    return exitCode({ needsPerson });
   });
+}
+
+/** Reads and prints the status once; returns the exit code. */
+async function lookOnce(
+  { output, signal }: VerbContext,
+  options: { assembly: Assembly; tenants: readonly TenantConfig[]; isAll: boolean },
+): Promise<number> {
+  const { assembly, tenants, isAll } = options;
+  const { config } = assembly;
+  // Read the index before the log: an index from after a commit and a log from before it would seem to have lost a list.
+  const index = await askIndex(assembly, tenants);
+  const { known, leftOver } = await withAdmin({ assembly, signal }, async (admin) => ({
+    known: await readKnownProgress({
+      kafka: assembly.kafka,
+      admin,
+      registry: assembly.registry,
+      topicPrefix: config.kafka.topicPrefix,
+      tenantIds: tenants.map(({ id }) => id),
+      signal,
+    }),
+    leftOver: await findLeftOver(admin, wantedUnder(config)),
+  }));
+  const nowMs = Date.now();
+  const statuses = tenants.map((tenant) =>
+    tenantStatus(factsOf(tenant, { known: known.get(tenant.id) ?? null, index, nowMs })),
+  );
+  const left = tenants.map((tenant) =>
+    tenantLeftOver(tenant, {
+      leftOver,
+      known: known.get(tenant.id) ?? null,
+      afterschools: index.tenants.get(tenant.id)?.unconfigured ?? null,
+    }),
+  );
+  for (const [at, each] of statuses.entries()) {
+    showTenant(output, each, nowMs);
+    const own = left[at];
+    if (own !== undefined) showTenantLeftOver(output, own);
+  }
+  if (isAll) showTenantsLeftOver(output, leftOver);
+  if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
+  // A sync that was stopped or was inconclusive does not continue by itself either.
+  const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
+  output.data({
+    needsPerson,
+    indexTrouble: index.trouble,
+    tenants: statuses.map((each, at) => asJson(each, left[at])),
+    topicsOfOtherTenants: isAll ? topicsOfOthers(leftOver) : [],
+  });
+  return exitCode({ needsPerson });
 }
 
 function factsOf(
   tenant: TenantConfig,
-  parts: { known: KnownProgress | null; index: IndexFacts | undefined; nowMs: number },
-) {
-  const { known, index, nowMs } = parts;
+  parts: { known: KnownProgress | null; index: AskedIndex; nowMs: number },
+): TenantFacts {
+  const { known, nowMs } = parts;
+  const index = parts.index.tenants.get(tenant.id);
+  const { failure } = parts.index;
   return {
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
@@ -119,6 +153,11 @@ function factsOf(
     notOffered: index?.notOffered ?? [],
     wrongTenant: index?.wrongTenant ?? [],
     contradictions: index?.contradictions ?? null,
+    reported:
+      failure === null
+        ? (index?.reported ?? [])
+        : [{ part: 'redis' as const, tenant: tenant.id, ...failure }],
+    hubSkewMs: index?.hubSkewMs ?? 0,
     nowMs,
     collections: enabledCollections(tenant).map(({ name, keyset }) => {
       const { deltaEveryMs, fullPull } = collectionSettings(tenant, name);
@@ -138,29 +177,5 @@ function factsOf(
 }
 
 function asJson(status: TenantStatus, left: TenantLeftOver | undefined): Record<string, unknown> {
-  const { owner, collections, wrongTenant, ...same } = status;
-  return {
-    ...same,
-    foreign: wrongTenant,
-    owner: owner === null ? null : { owner: owner.owner, since: isoOrNull(owner.ownedSinceMs) },
-    collections: collections.map(asJsonCollection),
-    leftOver: tenantLeftOverAsJson(left),
-  };
-}
-
-function asJsonCollection(status: CollectionStatus): Record<string, unknown> {
-  const { lastCompleteFullMs, watermarkMs, sync, ...same } = status;
-  return {
-    ...same,
-    lastCompleteFull: isoOrNull(lastCompleteFullMs),
-    watermark: isoOrNull(watermarkMs),
-    pass: sync === null ? null : syncAsJson(sync),
-  };
-}
-
-function syncAsJson({
-  startedAtMs,
-  ...rest
-}: NonNullable<CollectionStatus['sync']>): Record<string, unknown> {
-  return { ...rest, startedAt: isoOrNull(startedAtMs) };
+  return { ...statusAsJson(status), leftOver: tenantLeftOverAsJson(left) };
 }

@@ -18,7 +18,7 @@ import type { Output } from './output.ts';
 import { purgeCommand } from './topics/purge.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
-import { countOf, formatCount } from './words.ts';
+import { countOf, formatCount } from '../core/words.ts';
 
 interface TopicsFlags {
   readonly tenant?: string | undefined;

@@ -11,7 +11,7 @@ import { verbAction, type VerbContext } from './verb-action.ts';
 import { repairTenant } from './verify/repair-tenant.ts';
 import { exitCodeFor, showVerification, type VerifiedTenant } from './verify/show-verification.ts';
 import { withAssembly } from './with-assembly.ts';
-import { countOf, formatCount } from './words.ts';
+import { countOf, formatCount } from '../core/words.ts';
 
 interface VerifyFlags {
   readonly tenant?: string | undefined;

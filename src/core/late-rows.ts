@@ -7,6 +7,15 @@ export interface LateRows {
   readonly lagAtMostMs: number;
 }
 
+/** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
+export interface LateNote {
+  readonly rows: number;
+  /** Upper bound of the lag behind `dateLastModified`, ms. */
+  readonly lagAtMostMs: number;
+  /** The overlap in force then, ms. */
+  readonly overlapMs: number;
+}
+
 /** Incremental syncs should have brought every row modified in this range (hub time, ms since the epoch). */
 interface Span {
   readonly afterMs: number;

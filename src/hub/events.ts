@@ -11,6 +11,9 @@ export type RequestTarget = CollectionName | 'token';
  * and no secret or row content (invariant 9).
  */
 export type HubEvent =
+  | { readonly type: 'request-started'; readonly target: RequestTarget }
+  /** Ended by whoever had it sent, without an answer. */
+  | { readonly type: 'request-stopped'; readonly target: RequestTarget }
   | {
       readonly type: 'request-done';
       readonly target: RequestTarget;

@@ -96,6 +96,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const release = await permits.acquire(get.signal);
     const startedAtMs = monotonicNow();
     const { target } = get;
+    onEvent({ type: 'request-started', target });
     try {
       const answer = await breaker.run(async () => answerOf(await sendAuthorised(get), get));
       const result = get.read(answer);
@@ -112,6 +113,8 @@ export function createRequests(options: RequestsOptions): Requests {
           status,
           durationMs: monotonicNow() - startedAtMs,
         });
+      } else {
+        onEvent({ type: 'request-stopped', target });
       }
       throw error;
     } finally {

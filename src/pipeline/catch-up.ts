@@ -165,6 +165,7 @@ async function report(
     rejects: start.knownRejects,
     progress: start.progress,
     contradictions: derived.size > 0 ? await index.count('contradictions') : null,
+    derived: [...derived.values()].filter((each) => each !== null),
   });
 }
 

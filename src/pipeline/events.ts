@@ -22,6 +22,8 @@ export type PipelineEvent =
       readonly progress: Progress | null;
       /** Index entries of contradictory absences; null except for `absence-versions` with absences mirrored. */
       readonly contradictions: number | null;
+      /** Progress of the collections derived from this one. */
+      readonly derived?: readonly Progress[] | undefined;
     }
   | { readonly type: 'pass-started'; readonly collection: CollectionName; readonly mode: SyncMode }
   | {
@@ -40,6 +42,8 @@ export type PipelineEvent =
       readonly rows: number;
       readonly rejects: number;
       readonly progress: Progress | null;
+      /** Progress of the collections derived from this one. */
+      readonly derived?: readonly Progress[] | undefined;
     }
   | {
       readonly type: 'pass-failed';

@@ -65,6 +65,7 @@ export class SyncAttempt {
         rows: sync.writer.knownRows,
         rejects: sync.writer.knownRejects,
         progress: sync.writer.progress,
+        derived: sync.writer.derivedProgress.filter((each) => each !== null),
       });
       return result;
     } catch (error) {

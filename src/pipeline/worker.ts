@@ -8,6 +8,9 @@ import { runTenant } from './run-tenant.ts';
 import { sleep } from './sleep.ts';
 import type { TenantSession } from './open-session.ts';
 
+/** Further facts about a tenant for its heartbeat, where other processes read them. */
+type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
+
 const HEARTBEAT_EVERY_MS = 3_000;
 const HEARTBEAT_LASTS_MS = 10_000;
 /** Interval of heartbeats before the take-over. */
@@ -17,13 +20,13 @@ const BEFORE_OWNING_MS = 500;
  * Mirrors all tenants until the signal aborts. Throws when a tenant fails in a way that only a person can resolve; the
  * other tenants are stopped properly first.
  */
-export async function runWorker(assembly: Assembly, signal: AbortSignal): Promise<void> {
+export async function runWorker(assembly: Assembly, signal: AbortSignal, factsOf?: FactsOf): Promise<void> {
   const failed = new AbortController();
   const both = AbortSignal.any([signal, failed.signal]);
   const openings = new OpeningQueue();
   const tenants = assembly.config.tenants.map(async ({ id }) => {
     try {
-      await mirrorTenant(assembly, { tenantId: id, openings, signal: both });
+      await mirrorTenant(assembly, { tenantId: id, openings, signal: both, factsOf });
     } catch (error) {
       failed.abort(error);
       throw error;
@@ -36,13 +39,20 @@ export async function runWorker(assembly: Assembly, signal: AbortSignal): Promis
 
 async function mirrorTenant(
   assembly: Assembly,
-  { tenantId, openings, signal }: { tenantId: string; openings: OpeningQueue; signal: AbortSignal },
+  options: {
+    tenantId: string;
+    openings: OpeningQueue;
+    signal: AbortSignal;
+    factsOf?: FactsOf | undefined;
+  },
 ): Promise<void> {
+  const { tenantId, openings, signal, factsOf } = options;
   const ending = new AbortController();
   let ownedSinceMs = 0;
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
     ownedSinceMs: () => ownedSinceMs,
+    factsOf,
     signal: AbortSignal.any([signal, ending.signal]),
   });
   let stopServing = new AbortController();
@@ -100,12 +110,22 @@ function serve(
  */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
-  options: { tenantId: string; ownedSinceMs: () => number; signal: AbortSignal },
+  options: {
+    tenantId: string;
+    ownedSinceMs: () => number;
+    signal: AbortSignal;
+    factsOf?: FactsOf | undefined;
+  },
 ): Promise<void> {
   for (let beat = 1; !options.signal.aborted; beat += 1) {
     const ownedSinceMs = options.ownedSinceMs();
     // The number distinguishes a renewed heartbeat from one that Redis failed to expire.
-    const info = { host: hostname(), pid: String(process.pid), beat: String(beat) };
+    const info = {
+      host: hostname(),
+      pid: String(process.pid),
+      beat: String(beat),
+      ...options.factsOf?.(options.tenantId),
+    };
     await assembly.store.coordination
       .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
       .catch(() => undefined);

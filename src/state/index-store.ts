@@ -1,3 +1,4 @@
+import type { LateNote } from '../core/late-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { Coordination } from './coordination.ts';
@@ -108,15 +109,6 @@ export interface DeletionNote {
   readonly count: number;
   /** The complete full sync whose withheld deletions are resolved (decided, or the rows are back); the log does not show it. */
   readonly settledPassId: string | null;
-}
-
-/** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
-export interface LateNote {
-  readonly rows: number;
-  /** Upper bound of the lag behind `dateLastModified`, ms. */
-  readonly lagAtMostMs: number;
-  /** The overlap in force then, ms. */
-  readonly overlapMs: number;
 }
 
 /** Why a key waits for the recheck by a second full sync. */

@@ -1,5 +1,6 @@
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
+import type { LateNote } from '../core/late-rows.ts';
+import type { DeletionMemory, DeletionNote, MissingKey } from './index-store.ts';
 
 const DAYS_KEPT = 8;
 

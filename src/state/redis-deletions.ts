@@ -1,6 +1,7 @@
 import type { ChainableCommander } from 'ioredis';
 import type { CollectionName } from '../model/collections.ts';
-import type { DeletionMemory, DeletionNote, LateNote, MissingKey } from './index-store.ts';
+import type { LateNote } from '../core/late-rows.ts';
+import type { DeletionMemory, DeletionNote, MissingKey } from './index-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { TenantKeys } from './redis-keys.ts';
 

@@ -1,23 +1,4 @@
-/** A part of the program that readiness depends on. */
-export type HealthPart =
-  | 'start'
-  | 'config'
-  | 'hub'
-  | 'kafka'
-  | 'registry'
-  | 'redis'
-  | 'owner'
-  | 'pipeline'
-  | 'stop';
-
-/** Why the program is not ready, for people and probes: without secrets and row content. */
-export interface NotReady {
-  readonly part: HealthPart;
-  /** Absent if it concerns every tenant. */
-  readonly tenant?: string | undefined;
-  readonly why: string;
-  readonly remedy: string;
-}
+import type { HealthPart, NotReady } from '../core/health/parts.ts';
 
 /** The readiness and liveness of the program. */
 export interface Health {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { RollcallError } from '../errors.ts';
 import type { Health } from './health.ts';
+import type { Board } from './monitor/board.ts';
 
 interface Answer {
   readonly status: number;
@@ -13,6 +14,13 @@ export interface MetricsText {
   readonly contentType: string;
   /** The metrics in the text format of Prometheus. */
   text(): Promise<string>;
+}
+
+interface ServerParts {
+  readonly health: Health;
+  readonly metrics: MetricsText;
+  /** Left out: readiness is what the events say. */
+  readonly board?: Pick<Board, 'reasons' | 'json'> | undefined;
 }
 
 /** The server of probes and metrics. Start it first and close it last, so that probes always get an answer. */
@@ -39,6 +47,7 @@ export async function startStatusServer(options: {
   port: number;
   health: Health;
   metrics: MetricsText;
+  board?: Pick<Board, 'reasons' | 'json'> | undefined;
 }): Promise<StatusServer> {
   const server = createServer(
     {
@@ -81,7 +90,7 @@ function boundConnections(server: Server): void {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  parts: { health: Health; metrics: MetricsText },
+  parts: ServerParts,
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     // The request's body is not read, so the connection must end with the answer.
@@ -97,13 +106,15 @@ async function respond(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function answer(url: string, parts: { health: Health; metrics: MetricsText }): Promise<Answer> {
+async function answer(url: string, parts: ServerParts): Promise<Answer> {
   const path = url.replace(/[?#].*$/, '');
   switch (path) {
     case '/livez':
       return liveness(parts.health);
     case '/readyz':
-      return readiness(parts.health);
+      return readiness(parts);
+    case '/status.json':
+      return json(200, parts.board?.json() ?? {});
     case '/metrics':
       return metricsPage(parts.metrics);
     default:
@@ -117,14 +128,15 @@ function liveness(health: Health): Answer {
   return why === null ? json(200, { live: true }) : json(500, { live: false, why });
 }
 
-function readiness(health: Health): Answer {
+function readiness({ health, board }: ServerParts): Answer {
+  const known = board?.reasons() ?? health.reasons();
   const fatal = health.fatalReason();
   const last = {
     part: 'stop',
     why: fatal,
     remedy: 'The process ends by itself; see its last log lines.',
   };
-  const reasons = fatal === null ? health.reasons() : [...health.reasons(), last];
+  const reasons = fatal === null ? known : [...known, last];
   return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
 }
 

@@ -103,6 +103,9 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
 
 function logHub(logger: Logger, event: HubEvent): void {
   switch (event.type) {
+    case 'request-started':
+    case 'request-stopped':
+      return;
     case 'request-done':
     case 'request-failed':
     case 'request-retried':

@@ -64,6 +64,10 @@ export interface Metrics {
   hubRequest(tenant: string, request: { outcome: HubOutcome; seconds: number }): void;
   transaction(tenant: string, transaction: { outcome: TransactionOutcome; seconds: number }): void;
   setOwner(tenant: string, isOwner: boolean): void;
+  /** Creates a tenant's transaction counters and owner at 0. */
+  prepareTenant(tenant: string): void;
+  /** The hub does not offer the collection: it has no last complete sync. */
+  forgetLastCompleteSync(scope: Scope): void;
 }
 
 const SCOPE_LABELS = ['tenant', 'collection'] as const;
@@ -186,7 +190,7 @@ function absenceMetrics(registry: Registry) {
 function syncMetrics(registry: Registry) {
   const last = gauge(registry, {
     name: 'rollcall_last_complete_pass_timestamp_seconds',
-    help: 'When the last complete sync ended, in seconds since the epoch.',
+    help: 'When the last complete sync ended, in seconds since the epoch; 0 while there was no full one.',
     labelNames: MODE_LABELS,
   });
   const inProgress = gauge(registry, {
@@ -217,6 +221,9 @@ function syncMetrics(registry: Registry) {
       if (completedAtMs !== null) setLast(scope, { mode, completedAtMs });
     },
     setLastCompleteSync: setLast,
+    forgetLastCompleteSync(scope: Scope) {
+      for (const mode of ['FULL', 'DELTA'] as const) last.remove(modeLabels(scope, mode));
+    },
     setWatermarkLag: (scope: Scope, seconds: number) => lag.set(labels(scope), seconds),
   };
 }
@@ -261,6 +268,10 @@ function dependencyMetrics(registry: Registry) {
       transactionSeconds.observe({ tenant }, seconds);
     },
     setOwner: (tenant: string, isOwner: boolean) => owner.set({ tenant }, isOwner ? 1 : 0),
+    prepareTenant(tenant: string) {
+      owner.set({ tenant }, 0);
+      for (const outcome of ['committed', 'unknown'] as const) transactions.inc({ tenant, outcome }, 0);
+    },
   };
 }
 

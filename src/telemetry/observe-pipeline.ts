@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import { RollcallError, isFromHub, type ErrorSource } from '../errors.ts';
 import type { HubEvent } from '../hub/events.ts';
 import type { PipelineEvent } from '../pipeline/events.ts';
-import type { Health, HealthPart } from './health.ts';
+import type { HealthPart } from '../core/health/parts.ts';
+import type { Health } from './health.ts';
 import { hubOutcomeOf } from './hub-outcome.ts';
 import { logEvent } from './log-pipeline.ts';
 import type { Metrics } from './metrics.ts';
@@ -50,21 +51,9 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'session-failed':
       metrics.setOwner(tenant, false);
       return;
-    case 'caught-up': {
-      const scope = { tenant, collection: event.collection };
-      metrics.prepare(scope);
-      if (event.contradictions !== null) {
-        metrics.prepareAbsences(tenant);
-        metrics.setContradictions(tenant, event.contradictions);
-      }
-      metrics.setRejects(scope, event.rejects);
-      const full = event.progress?.lastCompleteFull ?? null;
-      if (full !== null) {
-        metrics.setLastCompleteSync(scope, { mode: 'FULL', completedAtMs: full.startedAtMs });
-        metrics.setWithheld(scope, full.rowsWithheld);
-      }
+    case 'caught-up':
+      recordStart(metrics, tenant, event);
       return;
-    }
     case 'pass-started':
       metrics.syncStarted({ tenant, collection: event.collection }, event.mode);
       return;
@@ -80,6 +69,8 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'pass-failed':
     case 'pass-stopped':
     case 'not-offered':
+      if (event.type === 'not-offered')
+        metrics.forgetLastCompleteSync({ tenant, collection: event.collection });
       metrics.syncEnded(
         { tenant, collection: event.collection },
         { mode: event.mode, seconds: event.durationMs / 1000, completedAtMs: null },
@@ -107,6 +98,20 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
       return;
     default:
   }
+}
+
+function recordStart(metrics: Metrics, tenant: string, event: PipelineEvent & { type: 'caught-up' }): void {
+  const scope = { tenant, collection: event.collection };
+  metrics.prepare(scope);
+  if (event.contradictions !== null) {
+    metrics.prepareAbsences(tenant);
+    metrics.setContradictions(tenant, event.contradictions);
+  }
+  metrics.setRejects(scope, event.rejects);
+  const full = event.progress?.lastCompleteFull ?? null;
+  // 0 for a collection that was never loaded: a value to alert on.
+  metrics.setLastCompleteSync(scope, { mode: 'FULL', completedAtMs: full?.startedAtMs ?? 0 });
+  if (full !== null) metrics.setWithheld(scope, full.rowsWithheld);
 }
 
 function recordSync(

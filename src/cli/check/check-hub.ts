@@ -2,7 +2,7 @@ import { passCollections, type TenantConfig } from '../../config.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
-import { countOf, formatCount, formatDuration } from '../words.ts';
+import { countOf, formatCount, formatDuration } from '../../core/words.ts';
 import { scheduleFindings } from './check-schedules.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 import type { Probed } from './probed.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts';
 import type { StateStore } from '../../state/index-store.ts';
 import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
-import { formatCount } from '../words.ts';
+import { formatCount } from '../../core/words.ts';
 
 const OLDEST_VERSION = [6, 2] as const;
 const MEBIBYTE = 1024 * 1024;

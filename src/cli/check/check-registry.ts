@@ -7,7 +7,7 @@ import {
 } from '../../log/inspect-registry.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
-import { countOf } from '../words.ts';
+import { countOf } from '../../core/words.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
 
 /** Checks the registry: connection, compatibility levels, and schemas. Registers nothing. */

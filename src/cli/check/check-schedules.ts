@@ -8,7 +8,7 @@ import { isJsonObject } from '../../core/raw-json.ts';
 import { RollcallError } from '../../errors.ts';
 import type { HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
-import { countOf } from '../words.ts';
+import { countOf } from '../../core/words.ts';
 import type { Probed } from './probed.ts';
 import { failure, failureOf, ok, warning, type Finding } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import { RollcallError } from '../../errors.ts';
 import { safeErrorMessage } from '../../telemetry/safe-error.ts';
 import type { Output } from '../output.ts';
-import { countOf, printable, wrapText } from '../words.ts';
+import { countOf, printable, wrapText } from '../../core/words.ts';
 
 /** `warning`: it works, but the operator should know. */
 export type Level = 'ok' | 'warning' | 'failure';

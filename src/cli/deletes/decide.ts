@@ -5,7 +5,7 @@ import { DELETES, type DeletesOutcome, type DeletesParameters } from '../../pipe
 import { asOwner } from '../as-owner.ts';
 import type { Output } from '../output.ts';
 import type { ProgressLine } from '../progress-line.ts';
-import { countOf, formatCount } from '../words.ts';
+import { countOf, formatCount } from '../../core/words.ts';
 import { readLists, type Scope } from './read-lists.ts';
 
 /** A list that changes during this many attempts to approve it stays withheld. */

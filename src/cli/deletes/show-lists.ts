@@ -1,6 +1,6 @@
 import type { WithheldList } from '../../pipeline/requests/withheld-list.ts';
 import type { Output } from '../output.ts';
-import { countOf, formatAge, formatCount, isoOrNull, printable } from '../words.ts';
+import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
 import type { TenantLists } from './read-lists.ts';
 
 const FIRST_KEYS = 10;

@@ -1,7 +1,7 @@
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import type { Output } from '../output.ts';
-import { countOf, formatCount, printable } from '../words.ts';
+import { countOf, formatCount, printable } from '../../core/words.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 import type { TenantLeftOver } from './tenant-left-over.ts';
 

@@ -3,7 +3,7 @@ import type { CollectionPlan } from '../../pipeline/plan/plan-tenant.ts';
 import { PLANNED_KINDS, type PlannedKind } from '../../pipeline/plan/recorder.ts';
 import type { Output } from '../output.ts';
 import { notOfferedAmong, rejectLines, troubles } from '../pull.ts';
-import { countOf, formatCount, printable } from '../words.ts';
+import { countOf, formatCount, printable } from '../../core/words.ts';
 
 export interface TenantPlan {
   readonly tenant: string;

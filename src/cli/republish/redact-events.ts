@@ -7,7 +7,7 @@ import { REDACT } from '../../pipeline/requests/redact.ts';
 import { asOwner } from '../as-owner.ts';
 import { chooseTenants } from '../choose.ts';
 import type { VerbContext } from '../verb-action.ts';
-import { countOf } from '../words.ts';
+import { countOf } from '../../core/words.ts';
 
 interface RedactFlags {
   readonly tenant?: string | undefined;

@@ -1,6 +1,6 @@
 import type { CatchUpPlan, IndexedPoint } from '../../core/catch-up-plan.ts';
 import type { Progress } from '../../model/progress.ts';
-import { countOf } from '../words.ts';
+import { countOf } from '../../core/words.ts';
 
 /** An index compared with its log. */
 export interface BesideLog {

@@ -7,7 +7,7 @@ import { asOwner } from '../as-owner.ts';
 import { chooseCollection, chooseTenants } from '../choose.ts';
 import type { Output } from '../output.ts';
 import { verbAction, type VerbContext } from '../verb-action.ts';
-import { formatCount } from '../words.ts';
+import { formatCount } from '../../core/words.ts';
 
 interface RebuildFlags {
   readonly tenant?: string | undefined;

@@ -1,11 +1,15 @@
 import { passCollections, type TenantConfig } from '../../config.ts';
 import { countUnconfigured, type LeftOfAfterschool } from '../../core/left-over.ts';
-import { describeError } from '../../errors.ts';
+import { describeError, RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { countWaiting } from '../../pipeline/withholding.ts';
-import type { CollectionIndex, LateNote } from '../../state/index-store.ts';
-import { readContradictions, type KnownContradictions } from './contradictions.ts';
+import type { NotReady } from '../../core/health/parts.ts';
+import { reasonsFromText } from '../../core/health/reported-reasons.ts';
+import type { KnownContradictions } from '../../core/health/contradictions.ts';
+import type { LateNote } from '../../core/late-rows.ts';
+import type { CollectionIndex } from '../../state/index-store.ts';
+import { readContradictions } from './contradictions.ts';
 
 export interface KnownWithheld {
   /** Withheld deletions, including those beyond the size of a list. */
@@ -16,6 +20,10 @@ export interface KnownWithheld {
 
 export interface IndexFacts {
   readonly isOwnerAlive: boolean;
+  /** What the running process reports about its parts. */
+  readonly reported: readonly NotReady[];
+  /** Hub clock minus its own, ms, as the running process measured it. */
+  readonly hubSkewMs: number;
   readonly notOffered: readonly string[];
   /** Collections whose rows at the hub may be another tenant's. */
   readonly wrongTenant: readonly CollectionName[];
@@ -32,6 +40,8 @@ export interface IndexFacts {
 export interface AskedIndex {
   /** Why the index could not be read; null when it could. */
   readonly trouble: string | null;
+  /** Why no fact of a tenant is known, as a reason for not being ready; null when Redis answers, or none is configured. */
+  readonly failure: { readonly why: string; readonly remedy: string } | null;
   readonly tenants: ReadonlyMap<string, IndexFacts>;
 }
 
@@ -42,6 +52,7 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
     return {
       trouble:
         'no Redis is configured: it is unknown whether a process is running, what the hub does not offer, and which absences are contradictory; withheld deletions are those of the last full sync',
+      failure: null,
       tenants: found,
     };
   }
@@ -49,10 +60,14 @@ export async function askIndex(assembly: Assembly, tenants: readonly TenantConfi
     for (const tenant of tenants) {
       found.set(tenant.id, await askTenant(assembly, tenant));
     }
-    return { trouble: null, tenants: found };
+    return { trouble: null, failure: null, tenants: found };
   } catch (error) {
     return {
       trouble: `${describeError(error)}; withheld deletions are those in the log; it is unknown whether a process is running, and which absences are contradictory`,
+      failure: {
+        why: describeError(error),
+        remedy: error instanceof RollcallError ? error.remedy : 'Check redis.url.',
+      },
       tenants: found,
     };
   }
@@ -82,6 +97,8 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
   const unconfigured = await leftOfUnconfigured(state.collection('afterschool-users'), tenant);
   return {
     isOwnerAlive: owner !== null,
+    reported: reasonsFromText(owner?.info['reasons'] ?? '', tenant.id),
+    hubSkewMs: Number(owner?.info['hubSkewMs'] ?? 0) || 0,
     notOffered,
     wrongTenant,
     late,

@@ -1,13 +1,14 @@
 import type { Output } from '../output.ts';
-import { countOf, formatAge, formatCount, formatDuration, printable } from '../words.ts';
-import type { KnownContradictions, ShownContradiction } from './contradictions.ts';
-import type { CollectionStatus } from './collection-status.ts';
-import { contradictoryAbsences } from './tenant-state.ts';
-import type { TenantStatus } from './tenant-status.ts';
+import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
+import type { KnownContradictions, ShownContradiction } from '../../core/health/contradictions.ts';
+import type { CollectionStatus } from '../../core/health/collection-status.ts';
+import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
+import type { TenantStatus } from '../../core/health/tenant-status.ts';
 
 const LEAST_ADVISED_MS = 600_000;
 const PAINT = {
   'needs-person': { mark: '✗', color: 'red' },
+  'in-trouble': { mark: '✗', color: 'red' },
   'not-mirrored': { mark: '!', color: 'yellow' },
   loading: { mark: '!', color: 'yellow' },
   unfinished: { mark: '!', color: 'yellow' },
@@ -19,7 +20,9 @@ const PAINT = {
 export function showTenant(output: Output, status: TenantStatus, nowMs: number): void {
   const { colors } = output;
   const { mark, color } = PAINT[status.state];
-  output.line(`${colors[color](mark)} ${colors.bold(status.tenant)}  ${colors[color](status.headline)}`);
+  output.line(
+    `${colors[color](mark)} ${colors.bold(status.tenant)}  ${colors[color](printable(status.headline))}`,
+  );
   if (status.owner !== null) output.line(`  ${ownerLine(status, nowMs)}`);
   const remedy = remedyOf(status);
   if (remedy !== null) output.line(`  ${colors.cyan('→')} ${remedy}`);
@@ -54,7 +57,8 @@ function inTableOrder(collections: readonly CollectionStatus[]): CollectionStatu
   });
 }
 
-function remedyOf({ state, collections, wrongTenant }: TenantStatus): string | null {
+function remedyOf({ state, collections, wrongTenant, reasons }: TenantStatus): string | null {
+  if (state === 'in-trouble') return reasons[0] === undefined ? null : printable(reasons[0].remedy);
   if (state === 'unfinished') {
     return '"rollcall pull" reads again and reports what is wrong; so does the log of a running process.';
   }

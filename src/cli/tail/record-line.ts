@@ -1,5 +1,5 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
-import { countOf, printable } from '../words.ts';
+import { countOf, printable } from '../../core/words.ts';
 import type { Output } from '../output.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { absenceStepOf } from './absence-step.ts';

@@ -11,7 +11,7 @@ import { rowsAndRejects } from '../left-over/show-left-over.ts';
 import type { Output } from '../output.ts';
 import type { ProgressLine } from '../progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
-import { countOf, formatCount, printable } from '../words.ts';
+import { countOf, formatCount, printable } from '../../core/words.ts';
 import { deleteTopics, purgeTenants } from './delete-topics.ts';
 import { lookUpTarget, type Found } from './purge-plan.ts';
 import { purgeTarget, type PurgeFlags, type PurgeTarget } from './purge-target.ts';

@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import { RollcallError } from '../../errors.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import type { ProgressLine } from '../progress-line.ts';
-import { countOf } from '../words.ts';
+import { countOf } from '../../core/words.ts';
 
 /** Two minutes in all, for a cluster that is busy or is restarting its brokers. */
 const ATTEMPTS = 600;

@@ -3,7 +3,7 @@ import { exitCode } from '../exit-code.ts';
 import type { TenantVerification } from '../../pipeline/verify/verify-tenant.ts';
 import type { CollectionReport } from '../../pipeline/verify/verify-tools.ts';
 import type { Output } from '../output.ts';
-import { countOf, formatCount, printable } from '../words.ts';
+import { countOf, formatCount, printable } from '../../core/words.ts';
 
 export interface VerifiedTenant extends TenantVerification {
   readonly tenant: string;

@@ -29,9 +29,8 @@ describe('a scan', () => {
       totalAtEnd: 8,
     });
     expect(pages).toHaveLength(3);
-    expect(test.events.filter(({ type }) => type !== 'request-done' && type !== 'token-obtained')).toEqual(
-      [],
-    );
+    const usual = new Set(['request-started', 'request-done', 'token-obtained']);
+    expect(test.events.filter(({ type }) => !usual.has(type))).toEqual([]);
   });
 
   it('sends only limit with the first request, and the token with each', async () => {

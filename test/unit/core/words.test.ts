@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countOf, formatAge, formatDuration, printable } from '../../../src/cli/words.ts';
+import { countOf, formatAge, formatDuration, printable } from '../../../src/core/words.ts';
 
 describe('words', () => {
   it.each([

@@ -1,19 +1,30 @@
 import { countOf } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
 import type { KnownContradictions } from './contradictions.ts';
+import type { HealthPart, NotReady } from './parts.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 
 /**
  * - `needs-person`: deletions are withheld, or the hub returns another tenant's rows
+ * - `in-trouble`: the process that mirrors the tenant reports that a part of it is not ready
  * - `not-mirrored`: nothing is committed
  * - `loading`: not every collection has had a complete full sync
  * - `unfinished`: the last sync of a collection is not complete, and no process continues it
  * - `late`: a collection is older than the configuration promises
  * - `well`
  */
-export type TenantState = 'needs-person' | 'not-mirrored' | 'loading' | 'unfinished' | 'late' | 'well';
+export type TenantState =
+  | 'needs-person'
+  | 'in-trouble'
+  | 'not-mirrored'
+  | 'loading'
+  | 'unfinished'
+  | 'late'
+  | 'well';
 
 const MOST_NAMED = 3;
+/** Parts of the health that follow from the progress. */
+export const COPY_PARTS: ReadonlySet<string> = new Set<HealthPart>(['load', 'full', 'watermark']);
 
 /** The state of a tenant, and a sentence that says why. The worst state counts. */
 export function judgeState(
@@ -31,7 +42,13 @@ export function judgeState(
   if (collections.some(({ withheld }) => withheld > 0)) {
     return { state: 'needs-person', headline: withheldHeadline(collections) };
   }
-  if (collections.every(({ sync }) => sync === null)) {
+  const [trouble, ...others] = troublesOf(facts);
+  if (trouble !== undefined) {
+    const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other reason')})`;
+    return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}${suffix}` };
+  }
+  const isRunning = facts.collections.some(({ running }) => running !== undefined);
+  if (!isRunning && collections.every(({ sync }) => sync === null)) {
     return { state: 'not-mirrored', headline: notMirrored(facts, collections, suffix) };
   }
   const { expected, incomplete } = incompleteCollections(collections);
@@ -65,6 +82,12 @@ export function judgeState(
   return { state: 'well', headline: `all well${rejects}${contradictory}${missing}${suffix}` };
 }
 
+/** What the process reports, the cause before its consequence; a copy's own lateness is judged from the progress. */
+function troublesOf({ reported = [] }: TenantFacts): readonly NotReady[] {
+  const causes = reported.filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline');
+  return causes.length > 0 ? causes : reported.filter(({ part }) => part === 'pipeline');
+}
+
 function notMirrored(
   { owner }: TenantFacts,
   collections: readonly CollectionStatus[],
@@ -80,7 +103,7 @@ function notMirrored(
  * The collections without a complete full sync. A derived collection counts only if its source is complete, as after
  * the derived one was enabled, or its topic was lost.
  */
-function incompleteCollections(collections: readonly CollectionStatus[]): {
+export function incompleteCollections(collections: readonly CollectionStatus[]): {
   expected: number;
   incomplete: readonly CollectionStatus[];
 } {
@@ -108,7 +131,7 @@ function withheldHeadline(collections: readonly CollectionStatus[]): string {
   return `needs a decision: ${countOf(count, 'deletion')} ${count === 1 ? 'is' : 'are'} withheld in ${where}${byLog}`;
 }
 
-function named(names: readonly string[]): string {
+export function named(names: readonly string[]): string {
   if (names.length <= MOST_NAMED) return names.join(', ');
   return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
 }

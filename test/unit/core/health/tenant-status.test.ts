@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { KnownContradictions } from '../../../../src/cli/status/contradictions.ts';
-import type { CollectionFacts, TenantFacts } from '../../../../src/cli/status/tenant-facts.ts';
-import { tenantStatus } from '../../../../src/cli/status/tenant-status.ts';
+import type { KnownContradictions } from '../../../../src/core/health/contradictions.ts';
+import type { CollectionFacts, TenantFacts } from '../../../../src/core/health/tenant-facts.ts';
+import { tenantStatus } from '../../../../src/core/health/tenant-status.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 

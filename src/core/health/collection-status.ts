@@ -1,9 +1,9 @@
-import { lastFullPullDue } from '../../core/full-pull-time.ts';
+import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
 import type { SyncMode } from '../../model/progress.ts';
-import type { LateNote } from '../../state/index-store.ts';
+import type { LateNote } from '../late-rows.ts';
 import { formatDuration } from '../words.ts';
-import type { CollectionFacts, TenantFacts } from './tenant-facts.ts';
+import type { CollectionFacts, RunningSync, TenantFacts } from './tenant-facts.ts';
 
 export interface CollectionStatus {
   readonly collection: CollectionName;
@@ -15,6 +15,8 @@ export interface CollectionStatus {
   readonly rows: number | null;
   readonly lastCompleteFullMs: number | null;
   readonly watermarkMs: number | null;
+  /** Whether incremental syncs move the watermark; otherwise only a full sync does. */
+  readonly hasDelta: boolean;
   readonly sync: {
     readonly mode: SyncMode;
     readonly complete: boolean;
@@ -24,6 +26,8 @@ export interface CollectionStatus {
     readonly rejected: number;
     readonly removed: number;
   } | null;
+  /** The sync that runs now, as its process reports it; null: none, or unknown. */
+  readonly running: RunningSync | null;
   readonly withheld: number;
   /** Source of `withheld`: when the index has lost the list, the log still has the number. */
   readonly withheldBy: 'index' | 'log';
@@ -33,6 +37,8 @@ export interface CollectionStatus {
   readonly lateRows: LateNote | null;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
+  /** What is late: the daily full sync, or the watermark; null when nothing is. */
+  readonly lateBy: 'full' | 'watermark' | null;
   /** The last sync is not complete, and no process continues it: it failed, was inconclusive, or was interrupted. */
   readonly unfinished: boolean;
 }
@@ -44,6 +50,7 @@ const SCHEDULES_SYNC_MS = 24 * 3_600_000;
 /** Incremental syncs without the hub's clock reach back an hour (core/watermark). */
 const LARGEST_USUAL_OVERLAP_MS = 3_600_000;
 const DELTAS_MISSED = 10;
+const WATERMARK_GRACE_MS = 10 * 60_000;
 /** A running sync commits far more often. */
 const SYNC_SILENT_MS = 10 * 60_000;
 
@@ -61,6 +68,8 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
+    hasDelta: facts.hasDelta,
+    running: facts.running ?? null,
     sync:
       progress === null
         ? null
@@ -81,13 +90,17 @@ function isOverlapTooSmall(late: LateNote | null, { deltaOverlapMs }: TenantFact
   return late !== null && late.rows > 0 && deltaOverlapMs <= late.overlapMs;
 }
 
-type Troubles = Pick<CollectionStatus, 'withheld' | 'withheldBy' | 'rejected' | 'late' | 'unfinished'>;
+type Troubles = Pick<
+  CollectionStatus,
+  'withheld' | 'withheldBy' | 'rejected' | 'late' | 'lateBy' | 'unfinished'
+>;
 
 const NO_TROUBLES: Troubles = {
   withheld: 0,
   withheldBy: 'index',
   rejected: 0,
   late: null,
+  lateBy: null,
   unfinished: false,
 };
 
@@ -96,7 +109,7 @@ function troublesOf(facts: CollectionFacts, tenant: TenantFacts): Troubles {
   return {
     ...withheldOf(facts),
     rejected: Math.max(progress?.lastCompleteFull?.rowsRejected ?? 0, progress?.rowsRejected ?? 0),
-    late: lateness(facts, tenant),
+    ...lateness(facts, tenant),
     unfinished: isUnfinished(facts, tenant),
   };
 }
@@ -125,17 +138,36 @@ function isUnfinished(
   return nowMs - (committedAtMs ?? progress.startedAtMs) > SYNC_SILENT_MS;
 }
 
-function lateness(facts: CollectionFacts, { deltaOverlapMs, nowMs }: TenantFacts): string | null {
-  const { progress, fullPull, hasDelta, deltaEveryMs } = facts;
+type Lateness = Pick<CollectionStatus, 'late' | 'lateBy'>;
+
+function lateness(facts: CollectionFacts, tenant: TenantFacts): Lateness {
+  const { progress, fullPull, hasDelta } = facts;
+  // Progress has the hub's time.
+  const nowMs = tenant.nowMs + (tenant.hubSkewMs ?? 0);
   const full = progress?.lastCompleteFull ?? null;
-  if (progress === null || full === null) return null;
+  if (progress === null || full === null) return { late: null, lateBy: null };
   const graceMs = FULL_GRACE_MS + (facts.collection === 'schedules' ? SCHEDULES_SYNC_MS : 0);
   const dueMs = lastFullPullDue(fullPull, nowMs - graceMs);
   if (full.startedAtMs < dueMs) {
-    return `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`;
+    return { late: `its daily full sync was due ${formatDuration(nowMs - dueMs)} ago`, lateBy: 'full' };
   }
-  if (!hasDelta || progress.watermarkMs === null) return null;
+  if (!hasDelta || progress.watermarkMs === null) return { late: null, lateBy: null };
   const behindMs = nowMs - progress.watermarkMs;
-  const allowedMs = Math.max(deltaOverlapMs, LARGEST_USUAL_OVERLAP_MS) + DELTAS_MISSED * deltaEveryMs;
-  return behindMs > allowedMs ? `changes of the last ${formatDuration(behindMs)} are not published` : null;
+  return behindMs > watermarkMayAge(facts, tenant)
+    ? { late: `changes of the last ${formatDuration(behindMs)} are not published`, lateBy: 'watermark' }
+    : { late: null, lateBy: null };
+}
+
+/**
+ * How old a watermark may be, ms: its overlap, and the time in which several incremental syncs were due. While a sync is
+ * not complete, the overlap of the one before is unknown, so the largest usual one counts.
+ */
+function watermarkMayAge(
+  { progress, deltaEveryMs }: CollectionFacts,
+  { deltaOverlapMs }: Pick<TenantFacts, 'deltaOverlapMs'>,
+): number {
+  const isKnown = progress !== null && progress.complete && progress.watermarkMs !== null;
+  const usedMs = isKnown ? progress.startedAtMs - (progress.watermarkMs ?? 0) : LARGEST_USUAL_OVERLAP_MS;
+  const overlapMs = Math.max(deltaOverlapMs, Math.min(usedMs, LARGEST_USUAL_OVERLAP_MS));
+  return overlapMs + Math.max(WATERMARK_GRACE_MS, DELTAS_MISSED * deltaEveryMs);
 }

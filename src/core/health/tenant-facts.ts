@@ -1,8 +1,9 @@
-import type { FullPullTime } from '../../core/full-pull-time.ts';
+import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { Progress } from '../../model/progress.ts';
-import type { LateNote } from '../../state/index-store.ts';
+import type { Progress, SyncMode } from '../../model/progress.ts';
+import type { LateNote } from '../late-rows.ts';
 import type { KnownContradictions } from './contradictions.ts';
+import type { NotReady } from './parts.ts';
 
 /** What `status` reads about a collection. */
 export interface CollectionFacts {
@@ -20,6 +21,18 @@ export interface CollectionFacts {
   readonly lateRows: LateNote | null;
   /** Time of the last commit of its progress, ms since the epoch, from the index; null when unknown. */
   readonly committedAtMs: number | null;
+  /** The sync that runs now, where the process that runs it says so; status reads it from the progress instead. */
+  readonly running?: RunningSync | undefined;
+}
+
+export interface RunningSync {
+  readonly mode: SyncMode;
+  /** Local clock, ms since the epoch. */
+  readonly startedAtMs: number;
+  /** Rows that the sync has seen so far. */
+  readonly seen: number;
+  /** Rows that it will see, by the hub's total or by the last full sync; null: unknown. */
+  readonly expected: number | null;
 }
 
 export interface TenantFacts {
@@ -33,8 +46,12 @@ export interface TenantFacts {
   /** Collections that the hub did not offer at the last request, from the index. */
   readonly notOffered: readonly string[];
   /** Collections whose rows at the hub may be another tenant's, from the index: nothing is published. */
-  readonly wrongTenant: readonly string[];
+  readonly wrongTenant: readonly CollectionName[];
   /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;
+  /** What the process that mirrors the tenant reports about its parts at present; left out: it reports nothing. */
+  readonly reported?: readonly NotReady[] | undefined;
+  /** Hub clock minus ours, ms, as the last sync measured it; left out: they are taken to agree. */
+  readonly hubSkewMs?: number | undefined;
   readonly nowMs: number;
 }

@@ -1,0 +1,36 @@
+import { countOf } from '../words.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import type { CollectionStatus } from './collection-status.ts';
+
+/** Something that only a person can decide, with the command that does. */
+export interface Decision {
+  readonly collection: CollectionName;
+  readonly what: string;
+  /** The first command shows more; the others decide. */
+  readonly commands: readonly string[];
+}
+
+export function decisionsOf(
+  tenant: string,
+  wrongTenant: readonly CollectionName[],
+  collections: readonly CollectionStatus[],
+): Decision[] {
+  const foreign = wrongTenant.map((collection) => ({
+    collection,
+    what: `almost none of the rows that the hub returns for ${collection} match the published ones: check hub.baseUrl and the credentials; nothing is published meanwhile`,
+    commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
+  }));
+  const withheld = collections
+    .filter(({ withheld }) => withheld > 0)
+    .map(({ collection, withheld, withheldBy }) => ({
+      collection,
+      what: `${countOf(withheld, 'deletion')} of ${collection} ${withheld === 1 ? 'is' : 'are'} withheld: has the hub really lost ${withheld === 1 ? 'this row' : 'these rows'}?`,
+      commands:
+        withheldBy === 'log'
+          ? [`rollcall pull --full --tenant ${tenant} --collection ${collection}`]
+          : ['list', 'approve', 'discard'].map(
+              (verb) => `rollcall deletes ${verb} --tenant ${tenant} --collection ${collection}`,
+            ),
+    }));
+  return [...foreign, ...withheld];
+}

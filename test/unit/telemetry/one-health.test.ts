@@ -1,0 +1,264 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { tenantStatus } from '../../../src/core/health/tenant-status.ts';
+import { reasonsAsText, reasonsFromText } from '../../../src/core/health/reported-reasons.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
+import { boardOf, caughtUp, loaded } from './support/board-of.ts';
+
+const START_MS = Date.parse('2026-11-20T12:00:00Z');
+const MINUTE_MS = 60_000;
+const open: StatusServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+type World = ReturnType<typeof boardOf>;
+
+/** Asks `/readyz`, `/status.json`, the metrics, and `status` in another process with the heartbeat; all must agree. */
+async function answers({ board, health, registry }: World) {
+  const server = await startStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    health,
+    board,
+    metrics: { contentType: 'text/plain', text: () => registry.metrics() },
+  });
+  open.push(server);
+  const url = `http://127.0.0.1:${server.port}`;
+  const readyz = await fetch(`${url}/readyz`);
+  const { reasons } = (await readyz.json()) as { reasons: { part: string }[] };
+  const json = (await (await fetch(`${url}/status.json`)).json()) as {
+    ready: boolean;
+    tenants: { state: string; headline: string; reasons: { part: string }[] }[];
+  };
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const unready = [...text.matchAll(/^rollcall_ready\{tenant="north",part="(\w+)"\} 0$/gm)].map(
+    ([, part]) => part,
+  );
+  const heartbeat = reasonsFromText(board.heartbeatOf('north')['reasons'] ?? '', 'north');
+  const elsewhere = tenantStatus({
+    tenant: 'north',
+    deltaOverlapMs: 5 * MINUTE_MS,
+    collections: [],
+    owner: { owner: 'vm-1', ownedSinceMs: START_MS },
+    isOwnerAlive: true,
+    notOffered: [],
+    wrongTenant: [],
+    contradictions: null,
+    reported: heartbeat,
+    nowMs: START_MS,
+  });
+  return {
+    code: readyz.status,
+    readyz: reasons.map(({ part }) => part).sort(),
+    json: json.tenants[0]?.reasons.map(({ part }) => part).sort(),
+    isReady: json.ready,
+    state: json.tenants[0]?.state,
+    metrics: unready.sort((one = '', other = '') => one.localeCompare(other)),
+    status: elsewhere.state,
+    text,
+  };
+}
+
+describe('one health, asked in five ways', () => {
+  it('is ready everywhere when everything is as promised', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    expect(await answers(world)).toMatchObject({
+      code: 200,
+      readyz: [],
+      json: [],
+      isReady: true,
+      state: 'well',
+      metrics: [],
+    });
+  });
+
+  it('a hub that refuses connections shows within 20 s, before the sync gives up', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const failed = {
+      type: 'request-failed',
+      target: 'users',
+      code: 'HUB_UNREACHABLE',
+      status: null,
+      durationMs: 2,
+    } as const;
+    world.emit(
+      { type: 'hub', event: { type: 'request-started', target: 'users' } },
+      { type: 'hub', event: failed },
+    );
+    world.passes(20_000);
+    expect(await answers(world)).toMatchObject({
+      code: 503,
+      readyz: ['hub'],
+      json: ['hub'],
+      state: 'in-trouble',
+      metrics: ['hub'],
+      status: 'in-trouble',
+    });
+  });
+
+  it('a hub that takes requests and answers none shows within a minute, before the first time-out', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.emit({ type: 'hub', event: { type: 'request-started', target: 'users' } });
+    world.passes(29_000);
+    expect(await answers(world)).toMatchObject({ code: 200 });
+    world.passes(2_000);
+    expect(await answers(world)).toMatchObject({
+      readyz: ['hub'],
+      json: ['hub'],
+      metrics: ['hub'],
+      status: 'in-trouble',
+    });
+    const done = {
+      type: 'request-done',
+      target: 'users',
+      status: 200,
+      durationMs: 31_000,
+      bytes: 2,
+    } as const;
+    world.emit({ type: 'hub', event: done });
+    expect(await answers(world)).toMatchObject({ code: 200 });
+  });
+
+  it('a watermark grows old while nothing happens at all', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.passes(9 * MINUTE_MS);
+    expect(await answers(world)).toMatchObject({ code: 200, state: 'well' });
+    world.passes(MINUTE_MS);
+    const late = await answers(world);
+    expect(late).toMatchObject({
+      code: 503,
+      readyz: ['watermark'],
+      json: ['watermark'],
+      state: 'late',
+      metrics: ['watermark'],
+    });
+    expect(late.text).toContain(
+      `rollcall_watermark_timestamp_seconds{tenant="north",collection="users"} ${(START_MS - 6 * MINUTE_MS) / 1000}\n`,
+    );
+  });
+
+  it('a collection that was never loaded shows, and its last complete sync has the value 0', async () => {
+    const world = boardOf(START_MS);
+    world.emit({ type: 'owned', owner: 'vm-1' });
+    world.emit(caughtUp('users', loaded('users', START_MS)), caughtUp('orgs', null), {
+      type: 'session-opened',
+    });
+    const never = await answers(world);
+    expect(never).toMatchObject({
+      code: 503,
+      readyz: ['load'],
+      json: ['load'],
+      state: 'loading',
+      metrics: ['load'],
+    });
+    expect(never.text).toContain(
+      'rollcall_last_complete_pass_timestamp_seconds{tenant="north",collection="orgs",mode="full"} 0\n',
+    );
+  });
+
+  it('a hub whose clock is days behind is not taken for a copy that is days old', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const behindMs = 3 * 24 * 60 * MINUTE_MS;
+    const stats = newSyncStats({ passId: 'p3', mode: 'DELTA', startedAtMs: START_MS - behindMs });
+    const ended = {
+      type: 'pass-ended',
+      outcome: 'complete',
+      why: null,
+      durationMs: 0,
+      rows: 10,
+      rejects: 0,
+    } as const;
+    for (const collection of ['users', 'orgs'] as const)
+      world.emit({ ...ended, collection, stats, progress: loaded(collection, START_MS - behindMs) });
+    const answer = await answers(world);
+    expect(answer).toMatchObject({ code: 200, state: 'well' });
+    expect(answer.text).toContain(
+      `rollcall_watermark_timestamp_seconds{tenant="north",collection="users"} ${(START_MS - 6 * MINUTE_MS) / 1000}\n`,
+    );
+  });
+
+  it('an open circuit shows at once, until the hub answers a trial', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.emit({ type: 'hub', event: { type: 'circuit-opened', retryInMs: 5_000 } });
+    const broken = await answers(world);
+    expect(broken).toMatchObject({
+      readyz: ['breaker'],
+      json: ['breaker'],
+      metrics: ['breaker'],
+      status: 'in-trouble',
+    });
+    expect(broken.text).toContain('rollcall_hub_circuit_open{tenant="north",api="hub"} 1\n');
+    world.emit({ type: 'hub', event: { type: 'circuit-closed' } });
+    expect(await answers(world)).toMatchObject({ code: 200 });
+  });
+
+  it('withheld deletions leave the process ready, and need a decision until one is made', async () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    world.emit({ type: 'deletion', event: { kind: 'waiting', collection: 'users', rows: 7 } });
+    const waiting = await answers(world);
+    expect(waiting).toMatchObject({ code: 200, state: 'needs-person' });
+    expect(waiting.text).toContain('rollcall_needs_decision{tenant="north",collection="users"} 1\n');
+    world.emit({ type: 'deletion', event: { kind: 'discarded', collection: 'users', rows: 7 } });
+    expect((await answers(world)).text).toContain(
+      'rollcall_needs_decision{tenant="north",collection="users"} 0\n',
+    );
+  });
+
+  it('names the version that runs', async () => {
+    const world = boardOf(START_MS);
+    expect((await answers(world)).text).toContain(
+      `rollcall_build_info{version="1.2.3",node="${process.versions.node}"} 1\n`,
+    );
+  });
+});
+
+describe('the sync in progress', () => {
+  it('has the rows seen and expected, and the changes of this minute', () => {
+    const world = boardOf(START_MS);
+    world.isWell();
+    const stats = {
+      ...newSyncStats({ passId: 'p3', mode: 'FULL', startedAtMs: START_MS }),
+      rowsSeen: 4,
+      totalAtStart: 20,
+    };
+    const tally = {
+      seen: 4,
+      unchanged: 1,
+      stale: 0,
+      repeated: 0,
+      created: 2,
+      updated: 1,
+      rejected: 0,
+      withoutId: 0,
+    };
+    world.emit({ type: 'pass-started', collection: 'users', mode: 'FULL' });
+    world.emit({ type: 'pass-page', collection: 'users', stats, tally });
+    const [tenant] = world.board.json()['tenants'] as { collections: Record<string, unknown>[] }[];
+    const users = tenant?.collections.find(({ collection }) => collection === 'users');
+    expect(users).toMatchObject({ running: { mode: 'FULL', seen: 4, expected: 20 } });
+    expect((users?.['changes'] as number[][] | undefined)?.at(-1)).toEqual([2, 1, 0]);
+    world.passes(61 * MINUTE_MS);
+    const [later] = world.board.json()['tenants'] as { collections: Record<string, unknown>[] }[];
+    const changes = later?.collections.find(({ collection }) => collection === 'users')?.[
+      'changes'
+    ] as number[][];
+    expect(changes.flat().every((count) => count === 0)).toBe(true);
+  });
+});
+
+describe('what a heartbeat reports', () => {
+  it('is bounded, and anything else in its place is ignored', () => {
+    const long = { part: 'hub', tenant: 'north', why: 'x'.repeat(9_000), remedy: 'y' } as const;
+    expect(reasonsAsText(Array.from({ length: 99 }, () => long)).length).toBeLessThan(11_000);
+    for (const text of ['', '{', '{}', '[1,["nothing","a","b"],["hub",1,2]]'])
+      expect(reasonsFromText(text, 'north')).toEqual([]);
+  });
+});

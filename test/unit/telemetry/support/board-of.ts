@@ -1,0 +1,103 @@
+import { Registry } from 'prom-client';
+import { loadConfig } from '../../../../src/config.ts';
+import type { Progress } from '../../../../src/model/progress.ts';
+import type { PipelineEvent } from '../../../../src/pipeline/events.ts';
+import { registerBoardMetrics } from '../../../../src/telemetry/board-metrics.ts';
+import { createHealth } from '../../../../src/telemetry/health.ts';
+import { createLogger } from '../../../../src/telemetry/logger.ts';
+import { createMetrics } from '../../../../src/telemetry/metrics.ts';
+import { Board } from '../../../../src/telemetry/monitor/board.ts';
+import { observePipeline } from '../../../../src/telemetry/observe-pipeline.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A configuration of the tenant `north` with users and orgs. */
+function twoCollections() {
+  const text = `
+kafka: { brokers: [localhost:9092] }
+registry: { url: http://localhost:8081 }
+tenants:
+  - id: north
+    collections: [users, orgs]
+    hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
+`;
+  return loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => text });
+}
+
+/** The process's own view of `north`, fed with events as `rollcall run` feeds it, on a clock that a test moves. */
+export function boardOf(startMs: number) {
+  let nowMs = startMs;
+  const now = (): number => nowMs;
+  const registry = new Registry();
+  const health = createHealth();
+  const metrics = createMetrics(registry, { process: false });
+  const config = twoCollections();
+  metrics.prepareTenant('north');
+  const board = new Board(config.tenants, { health, version: '1.2.3', now });
+  registerBoardMetrics(registry, board);
+  const logger = createLogger({ level: 'silent', destination: { write: () => undefined } });
+  const observe = observePipeline({ metrics, health, logger, now });
+  const emit = (...events: readonly PipelineEvent[]): void => {
+    for (const event of events) {
+      board.note('north', event);
+      observe('north', event);
+    }
+  };
+  return {
+    board,
+    health,
+    registry,
+    metrics,
+    emit,
+    passes: (ms: number): void => void (nowMs += ms),
+    /** Taken over, and both collections are loaded. */
+    isWell(): void {
+      emit({ type: 'owned', owner: 'vm-1' });
+      for (const collection of ['users', 'orgs'] as const)
+        emit(caughtUp(collection, loaded(collection, nowMs)));
+      emit({ type: 'session-opened' });
+    },
+  };
+}
+
+export function caughtUp(collection: 'users' | 'orgs', progress: Progress | null): PipelineEvent {
+  return {
+    type: 'caught-up',
+    collection,
+    how: 'current',
+    why: '',
+    rows: 10,
+    rejects: 0,
+    progress,
+    contradictions: null,
+  };
+}
+
+export function loaded(collection: 'users' | 'orgs', nowMs: number): Progress {
+  return {
+    collection,
+    sequence: 2,
+    transactionId: 't2',
+    passId: 'p2',
+    mode: 'DELTA',
+    complete: true,
+    startedAtMs: nowMs - MINUTE_MS,
+    rowsSeen: 3,
+    rowsPublished: 2,
+    rowsRejected: 0,
+    rowsRemoved: 0,
+    rowsWithheld: 0,
+    totalAtStart: null,
+    totalAtEnd: null,
+    watermarkMs: nowMs - 6 * MINUTE_MS,
+    offsets: {},
+    lastCompleteFull: {
+      passId: 'p1',
+      startedAtMs: nowMs - 60 * MINUTE_MS,
+      offsets: {},
+      rows: 10,
+      rowsRejected: 0,
+      rowsWithheld: 0,
+    },
+  };
+}
