@@ -61,7 +61,7 @@ export function requireMirrored(
   );
   const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
   if (unknown === undefined) return;
-  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored`, {
+  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored for ${tenants.join(', ')}`, {
     remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }

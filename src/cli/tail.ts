@@ -90,10 +90,14 @@ async function startingPoints(
   );
   const present = options.topics.filter((topic) => existing.has(topic));
   if (present.length === 0) {
-    throw new RollcallError('KAFKA_TOPIC_MISSING', `There is no topic ${options.topics.join(', ')}`, {
-      remedy:
-        'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
-    });
+    throw new RollcallError(
+      'KAFKA_TOPIC_MISSING',
+      `None of these topics exists: ${options.topics.join(', ')}`,
+      {
+        remedy:
+          'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
+      },
+    );
   }
   const points: StartingPoint[] = [];
   for (const topic of present) {

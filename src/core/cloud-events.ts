@@ -55,6 +55,7 @@ export function changeHeaders(change: {
     ce_type: `rollcall.${change.topic}.${change.kind}`,
   };
   if (change.modifiedAtMs !== null) headers['ce_time'] = new Date(change.modifiedAtMs).toISOString();
+  // What follows describes a value, which a removal does not have.
   if (change.hash === null) return headers;
   headers['content-hash'] = change.hash.toString('hex');
   if (change.mapping != null) headers[MAPPING_HEADER] = change.mapping;

@@ -99,7 +99,7 @@ export class IdentityGate {
       'HUB_FOREIGN_DATA',
       `Almost none of the rows that the hub returned for ${collection} match the ${knownRowsBefore} already published: ` +
         `${evidence}. They may be another tenant's`,
-      { remedy: `Nothing of them was published. ${WRONG_TENANT_REMEDY}` },
+      { remedy: `None of them was published. ${WRONG_TENANT_REMEDY}` },
     );
   }
 }

@@ -49,6 +49,6 @@ export function tooManyRequests(tenantId: string): RollcallError {
   return new RollcallError(
     'INDEX_REFUSED',
     `${MOST_REQUESTS_WAITING} requests already wait for the process that owns ${tenantId}`,
-    { remedy: 'Wait until it has handled some of them; see its status for what it is doing.' },
+    { remedy: 'Wait until it has handled some of them; `rollcall status` shows what it is doing.' },
   );
 }

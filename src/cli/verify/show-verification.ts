@@ -109,7 +109,7 @@ export function verdictOf(collections: readonly CollectionReport[]): string {
   const pending = countIn(compared.filter(isCompared), 'pending');
   const ofThem =
     equal === compared.length
-      ? `All ${compared.length} collections are equal`
+      ? allEqual(compared.length)
       : `${equal} of ${compared.length} collections are equal`;
   return pending === 0
     ? `${ofThem}.`
@@ -167,4 +167,8 @@ export function exitCodeFor(tenants: readonly VerifiedTenant[]): number {
     hasFailed: isBroken || countIn(collections, 'wrong') > 0,
     needsPerson: countIn(collections, 'withheld') > 0,
   });
+}
+
+function allEqual(collections: number): string {
+  return collections === 1 ? 'The collection is equal' : `All ${collections} collections are equal`;
 }

@@ -52,7 +52,7 @@ function requireOff({ parts, session }: OwnerWork, collection: CollectionName): 
 
 function stillMirrored(what: string): RollcallError {
   return new RollcallError('USAGE_INVALID', `The process that runs for the tenant still mirrors ${what}`, {
-    remedy: 'Restart the process with the present configuration, and give the command again.',
+    remedy: 'Restart the process with the current configuration, and give the command again.',
   });
 }
 

@@ -103,7 +103,7 @@ describe('verify', () => {
     );
     expect(ended.code).toBe(0);
     const { stdout } = await rollcall(tenant.configPath, 'verify', '--collection', 'orgs');
-    expect(stdout).toContain('All 1 collections are equal, but for 3 changes at the hub');
+    expect(stdout).toContain('The collection is equal, but for 3 changes at the hub');
   });
 });
 
