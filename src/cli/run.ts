@@ -12,6 +12,7 @@ import { startStatusServer } from '../telemetry/http-server.ts';
 import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
 import { Board } from '../telemetry/monitor/board.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { readPageFiles } from '../telemetry/page-files.ts';
 import { observePipeline } from '../telemetry/observe-pipeline.ts';
 import { packageVersion } from './package-version.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -29,7 +30,7 @@ export function runCommand(): Command {
     .addHelpText(
       'after',
       `
-Probes and metrics: /livez, /readyz, /metrics on http.host:http.port.
+A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 Logs are JSON lines on stdout (ROLLCALL_LOG_LEVEL sets the level).
 
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when another process took a tenant over, or a topic or
@@ -52,6 +53,7 @@ async function run(context: VerbContext): Promise<number> {
     ...config.http,
     health,
     board,
+    page: readPageFiles(),
     metrics: { contentType: registry.contentType, text: () => registry.metrics() },
   });
   logger.info({ host: server.host, port: server.port }, 'probes and metrics are served');

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { RollcallError } from '../errors.ts';
 import type { Health } from './health.ts';
+import { PAGE_HEADERS, type PageFile } from './page-files.ts';
 import type { Board } from './monitor/board.ts';
 
 interface Answer {
@@ -17,13 +18,15 @@ export interface MetricsText {
 }
 
 interface ServerParts {
+  /** The files of the status page, by path. */
+  readonly page?: ReadonlyMap<string, PageFile> | undefined;
   readonly health: Health;
   readonly metrics: MetricsText;
   /** Left out: readiness is what the events say. */
   readonly board?: Pick<Board, 'reasons' | 'json'> | undefined;
 }
 
-/** The server of probes and metrics. Start it first and close it last, so that probes always get an answer. */
+/** The server of the status page, probes and metrics. Start it first and close it last, so that probes always get an answer. */
 export interface StatusServer {
   readonly host: string;
   /** The port in use, also if the requested port was 0. */
@@ -39,7 +42,7 @@ const CHECK_TIMEOUTS_EVERY_MS = 1_000;
 const CLOSE_GRACE_MS = 500;
 
 /**
- * Serves `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
+ * Serves the status page at `/`, `/status.json`, `/livez` (500 when only a restart helps), `/readyz` (503 with the reasons) and `/metrics`.
  * Throws `CONFIG_INVALID` when it cannot listen at the address.
  */
 export async function startStatusServer(options: {
@@ -48,6 +51,7 @@ export async function startStatusServer(options: {
   health: Health;
   metrics: MetricsText;
   board?: Pick<Board, 'reasons' | 'json'> | undefined;
+  page?: ReadonlyMap<string, PageFile> | undefined;
 }): Promise<StatusServer> {
   const server = createServer(
     {
@@ -102,6 +106,7 @@ async function respond(
     'content-type': contentType,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
+    ...PAGE_HEADERS,
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 }
@@ -117,8 +122,11 @@ async function answer(url: string, parts: ServerParts): Promise<Answer> {
       return json(200, parts.board?.json() ?? {});
     case '/metrics':
       return metricsPage(parts.metrics);
-    default:
-      return json(404, { error: 'There is /livez, /readyz and /metrics.' });
+    default: {
+      const file = parts.page?.get(path);
+      if (file !== undefined) return { status: 200, ...file };
+      return json(404, { error: 'There is /, /status.json, /livez, /readyz and /metrics.' });
+    }
   }
 }
 

@@ -1,0 +1,186 @@
+import { Registry } from 'prom-client';
+import { loadConfig } from '../../../src/config.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import type { Progress, SyncMode } from '../../../src/model/progress.ts';
+import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { createHealth } from '../../../src/telemetry/health.ts';
+import { startStatusServer } from '../../../src/telemetry/http-server.ts';
+import { Board } from '../../../src/telemetry/monitor/board.ts';
+import { readPageFiles } from '../../../src/telemetry/page-files.ts';
+
+const MINUTE_MS = 60_000;
+const ROWS = {
+  orgs: 38,
+  'academic-sessions': 12,
+  courses: 412,
+  classes: 1_968,
+  students: 19_204,
+  users: 21_430,
+  enrollments: 96_214,
+  'absence-versions': 48_920,
+  schedules: 184_300,
+} as const satisfies Partial<Record<CollectionName, number>>;
+type Mirrored = keyof typeof ROWS;
+
+const CONFIG = `
+kafka: { brokers: [localhost:9092] }
+registry: { url: http://localhost:8081 }
+tenants:
+  - id: north
+    collections: [${Object.keys(ROWS).join(', ')}, absences, absence-changes]
+    schedules: { students: all }
+    hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
+`;
+
+/** The status page of a process that mirrors an invented district, which has mirrored it for an hour. */
+export async function startInventedPage() {
+  let nowMs = Date.now() - 60 * MINUTE_MS;
+  const now = (): number => nowMs;
+  const health = createHealth();
+  const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => CONFIG });
+  const board = new Board(config.tenants, { health, version: '0.1.0', now });
+  const emit = (event: PipelineEvent): void => board.note('north', event);
+  emit({ type: 'owned', owner: 'rollcall-0-1-6afb2b0e' });
+  for (const collection of Object.keys(ROWS) as Mirrored[])
+    emit({
+      type: 'caught-up',
+      collection,
+      how: 'current',
+      why: '',
+      rows: ROWS[collection],
+      rejects: 0,
+      progress: progressOf(collection, 'FULL', nowMs),
+      contradictions: null,
+      derived: collection === 'absence-versions' ? derivedProgress(nowMs) : [],
+    });
+  for (let minute = 0; minute < 60; minute += 1) {
+    nowMs += MINUTE_MS;
+    playMinute(emit, minute, nowMs);
+  }
+  const registry = new Registry();
+  const server = await startStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    health,
+    board,
+    page: readPageFiles(),
+    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
+  });
+  const started = Date.now() - nowMs;
+  const clock = setInterval(() => (nowMs = Date.now() - started), 100);
+  return {
+    url: `http://127.0.0.1:${server.port}/`,
+    emit,
+    health,
+    runsFullSync: (collection: Mirrored, seen: number) => runFullSync(emit, { collection, seen, nowMs }),
+    async [Symbol.asyncDispose]() {
+      clearInterval(clock);
+      await server.close();
+    },
+  };
+}
+
+/** The incremental syncs of a minute; what they bring differs from minute to minute. */
+function playMinute(emit: (event: PipelineEvent) => void, minute: number, nowMs: number): void {
+  for (const collection of Object.keys(ROWS) as Mirrored[]) {
+    const busy =
+      collection === 'absence-versions'
+        ? 14
+        : collection === 'enrollments'
+          ? 6
+          : collection === 'users'
+            ? 2
+            : 0;
+    const updated = Math.round(busy * (1 + Math.sin(minute / 4)) * ((minute * 7) % 5));
+    const created = Math.round(busy * ((minute * 3) % 4));
+    const stats = {
+      ...newSyncStats({ passId: 'p', mode: 'DELTA', startedAtMs: nowMs }),
+      rowsSeen: updated + created,
+    };
+    const tally = {
+      seen: updated + created,
+      unchanged: 0,
+      stale: 0,
+      repeated: 0,
+      created,
+      updated,
+      rejected: 0,
+      withoutId: 0,
+    };
+    emit({ type: 'pass-started', collection, mode: 'DELTA' });
+    emit({ type: 'pass-page', collection, stats, tally });
+    emit({
+      type: 'pass-ended',
+      collection,
+      outcome: 'complete',
+      why: null,
+      stats: { ...stats, rowsRemoved: minute % 11 === 3 ? busy * 3 : 0 },
+      durationMs: 0,
+      rows: ROWS[collection],
+      rejects: 0,
+      progress: progressOf(collection, 'DELTA', nowMs),
+      derived: collection === 'absence-versions' ? derivedProgress(nowMs) : [],
+    });
+  }
+}
+
+function runFullSync(
+  emit: (event: PipelineEvent) => void,
+  { collection, seen, nowMs }: { collection: Mirrored; seen: number; nowMs: number },
+): void {
+  const stats = newSyncStats({ passId: 'f', mode: 'FULL', startedAtMs: nowMs });
+  const tally = {
+    seen,
+    unchanged: seen,
+    stale: 0,
+    repeated: 0,
+    created: 0,
+    updated: 0,
+    rejected: 0,
+    withoutId: 0,
+  };
+  emit({ type: 'pass-started', collection, mode: 'FULL' });
+  emit({
+    type: 'pass-page',
+    collection,
+    stats: { ...stats, rowsSeen: seen, totalAtStart: ROWS[collection] },
+    tally,
+  });
+}
+
+function derivedProgress(nowMs: number): Progress[] {
+  return (['absences', 'absence-changes'] as const).map((collection) =>
+    Object.assign(progressOf('absence-versions', 'DELTA', nowMs), { collection }),
+  );
+}
+
+function progressOf(collection: Mirrored, mode: SyncMode, nowMs: number): Progress {
+  const rows = ROWS[collection];
+  return {
+    collection,
+    sequence: 1,
+    transactionId: 't',
+    passId: 'p',
+    mode,
+    complete: true,
+    startedAtMs: nowMs,
+    rowsSeen: rows,
+    rowsPublished: 0,
+    rowsRejected: 0,
+    rowsRemoved: 0,
+    rowsWithheld: 0,
+    totalAtStart: rows,
+    totalAtEnd: rows,
+    watermarkMs: nowMs - 5 * MINUTE_MS,
+    offsets: {},
+    lastCompleteFull: {
+      passId: 'p',
+      startedAtMs: nowMs - 3 * 60 * MINUTE_MS,
+      offsets: {},
+      rows,
+      rowsRejected: 0,
+      rowsWithheld: 0,
+    },
+  };
+}
