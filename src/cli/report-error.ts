@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import picocolors from 'picocolors';
-import { RollcallError } from '../errors.ts';
+import { RollcallError, runbookOf } from '../errors.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { safeErrorMessage } from '../telemetry/safe-error.ts';
 import { wantsColors } from './output.ts';
@@ -31,6 +31,7 @@ export function reportError(
       ? [error.message, error.remedy]
       : [`Something unforeseen happened: ${safeErrorMessage(error)}`, 'ROLLCALL_DEBUG=1 shows where.'];
   stderr.write(`${colors.red('✗')} ${message}\n${colors.cyan('→')} ${remedy}\n`);
+  if (error instanceof RollcallError) stderr.write(`${colors.dim(`  see ${runbookOf(error.code)}`)}\n`);
   if (isSet(env['ROLLCALL_DEBUG'])) stderr.write(`${inspect(error, { depth: 5 })}\n`);
   return exitCodeOf(error);
 }

@@ -97,7 +97,8 @@ describe('wrong use ends with 2 and points to the help', () => {
 
 describe('errors', () => {
   it('a known error shows what happened and what to do, without a stack trace', async () => {
-    expect(await run(['fail'])).toMatchObject({ code: 1, stderr: '✗ No broker answers\n→ Start Kafka.\n' });
+    const stderr = '✗ No broker answers\n→ Start Kafka.\n  see docs/runbooks.md#kafka_unreachable\n';
+    expect(await run(['fail'])).toMatchObject({ code: 1, stderr });
   });
 
   it('an unknown error is one line that quotes no data, and complete in debug mode', async () => {

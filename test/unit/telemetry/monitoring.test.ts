@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ERROR_CODES, runbookOf } from '../../../src/errors.ts';
+import { boardOf } from './support/board-of.ts';
+
+const CHECKOUT = new URL('../../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, CHECKOUT), 'utf8');
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+const alerts = (
+  parse(read('helm/rollcall/monitoring/alerts.yaml')) as { groups: { rules: Alert[] }[] }
+).groups.flatMap(({ rules }) => rules);
+const dashboard = JSON.parse(read('helm/rollcall/monitoring/dashboard.json')) as {
+  panels: { title: string; targets: { expr: string; legendFormat: string }[] }[];
+  templating: { list: { name: string; query: unknown }[] };
+};
+const panelQueries = dashboard.panels.flatMap(({ targets }) => targets);
+const variableQueries = dashboard.templating.list.map(({ query }) => JSON.stringify(query));
+const queries = [
+  ...alerts.map(({ expr }) => expr),
+  ...panelQueries.map(({ expr }) => expr),
+  ...variableQueries,
+];
+
+/** The labels of every metric that the program registers; `le` is that of the buckets of a histogram. */
+function exported(): ReadonlyMap<string, readonly string[]> {
+  const { registry } = boardOf(0);
+  const labels = new Map<string, readonly string[]>();
+  for (const metric of registry.getMetricsAsArray()) {
+    const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
+    labels.set(name, labelNames);
+    for (const part of ['bucket', 'sum', 'count']) labels.set(`${name}_${part}`, [...labelNames, 'le']);
+  }
+  return labels;
+}
+
+/** The metrics of a query, each with the labels by which it is selected. */
+function selectors(query: string): { name: string; labels: string[] }[] {
+  return [...query.matchAll(/\b(rollcall_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
+    name,
+    labels: [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+  }));
+}
+
+describe('alerts and dashboard', () => {
+  it('ask only for metrics and labels that the program exports', () => {
+    const known = exported();
+    const asked = queries.flatMap(selectors);
+    expect(asked.length).toBeGreaterThan(30);
+    const wrong = asked.flatMap(({ name, labels }) => {
+      const has = known.get(name);
+      if (has === undefined) return [`${name} is not exported`];
+      return labels.filter((label) => !has.includes(label)).map((label) => `${name} has no label ${label}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('group and name by labels that the metrics of the query have', () => {
+    const known = exported();
+    const wrong = [
+      ...panelQueries.map(({ expr, legendFormat }) => ({ expr, text: legendFormat })),
+      ...alerts.map(({ expr, annotations }) => ({ expr, text: annotations.summary })),
+    ].flatMap(({ expr, text }) => {
+      const has = new Set(selectors(expr).flatMap(({ name }) => known.get(name) ?? []));
+      const grouped = [...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+        list.split(/,\s*/),
+      );
+      const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label = '']) => label);
+      return [...grouped, ...shown].filter((label) => !has.has(label)).map((label) => `${expr}: ${label}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('have a test of their own for each alert', () => {
+    const tests = read('helm/rollcall/monitoring/alerts.test.yaml');
+    expect(alerts.length).toBeGreaterThan(8);
+    expect(alerts.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
+  });
+});
+
+describe('the runbooks', () => {
+  const text = read('docs/runbooks.md');
+  const sections = [...text.matchAll(/^### (\w+)\n\n(.+)\n\n1\. /gm)].map(([, name = '']) => name);
+
+  it('have a section with steps for each alert and each error code, and no other', () => {
+    const wanted = [...alerts.map(({ alert }) => alert), ...ERROR_CODES];
+    expect(sections.toSorted()).toEqual(wanted.toSorted());
+    expect(text.match(/^### /gm)).toHaveLength(wanted.length);
+  });
+
+  it('are where each alert and each error says', () => {
+    const anchors = new Set(sections.map((name) => `docs/runbooks.md#${name.toLowerCase()}`));
+    for (const { annotations } of alerts) expect(anchors).toContain(annotations.runbook_url);
+    for (const code of ERROR_CODES) expect(anchors).toContain(runbookOf(code));
+  });
+});
