@@ -24,7 +24,7 @@ const COLLECTIONS = [
   'absences',
   'absence-changes',
 ] as const;
-const HOLDING = [...COLLECTIONS.filter((name) => name !== 'classes'), 'rejects'];
+const HOLDING = [...COLLECTIONS.filter((name) => name !== 'classes'), 'absence-state', 'rejects'];
 const INTERVAL_MS = 1_000;
 /** A topic may differ from the contract in these to begin with. */
 const SHORT = { 'segment.ms': String(INTERVAL_MS), 'max.compaction.lag.ms': String(INTERVAL_MS) };
@@ -85,7 +85,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   await mirror.full();
   await setTopics(
     mirror,
-    [...COLLECTIONS.filter((name) => name !== 'absence-changes'), 'rejects', 'progress'],
+    [...COLLECTIONS.filter((name) => name !== 'absence-changes'), 'absence-state', 'rejects', 'progress'],
     SHORT,
   );
 
@@ -97,7 +97,7 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
   });
   try {
     const session = await opened.promise;
-    await setTopics(mirror, [...COLLECTIONS, 'rejects', 'progress'], SHORT_LATER);
+    await setTopics(mirror, [...COLLECTIONS, 'absence-state', 'rejects', 'progress'], SHORT_LATER);
     const holding = (): Promise<string[]> => kafka.topicsHolding(student);
     expect(await holding()).toEqual(HOLDING.map((name) => mirror.topic(name)).sort());
     removePerson(mirror, student);
