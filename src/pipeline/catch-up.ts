@@ -8,7 +8,7 @@ import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topics.ts';
 import type { Ownership } from '../log/log.ts';
 import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import { ChainReplay } from './chains/chain-replay.ts';
+import { ChainImport } from './chains/chain-import.ts';
 import { presumeVersions } from './chains/presume-versions.ts';
 import { planRecovery, type Recovery, type RecoveryPlanParts } from './recovery-plan.ts';
 import type { WriterStart } from './writer-start.ts';
@@ -58,15 +58,15 @@ async function beginReplay(parts: CatchUpParts, recovery: Recovery): Promise<Beh
     after: isResumed ? position.offsets : {},
     replay,
     readsChangelog: isChangelogComplete,
-    chains: isImport ? chainReplay(parts, recovery, replay) : null,
+    chains: isImport ? chainImport(parts, recovery, replay) : null,
   };
 }
 
-function chainReplay(
+function chainImport(
   parts: CatchUpParts,
   { progress, derived, wasFirstLoadOver }: Recovery,
   replay: Behind['replay'],
-): ChainReplay | null {
+): ChainImport | null {
   if (parts.chains === undefined) return null;
   const whole = progress?.lastCompleteFull ?? null;
   const isOfBoth = whole?.passId === derived.get('absence-changes')?.lastCompleteFull?.passId;
@@ -75,7 +75,7 @@ function chainReplay(
     whole === null || !isOfBoth
       ? null
       : (partition: number): number => whole.offsets[partitionName(topic, partition)] ?? -1;
-  return new ChainReplay({ ...parts.chains, replay, completeUpTo, wasComplete: wasFirstLoadOver });
+  return new ChainImport({ ...parts.chains, replay, completeUpTo, wasComplete: wasFirstLoadOver });
 }
 
 async function finishReplay(

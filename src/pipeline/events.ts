@@ -77,10 +77,10 @@ export type PipelineEvent =
   | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
   /** The events of absences in a committed transaction. */
   | {
-      readonly type: 'chains-told';
+      readonly type: 'chains-published';
       readonly tally: Readonly<ChainTally>;
       /** Chains published while open, because the hub did not answer for a reference. */
-      readonly toldOpen: number;
+      readonly publishedOpen: number;
       /** Index entries of contradictory absences now; null when no chain was examined. */
       readonly contradictions: number | null;
     }

@@ -3,7 +3,7 @@ import { CHAIN_COLLECTIONS, type CollectionName } from '../model/collections.ts'
 import { allOffsets, isFirstLoadOver, stateMark, type Progress } from '../model/progress.ts';
 import type { Ownership, TenantLog } from '../log/log.ts';
 import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import type { ChainReplayParts } from './chains/chain-replay.ts';
+import type { ChainImportParts } from './chains/chain-import.ts';
 import type { TopicEnds } from './topic-ends.ts';
 import {
   recordTopicLosses,
@@ -17,7 +17,7 @@ export interface RecoveryPlanParts extends TopicLossParts {
   readonly state: TenantState;
   readonly now: () => number;
   /** Undefined where absences and their changes are not mirrored. */
-  readonly chains?: Pick<ChainReplayParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
+  readonly chains?: Pick<ChainImportParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
 }
 
 /** What the log and the index know of a collection, less what its topics have lost, and what is to be done. */

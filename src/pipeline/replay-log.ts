@@ -11,7 +11,7 @@ import { partitionName, topicName } from '../model/topics.ts';
 import type { LoggedRecord, TenantLog } from '../log/log.ts';
 import type { IndexReplay } from '../state/index-store.ts';
 import { changeIn } from './chains/changelog.ts';
-import type { ChainReplay } from './chains/chain-replay.ts';
+import type { ChainImport } from './chains/chain-import.ts';
 import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
 
 interface Topics {
@@ -27,7 +27,7 @@ export interface ReplayLogParts extends Topics, TodaysRemovalsParts {
 export interface Behind {
   readonly collection: CollectionName;
   /** Imports the chain index from the public topics; null where it comes from the changelog, or there is none. */
-  readonly chains: ChainReplay | null;
+  readonly chains: ChainImport | null;
   /** Whether the chain index comes from the changelog. */
   readonly readsChangelog: boolean;
   /** The offsets that the index reflects. */

@@ -64,12 +64,12 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
       return;
     }
-    case 'chains-told':
+    case 'chains-published':
       logger.debug(
-        { absences: nonZero(event.tally), toldOpen: event.toldOpen },
+        { absences: nonZero(event.tally), toldOpen: event.publishedOpen },
         'changes of absences are committed',
       );
-      if (event.toldOpen > 0) logger.warn({ toldOpen: event.toldOpen }, PUBLISHED_WHILE_OPEN);
+      if (event.publishedOpen > 0) logger.warn({ toldOpen: event.publishedOpen }, PUBLISHED_WHILE_OPEN);
       return;
     case 'pass-failed': {
       const { collection, mode, error, retryInMs } = event;

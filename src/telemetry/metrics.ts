@@ -163,7 +163,7 @@ function absenceMetrics(registry: Registry) {
     help: 'Published changes of absences, by operation, including those of a first load.',
     labelNames: ['tenant', 'operation'],
   });
-  const toldOpen = counter(registry, {
+  const publishedOpen = counter(registry, {
     name: 'rollcall_absences_told_open_total',
     help: 'Absences published while open: the hub did not answer for a version that they refer to.',
     labelNames: ['tenant'],
@@ -179,10 +179,10 @@ function absenceMetrics(registry: Registry) {
   return {
     prepareAbsences(tenant: string) {
       countAbsenceChanges(tenant, { created: 0, replaced: 0, deleted: 0, restored: 0 });
-      toldOpen.inc({ tenant }, 0);
+      publishedOpen.inc({ tenant }, 0);
     },
     countAbsenceChanges,
-    countPublishedWhileOpen: (tenant: string, chains: number) => toldOpen.inc({ tenant }, chains),
+    countPublishedWhileOpen: (tenant: string, chains: number) => publishedOpen.inc({ tenant }, chains),
     setContradictions: (tenant: string, count: number) => contradictions.set({ tenant }, count),
   };
 }

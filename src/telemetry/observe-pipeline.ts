@@ -79,9 +79,9 @@ function measure(parts: { metrics: Metrics; now: () => number }, tenant: string,
     case 'committed':
       metrics.transaction(tenant, { outcome: 'committed', seconds: event.durationMs / 1000 });
       return;
-    case 'chains-told':
+    case 'chains-published':
       metrics.countAbsenceChanges(tenant, event.tally);
-      metrics.countPublishedWhileOpen(tenant, event.toldOpen);
+      metrics.countPublishedWhileOpen(tenant, event.publishedOpen);
       if (event.contradictions !== null) metrics.setContradictions(tenant, event.contradictions);
       return;
     case 'commit-failed':

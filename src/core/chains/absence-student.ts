@@ -6,7 +6,7 @@ import type { AbsenceEntry, ChainState, VersionEntry } from './chain-state.ts';
  * as the absence itself knows, else those of the version published last, else of the one that gave the id, else of another
  * published under it. An id that no named student's record was published under is left out.
  *
- * @param versionIds all versions of which `knowledge` may tell
+ * @param versionIds all versions that `knowledge` may hold
  */
 export function studentsByAbsence(
   chainState: ChainState,
@@ -28,12 +28,12 @@ export function studentsByAbsence(
       students.set(absenceId, entry.student);
       continue;
     }
-    const told = chainState.versions.get(entry?.publishedVersionId ?? '') ?? null;
-    if (entry === null || told === null || told.student === 0) continue;
+    const published = chainState.versions.get(entry?.publishedVersionId ?? '') ?? null;
+    if (entry === null || published === null || published.student === 0) continue;
     // What was published under another id since says nothing of this one, but where the two were merged.
-    const isUnderIt = (told.absenceId ?? absenceId) === absenceId;
+    const isUnderIt = (published.absenceId ?? absenceId) === absenceId;
     if (isUnderIt || (entry.mergedInto !== null && !students.has(absenceId)))
-      students.set(absenceId, told.student);
+      students.set(absenceId, published.student);
   }
   return students;
 }

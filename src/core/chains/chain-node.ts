@@ -237,7 +237,7 @@ function connect(earlier: ChainNode, later: ChainNode): void {
   later.earlier.push(earlier);
 }
 
-/** What was told as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
+/** An absence that was published as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
 function retirePublished(parts: {
   input: ChainInput;
   cluster: Cluster;

@@ -22,7 +22,7 @@ export interface VersionEntry {
   readonly isResolved: boolean;
 }
 
-/** What consumers were told of one absence. Follows from its last record in `absence-changes`, but for `since`. */
+/** What was published of one absence. Follows from its last record in `absence-changes`, but for `since`. */
 export interface AbsenceEntry {
   /** Of the last event, from 1. */
   readonly step: number;
@@ -54,7 +54,7 @@ export interface ChainRow {
 }
 
 /**
- * 32 bits of a student's id (FNV-1a over UTF-16 code units), 0 for none. It only tells that two records are not of the
+ * 32 bits of a student's id (FNV-1a over UTF-16 code units), 0 for none. It only shows that two records are not of the
  * same student; that it misses a wrong link has a probability of 2⁻³².
  */
 export function studentFingerprint(studentId: string | null): number {

@@ -9,7 +9,7 @@ export interface ChainStep {
   readonly step: number;
   readonly operation: 'CREATED' | 'REPLACED' | 'DELETED' | 'RESTORED';
   readonly versionId: string;
-  /** The version told before, where it is another one. */
+  /** The version published before, where it is another one. */
   readonly previousVersionId: string | null;
   readonly cause: 'HUB' | 'VANISHED' | 'MERGED';
   readonly mergedInto: string | null;
@@ -23,7 +23,7 @@ interface Published {
 }
 
 /**
- * The steps from what was told to what is; rules 7 to 11 of the design note in resolve.ts.
+ * The steps from what was published to what is; rules 7 to 11 of the design note in resolve.ts.
  *
  * @returns none if the two are the same
  */
@@ -83,7 +83,7 @@ function versionsToPublish(parts: {
     const versions = wasPublished ? present.filter(isNew) : present;
     return { versions: withTail(versions, tail), isBackwards: false };
   }
-  // What was merged and lives again tells nothing twice that was told of the other one.
+  // A merged absence that lives again publishes nothing twice that was published of the other one.
   const index =
     before.mergedInto === null ? path.findIndex(({ id }) => id === before.publishedVersionId) : -1;
   if (index >= 0) {
@@ -96,7 +96,7 @@ function versionsToPublish(parts: {
   return { versions: withTail(fresh, tail), isBackwards: fresh.length === 0 };
 }
 
-/** A live tail is always told in the end; a deleted one that is not new needs only its deletion told. */
+/** A live tail is always published in the end; a deleted one that is not new needs only its deletion published. */
 function withTail(versions: readonly ChainNode[], tail: ChainNode): readonly ChainNode[] {
   if (tail.state !== 'present' || tail.isDeleted) return versions;
   return versions.at(-1) === tail ? versions : [...versions, tail];

@@ -13,7 +13,7 @@ export function isAlive({ entry }: NamedAbsence): boolean {
   return entry.mergedInto === null;
 }
 
-/** The absences that consumers were told of and that belong to a component, the one that stays first. */
+/** The published absences that belong to a component, the one that stays first. */
 export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
 
 const IS_PUBLISHED_AND_CHANGED_STUDENT = 0;
@@ -25,9 +25,9 @@ const HAS_VERSIONS = 8;
 
 /**
  * To which component each published absence belongs: where the version is that gave it its id, so that no other chain
- * needs that id; else where the version last told is; else where one is that was published under it. A component of
+ * needs that id; else where the last published version is; else where one is that was published under it. A component of
  * which the hub still has a version comes before all others; of equals, the one with the least id. Never to one of
- * another student (rule 16), unless that is the version last told itself, whose student the hub has changed.
+ * another student (rule 16), unless that is the last published version itself, whose student the hub has changed.
  */
 export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
   const best = new Map<string, { component: number; strength: number; leastId: string }>();
@@ -68,11 +68,12 @@ export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
     const entry = chainState.absences.get(id) ?? null;
     // What was merged comes back by its own id only: nothing else leads from a version to it.
     if (entry === null || entry.mergedInto !== null) continue;
-    const told = entry.publishedVersionId;
-    const node = graph.known.get(told);
+    const published = entry.publishedVersionId;
+    const node = graph.known.get(published);
     // What was published under another id since is that one's.
     if (node !== undefined && (node.before?.absenceId ?? id) === id) claim(node, id, PUBLISHED);
-    for (const dangling of graph.danglingReferences.get(told)?.values() ?? []) claim(dangling, id, PUBLISHED);
+    for (const dangling of graph.danglingReferences.get(published)?.values() ?? [])
+      claim(dangling, id, PUBLISHED);
   }
   return ordered(best, chainState);
 }

@@ -8,9 +8,9 @@ export interface ChainInput {
   readonly rows: readonly ChainRow[];
   /** Ids that the hub was asked for and does not have. It removes nothing that is known (invariant 3). */
   readonly gone?: readonly string[] | undefined;
-  /** Versions whose removal from the hub is settled (invariant 3). */
+  /** Versions whose removal from the hub is resolved (invariant 3). */
   readonly vanished?: readonly string[] | undefined;
-  /** Versions that were left unsettled earlier. */
+  /** Versions that were left unresolved earlier. */
   readonly revisit?: readonly string[] | undefined;
   readonly chainState: ChainState;
 }
@@ -25,7 +25,7 @@ export interface Cluster {
 
 /**
  * Closes the input over links in both directions, as they were and as they are, over the absences of versions, over the
- * versions that gave absences their ids or were last told of them, and over the ids that an absence may get where a
+ * versions that gave absences their ids or are named by their last events, and over the ids that an absence may get where a
  * version's own is another student's absence already (rule 16).
  */
 export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>): Cluster {

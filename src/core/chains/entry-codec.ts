@@ -5,7 +5,7 @@ import type { AbsenceEntry, VersionEntry, VersionState } from './chain-state.ts'
  *
  * version := format(4 bits) flags(4 bits) · flags(8 bits) · [student: 4 bytes] · [replaces: id] · [replacedBy: id]
  *            · [absenceId: id] · [count · id…]
- * absence := format(4 bits) flags(4 bits) · step · since · [told version: id] · [mergedInto: id] · [student: 4 bytes]
+ * absence := format(4 bits) flags(4 bits) · step · since · [published version: id] · [mergedInto: id] · [student: 4 bytes]
  * id      := 0 · the 16 bytes of a UUID in lower case   |   1 + length in bytes · UTF-8
  *
  * A version alone takes 6 bytes. With UUIDs, a first version that was replaced takes 23, the second one 23, each further

@@ -13,7 +13,7 @@ export interface Examination {
   /** Versions of chains that no published absence belongs to, and that have a tail not deleted. */
   readonly unpublished: readonly string[];
   /**
-   * The same, but the tail is deleted, or replaced by a version that the hub has no more: never told, or told deleted
+   * The same, but the tail is deleted, or replaced by a version that the hub has no more: never published, or published as deleted
    * so long ago that it was forgotten.
    */
   readonly unpublishedEnded: readonly string[];
@@ -42,8 +42,8 @@ export function examine(input: ExaminationInput): Examination {
     }
     if (owned.length > 0 || shape.tail === null) continue;
     const isOver = shape.tail.isDeleted || isReplaced(shape.tail, { graph, unreadable: input.unreadable });
-    // Where all came after all was told that was there, nothing can have been told and forgotten. One that came before
-    // was told then: what came since may be no more than another content of what was forgotten.
+    // Where all came after the last complete full sync, nothing can have been published and forgotten. One that came before
+    // was published then: what came since may be no more than another content of what was forgotten.
     const present = nodes.filter(({ state }) => state === 'present');
     const isNew = present.every(({ before }) => before?.isResolved === false);
     const ids = isOver && !isNew ? unpublishedEnded : unpublished;

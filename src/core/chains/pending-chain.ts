@@ -5,7 +5,7 @@ import { isAlive, type NamedAbsence } from './claims.ts';
 /** Which versions of a chain that has to wait are to be looked at again: those that came, or all. */
 export type Deferred = 'touched' | 'all';
 
-/** Ids that nobody has told of yet; only what a version at the hub refers to is waited for. */
+/** Ids that are not known yet; only what a version at the hub refers to is waited for. */
 export function awaitedBy(nodes: readonly ChainNode[]): readonly string[] {
   return nodes.filter((node) => isAwaited(node)).map(({ id }) => id);
 }
@@ -43,8 +43,8 @@ function isVanishing(node: ChainNode): boolean {
 function hasLostItsTail(
   parts: Pick<Parameters<typeof whyDeferred>[0], 'shape' | 'owned' | 'graph'>,
 ): boolean {
-  const told = parts.owned.find(isAlive)?.entry;
-  if (told === undefined || told.isPublishedAsDeleted) return false;
-  if (parts.graph.known.get(told.publishedVersionId)?.state === 'present') return false;
-  return !parts.shape.path.some(({ id }) => id === told.publishedVersionId);
+  const published = parts.owned.find(isAlive)?.entry;
+  if (published === undefined || published.isPublishedAsDeleted) return false;
+  if (parts.graph.known.get(published.publishedVersionId)?.state === 'present') return false;
+  return !parts.shape.path.some(({ id }) => id === published.publishedVersionId);
 }

@@ -5,16 +5,16 @@ import type { ChainInput } from './cluster.ts';
 import type { VersionEntry } from './chain-state.ts';
 
 /**
- * Versions of an index made again, or brought up to the end of the log, as the index that told them would have them: all
- * of a chain that was told belong to its absence (rule 15 in resolve.ts). The log says so only of the version told last,
- * and what older events say depends on what compaction has left of them. What came since the chain was told is left out,
- * and so are chains to which no absence or several were told to lead. Only what changes.
+ * Versions of an index made again, or brought up to the end of the log, as the index that published them would have them: all
+ * of a published chain belong to its absence (rule 15 in resolve.ts). The log says so only of the last published version,
+ * and what older events say depends on what compaction has left of them. What came since the chain was published is left out,
+ * and so are chains to which no absence or several lead. Only what changes.
  *
  * @throws Error if something was not looked up that `missing` asks for
  */
 export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEntry> {
   const graph = graphOf(input);
-  const told = new Map<number, NamedAbsence[]>();
+  const published = new Map<number, NamedAbsence[]>();
   /** Live absences whose last record came under another one: only their other versions still lead to them. */
   const homeless = new Set<string>();
   for (const id of graph.cluster.absences) {
@@ -25,11 +25,11 @@ export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEn
       if (isAlive({ id, entry }) && !entry.isPublishedAsDeleted) homeless.add(id);
       continue;
     }
-    const same = told.get(node.component) ?? [];
-    told.set(node.component, [...same, { id, entry }]);
+    const same = published.get(node.component) ?? [];
+    published.set(node.component, [...same, { id, entry }]);
   }
   const changes = new Map<string, VersionEntry>();
-  for (const [component, absences] of told) {
+  for (const [component, absences] of published) {
     const nodes = graph.components[component] ?? [];
     const alive = absences.filter((absence) => isAlive(absence) && !absence.entry.isPublishedAsDeleted);
     const [name, another] = alive.length > 0 ? alive : ofTail(absences.filter(isAlive), nodes);
@@ -46,7 +46,7 @@ export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEn
   return changes;
 }
 
-/** Of several that have ended, the chain is the one whose last event told of its end: the others have left it. */
+/** Of several that have ended, the chain is the one whose last event is its end: the others have left it. */
 function ofTail(ended: readonly NamedAbsence[], nodes: readonly ChainNode[]): readonly NamedAbsence[] {
   if (ended.length < 2) return ended;
   const { tail } = shapeOf(nodes);

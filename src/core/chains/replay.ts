@@ -16,7 +16,7 @@ export interface LoggedStep {
 /**
  * Chain entries made again out of the topics' records, in whatever order the topics come; within one, records of a key
  * come in theirs. To be fed with the entries of all ids that a batch names ({@link idsIn}); `changed` gives what is to be
- * written back. Whether a chain has been told cannot be seen yet: {@link examine} finds that out at the end.
+ * written back. Whether a chain was published cannot be seen yet: {@link examine} finds that out at the end.
  */
 export class EntryReplay {
   readonly #entries: Map<string, VersionEntry | null>;
@@ -56,8 +56,8 @@ export class EntryReplay {
   }
 
   /**
-   * The version has left the hub, and the log says so: it is unsettled, unlike one that is merely not found in the log. Of
-   * which student one was that nobody knows more of cannot be told: it joins no chains (rule 1).
+   * The version has left the hub, and the log says so: it is unresolved, unlike one that the log merely lacks.
+   * The student of a version without an entry is not known: it joins no chains (rule 1).
    */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
@@ -66,15 +66,15 @@ export class EntryReplay {
 
   /**
    * An event of an absence. What the hub has given to another student since is not that absence's by it; where nothing
-   * was told after it, it is put back in the end (rule 16).
+   * was published after it, it is put back in the end (rule 16).
    */
   step({ absenceId, row, mergedInto }: LoggedStep): void {
     if (mergedInto !== null) return;
     const before = this.#entries.get(row.id) ?? null;
     if (before?.state === 'present') {
-      const told = studentFingerprint(row.studentId);
-      const isOthers = areOfTwo(before.student, told);
-      const student = before.student === 0 ? told : before.student;
+      const published = studentFingerprint(row.studentId);
+      const isOthers = areOfTwo(before.student, published);
+      const student = before.student === 0 ? published : before.student;
       this.#set(row.id, { ...before, absenceId: isOthers ? before.absenceId : absenceId, student });
       return;
     }

@@ -17,16 +17,16 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  *
  * ```
  *              CREATED                 DELETED (HUB, VANISHED, MERGED)
- *   (untold) ───────────▶ ┌─────────┐ ─────────────────────────────────▶ ┌─────────┐
+ *   (none)   ───────────▶ ┌─────────┐ ─────────────────────────────────▶ ┌─────────┐
  *                         │ current │                                    │ deleted │ ──▶ forgotten
  *               REPLACED  └─────────┘ ◀───────────────────────────────── └─────────┘     (key nulled)
  *               ◀────────────┘                     RESTORED
  * ```
  *
  * 1. *Links.* Either of `replaces` and `replacedBy` links two versions. A link to the record itself, or to a record of
- *    another student, is not followed: a guardian is never told of another family's child.
+ *    another student, is not followed: a guardian never hears of another family's child.
  * 2. *Closed.* A chain is published once each reference from it leads to a version known, or to an id that the hub was
- *    asked for and does not have. Until then it is open: nothing of it is told. In `final` mode it is told as far as
+ *    asked for and does not have. Until then it is open: nothing of it is published. In `final` mode it is published as far as
  *    it is known, and reported.
  * 3. *Tail.* The version that no other follows. Ids that the hub does not have are passed over, so a chain with a hole
  *    is one chain, and one whose end cannot be had ends with the last version that the hub has. Only a version that
@@ -35,35 +35,35 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  *    greatest id. A record that the hub holds for current is rather shown than lost.
  * 5. *No tail* (a loop): of the versions in it the one chosen as in 4.
  * 6. *Path.* From the tail backwards by `replaces`, else by who names it in `replacedBy` (the greatest id of several).
- *    Versions beside the path belong to the absence but are never told.
- * 7. *Steps.* One event for each version of the path after the one told last, in order: `CREATED` for the first ever,
+ *    Versions beside the path belong to the absence but are never published.
+ * 7. *Steps.* One event for each version of the path after the one published last, in order: `CREATED` for the first ever,
  *    `RESTORED` after a deletion, else `REPLACED`; then `DELETED` if the tail is deleted. Created and deleted between
  *    two polls is two events. A deleted version that was replaced after all is no deletion.
- * 8. *Jumps.* If the version told last is not on the path (a fork was decided otherwise, the tail left the hub), the
- *    path's versions that were never published are told, and the tail.
+ * 8. *Jumps.* If the version published last is not on the path (a fork was decided otherwise, the tail left the hub), the
+ *    path's versions that were never published are published, and the tail.
  * 9. *Vanished.* An absence is deleted by it only when the hub has no version of it left (`DELETED`, `VANISHED`). If
- *    only the tail vanished, the version before is told as `REPLACED`, `VANISHED`: a removal at the hub that leaves an
+ *    only the tail vanished, the version before is published as `REPLACED`, `VANISHED`: a removal at the hub that leaves an
  *    older version behind is more often a fault than a withdrawal, and the cause lets a consumer decide otherwise. Such
  *    a step waits for `final` mode: in the middle of a pass the rest of the chain may be about to vanish too.
  * 10. *Late ancestors* change nothing: an absence's id is frozen once published.
- * 11. *Forgotten* absences (their events expired after a deletion) are not told again while they stay deleted. Alive
+ * 11. *Forgotten* absences (their events expired after a deletion) are not published again while they stay deleted. Alive
  *    again, they begin with `CREATED`, step 1.
  * 12. *Absence id.* The oldest id of the path, also of a version that the hub no longer has; if that is another
  *    absence's already, the next one.
  * 13. *Merged.* Two published absences in one chain: the one published first goes on (of the same transaction: the
- *    lesser id), and is told first; the other is told `DELETED`, `MERGED`, unless it was deleted before.
+ *    lesser id), and is published first; the other is published as `DELETED`, `MERGED`, unless it was deleted before.
  * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version is
- *    that gave it its id, else where the version told last is, unless that was published under another id since; the
- *    other chain is an absence of its own, told by its tail. A version that nobody had seen when its id was given takes
+ *    that gave it its id, else where the version published last is, unless that was published under another id since; the
+ *    other chain is an absence of its own, published by its tail. A version that nobody had seen when its id was given takes
  *    nothing over: the absence stays with the record that was published under it.
  * 15. *A lost index* is made again from the records of the versions at the hub and the last event of each absence:
- *    every version settled, and in the absence to whose last event (but for `MERGED`) its chain leads, whatever an older
+ *    every version resolved, and in the absence to whose last event (but for `MERGED`) its chain leads, whatever an older
  *    event says of it. Ids and steps of sound chains go on from there, also if their older versions have left the hub.
  * 16. *Students.* Records of two students never stand under one absence id (invariant 11). An absence is the student's
  *    whose record was published under it last, which it remembers, and no chain of another student's takes it over. Where
  *    all ids of a chain are taken (a record of B turns up under the id that A's absence got from an unseen ancestor), it
  *    gets the first free of `<sourcedId>|absence-2`, `|absence-3`, …, frozen like any other. An absence whose versions
- *    are all another student's now is told `DELETED`. Only where the hub gives the record published last itself to
+ *    are all another student's now is published as `DELETED`. Only where the hub gives the record published last itself to
  *    another student, the absence goes with the record.
  *
  * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
@@ -77,20 +77,20 @@ export interface ResolveInput extends ChainInput {
   readonly mode: ResolveMode;
   /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
   readonly sequence: number;
-  /** Tails of chains that are not told unless they were before: they ended too long ago. */
+  /** Tails of chains that are not published unless they were before: they ended too long ago. */
   readonly forgotten?: ReadonlySet<string> | undefined;
   /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
   readonly defer?: ReadonlySet<string> | undefined;
-  /** Versions of which it is not known whose they are are still to be read, under a mapping that tells it. */
+  /** Versions of which it is not known whose they are are still to be read, under a mapping that shows it. */
   readonly awaitsStudents?: boolean | undefined;
 }
 
 export interface PendingChain {
   /** Null if it was never published. */
   readonly absenceId: string | null;
-  /** To be given as `revisit`, at the latest at the end of the pass. They are unsettled in the index, too. */
+  /** To be given as `revisit`, at the latest at the end of the pass. They are unresolved in the index, too. */
   readonly versionIds: readonly string[];
-  /** Ids that neither the index nor the hub has told of. None: the chain is vanishing, and waits for the pass's end. */
+  /** Ids that neither the index nor the hub knows. None: the chain is vanishing, and waits for the pass's end. */
   readonly waitingFor: readonly string[];
 }
 
@@ -123,7 +123,7 @@ interface Draft {
   readonly vanished: string[];
   /** By component; null while unpublished. */
   readonly names: (string | null)[];
-  /** By component that has to wait, and that was told and forgotten: an id that keeps that in mind. */
+  /** By component that has to wait, and that was published and forgotten: an id that keeps that in mind. */
   readonly forgottenNames: Map<number, string>;
   /** Components that must be resolved again, beginning from the versions that came or from any. */
   readonly pending: Map<number, Deferred>;

@@ -3,7 +3,7 @@ import { PLACEHOLDER_REFERENCES, isKnownPlaceholder } from './placeholder-ids.ts
 import { isResolved } from './chain-steps.ts';
 import type { VersionEntry } from './chain-state.ts';
 
-/** What the index must be told of the versions of a resolution; null for an id that nothing refers to any more. */
+/** What the index is to hold of the versions of a resolution; null for an id that nothing refers to any more. */
 export function changedVersions(
   graph: ChainGraph,
   outcome: {
@@ -27,7 +27,7 @@ export function changedVersions(
   for (const node of graph.known.values()) {
     const deferred = outcome.pending.get(node.component);
     const isKept = deferred === 'touched' && !node.isTouched && node.before?.isResolved === true;
-    // Once it is unsettled, nothing else tells it from one that was never told.
+    // Once it is unresolved, nothing else distinguishes it from one that was never published.
     const forgottenName = !isKept && isForgotten(node) ? outcome.forgottenNames.get(node.component) : null;
     const name = outcome.names[node.component] ?? forgottenName ?? null;
     note(node.id, node.before, {
@@ -53,7 +53,7 @@ export function changedVersions(
   return changes;
 }
 
-/** It was told, but it is not known any more under which id. */
+/** It was published, but nobody knows any more under which id. */
 export function isForgotten(node: ChainNode): boolean {
   return node.state === 'present' && isResolved(node) && node.before?.absenceId === null;
 }

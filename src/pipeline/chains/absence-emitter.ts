@@ -42,7 +42,7 @@ export interface UnitOfWork {
   /** Of the next transaction. */
   sequence(): number;
   progress(): Progress | null;
-  /** Whether all absences were told at least once: what is told from then on is no snapshot. */
+  /** Whether all absences were published at least once: later events are no snapshot. */
   isFirstLoadOver(): boolean;
   isFullSyncRunning(): boolean;
   /** Whether rows were published under another mapping. */
@@ -71,8 +71,8 @@ export class AbsenceEmitter {
   }
 
   /**
-   * Whether a full pass is to tell of versions that are as they were: they are there, but what follows from them was lost,
-   * never told, or is wanted once more. It brings their records, which else would have to be read back out of the log.
+   * Whether a full sync publishes what follows from unchanged versions, because it was lost,
+   * was never published, or is requested again. The sync brings their records, so that nothing has to read them back out of the log.
    */
   republishes(sync: ActiveSync): boolean {
     return sync.seen !== null && (this.#isSnapshot || sync.republication?.absences !== undefined);
@@ -89,7 +89,7 @@ export class AbsenceEmitter {
     const { isProven, isComplete } = end;
     let isResolved = false;
     for await (const revisit of view.pendingVersions()) {
-      // What is settled next must see what was settled before.
+      // The next resolution must see the previous one.
       if (isResolved) await unitOfWork.commit(sync);
       await this.#resolveChains(sync, { mode: 'final', revisit, isProven, isComplete });
       isResolved = true;
@@ -109,7 +109,7 @@ export class AbsenceEmitter {
     return !this.#unitOfWork.isFirstLoadOver();
   }
 
-  /** A delta tells what it can; what a full pass has left open, or a first telling, is not its to end. */
+  /** An incremental sync publishes what it can; it does not end what a full sync or a first load has left pending. */
   #leavesPending(sync: ActiveSync): boolean {
     return sync.seen === null && (this.#isSnapshot || this.#unitOfWork.isFullSyncRunning());
   }
@@ -158,7 +158,7 @@ export class AbsenceEmitter {
     const snapshot = this.#isSnapshot;
     // A full pass mostly brings the rest by itself.
     const askInPages = sync.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
-    // A topic of versions that was lost is filled again; what was told of them was not.
+    // A lost topic of versions is filled again; the events were not lost.
     const isRefill = !snapshot && unitOfWork.progress()?.lastCompleteFull == null;
     const outcome = await view.resolve({
       ...how,

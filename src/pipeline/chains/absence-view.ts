@@ -49,9 +49,9 @@ export class AbsenceView {
     return this.#parts.now() - this.#parts.forgetAfterMs;
   }
 
-  async resolve(task: Omit<ChainTask, 'tellsUnanswered'>): Promise<ChainOutcome> {
-    const tellsUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
-    const resolved = await this.#resolve({ ...task, tellsUnanswered });
+  async resolve(task: Omit<ChainTask, 'publishesUnanswered'>): Promise<ChainOutcome> {
+    const publishesUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
+    const resolved = await this.#resolve({ ...task, publishesUnanswered });
     if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
     this.#keepPending(resolved);
     const outcome = renderChains(this.#parts, task, resolved);
@@ -90,12 +90,12 @@ export class AbsenceView {
 
   /** How many keys the two topics will have, as the index knows and with these changes to it. */
   async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
-    const told = await this.#countAfter('absences', changes, lookUp);
-    // What was told deleted has an event still, and nothing to show.
+    const published = await this.#countAfter('absences', changes, lookUp);
+    // An absence that was published as deleted still has an event, and nothing to show.
     const ended = await this.#countAfter('ended', changes, lookUp);
     // An index that was lost or restored meanwhile has counted otherwise.
     await lookUp('absences', []);
-    return { 'absence-changes': told, absences: told - ended };
+    return { 'absence-changes': published, absences: published - ended };
   }
 
   async #countAfter(area: IndexArea, changes: readonly IndexChange[], lookUp: LookUp): Promise<number> {
@@ -114,7 +114,7 @@ export class AbsenceView {
     return count;
   }
 
-  /** What nulls the keys of absences that were told deleted long enough ago; `transaction`: the one that will carry it; `but`: not these. */
+  /** Nulls the keys of absences that were published as deleted long enough ago; `transaction`: the one that will carry it; `but`: not these. */
   async *forgetDeleted(
     transaction: () => { transactionId: string; firstRecord: number },
     but: ReadonlySet<string>,
@@ -132,7 +132,7 @@ export class AbsenceView {
     if (due.length > 0) yield this.#forget(due, transaction());
   }
 
-  /** What hides absences that were shown, and that nothing tells of any more once all was told anew. */
+  /** Hides absences that are shown although no event stands for them, once everything is published again. */
   async *hideUnattributed(
     transaction: () => { transactionId: string; firstRecord: number },
     but: ReadonlySet<string>,
@@ -172,7 +172,7 @@ export class AbsenceView {
       (['absences', 'absent'] as const).map((area) => ({ area, key, value: null })),
     );
     const tally = { ...noTally(), hidden: absenceIds.length };
-    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
+    return { records, changes, tally, publishedOpen: 0, contradictions: null, students: new Set() };
   }
 
   #forget(
@@ -187,7 +187,7 @@ export class AbsenceView {
       for (const area of ['absences', 'ended'] as const) changes.push({ area, key: absenceId, value: null });
     }
     const tally = { ...noTally(), forgotten: absenceIds.length };
-    return { records, changes, tally, toldOpen: 0, contradictions: null, students: new Set() };
+    return { records, changes, tally, publishedOpen: 0, contradictions: null, students: new Set() };
   }
 
   #keepPending({ changed, known, resolution, records }: Resolved): void {

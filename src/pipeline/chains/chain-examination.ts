@@ -15,7 +15,7 @@ import { ReplayedEntries } from './replayed-entries.ts';
 
 export interface ChainExaminationParts {
   readonly replay: Pick<IndexReplay, 'lookup' | 'entries' | 'write'>;
-  /** Whether every chain was told at least once: whatever is untold and over was then forgotten. */
+  /** Whether every chain was published at least once: an ended chain without an event is then a forgotten one. */
   readonly wasComplete: boolean;
 }
 
@@ -24,7 +24,7 @@ const EXAMINE_AT_ONCE = 1_000;
 /** A hash that no row has. */
 export const UNKNOWN_CONTENT = Buffer.alloc(16);
 
-/** Finds what the log leaves untold, or shown otherwise than it is, and leaves it open (rule 15 in resolve.ts). */
+/** Finds chains that the log leaves unpublished or shows wrongly, and leaves them pending (rule 15 in resolve.ts). */
 export class ChainExamination {
   readonly #parts: ChainExaminationParts;
   readonly #entries: ReplayedEntries;
@@ -35,13 +35,13 @@ export class ChainExamination {
   }
 
   /**
-   * A version belongs to the absence that lives and was last told to be it: an older event of another absence may have
-   * been read after that, from another partition. One that was last told deleted keeps it where no other has it.
+   * A version belongs to the living absence whose last event names it: an older event of another absence may have
+   * been read after that, from another partition. An absence whose last event is its deletion keeps the version where no other has it.
    */
-  async nameByPublished(told: ReadonlyMap<string, PublishedAbsence>): Promise<void> {
+  async nameByPublished(published: ReadonlyMap<string, PublishedAbsence>): Promise<void> {
     const alive = new Map<string, string>();
     const ended = new Map<string, string>();
-    for (const [id, { entry }] of told) {
+    for (const [id, { entry }] of published) {
       if (entry === null || entry.mergedInto !== null) continue;
       (entry.isPublishedAsDeleted ? ended : alive).set(entry.publishedVersionId, id);
     }
@@ -56,20 +56,20 @@ export class ChainExamination {
   }
 
   /**
-   * A version that an absence was last told to be, and that the log does not hold, is taken to be at the hub, with a
+   * A version that the last event of an absence names, and that the log does not hold, is taken to be at the hub, with a
    * content that nobody knows: the log may have lost it. A full pass finds it, or misses it like any row (invariant 3).
    */
   async presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
-    const told = entries.map(([id, value]) => {
+    const published = entries.map(([id, value]) => {
       const { entry } = decodePublishedAbsence(id, value);
       return entry === null || entry.isPublishedAsDeleted ? null : entry.publishedVersionId;
     });
-    const versionIds = [...new Set(told)].filter((id) => id !== null);
+    const versionIds = [...new Set(published)].filter((id) => id !== null);
     const versions = await this.#entries.of(versionIds);
     const changes: IndexChange[] = [];
     for (const [id, entry] of versions) {
-      // Unsettled: the log tells of its removal.
+      // Unresolved: the log holds its removal.
       if (entry?.state !== 'vanished' || !entry.isResolved) continue;
       const value = encodeVersionEntry(id, { ...entry, state: 'present' });
       changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
@@ -120,15 +120,15 @@ export class ChainExamination {
     const unreadable = await this.#unreadable(known);
     const found = examine({ rows: [], revisit, chainState: known, unreadable });
     changes.push(...contradictionChanges(found.contradictions, { versionIds: [], reported: [] }));
-    if (wasComplete) changes.push(...settled(found.unpublishedEnded, known));
-    const untold = wasComplete ? found.unpublished : [...found.unpublished, ...found.unpublishedEnded];
-    // What the log has not told yet of the absences that it tells of, whatever the reason.
+    if (wasComplete) changes.push(...resolvedChanges(found.unpublishedEnded, known));
+    const unpublished = wasComplete ? found.unpublished : [...found.unpublished, ...found.unpublishedEnded];
+    // Steps of published absences that the log does not have yet, whatever the reason.
     const { steps } = resolve({ rows: [], revisit, chainState: known, mode: 'final', sequence: 0 });
     for (const { absenceId, versionId } of steps) {
       if ((known.absences.get(absenceId) ?? null) === null) continue;
       changes.push({ area: 'open', key: versionId, value: EMPTY });
     }
-    for (const id of untold) {
+    for (const id of unpublished) {
       const entry = known.versions.get(id) ?? null;
       if (entry === null) continue;
       const value = encodeVersionEntry(id, { ...entry, absenceId: null, isResolved: false });
@@ -149,15 +149,15 @@ export class ChainExamination {
     return new Set(ids.filter((_id, at) => (rejects[at] ?? null) !== null));
   }
 
-  /** Leaves open what is told otherwise than it is. */
+  /** Leaves pending what is published wrongly. */
   async examineAbsences(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
-    const told = entries.map(([id, value]) => ({ id, ...decodePublishedAbsence(id, value) }));
-    const versionIds = told.map(({ id, entry }) => entry?.publishedVersionId ?? id);
+    const published = entries.map(([id, value]) => ({ id, ...decodePublishedAbsence(id, value) }));
+    const versionIds = published.map(({ id, entry }) => entry?.publishedVersionId ?? id);
     const versions = await this.#entries.of(versionIds);
     const hashes = await replay.lookup('rows', versionIds);
     const changes: IndexChange[] = [];
-    for (const [at, { id, entry, shown }] of told.entries()) {
+    for (const [at, { id, entry, shown }] of published.entries()) {
       const versionId = versionIds[at] ?? '';
       const version = versions.get(versionId) ?? null;
       if (version === null || entry === null) continue;
@@ -201,8 +201,8 @@ async function nameMembers(known: KnownChains, revisit: readonly string[]): Prom
   }));
 }
 
-/** What was told and forgotten is not looked at again. */
-function settled(ids: readonly string[], known: KnownChains): IndexChange[] {
+/** A chain that was published and forgotten is not examined again. */
+function resolvedChanges(ids: readonly string[], known: KnownChains): IndexChange[] {
   return ids.flatMap((id): IndexChange[] => {
     const entry = known.versions.get(id) ?? null;
     if (entry === null) return [{ area: 'open', key: id, value: null }];

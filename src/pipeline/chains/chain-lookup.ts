@@ -20,7 +20,7 @@ export class KnownChains {
     this.#lookUp = lookUp;
   }
 
-  /** Looks up all that the input depends on; returns the ids that only the hub can tell of. */
+  /** Looks up all that the input depends on; returns the ids that only the hub can resolve. */
   async complete(input: Omit<ChainInput, 'chainState'>): Promise<readonly string[]> {
     for (;;) {
       const wanted = missing({ ...input, chainState: this });

@@ -4,7 +4,7 @@ import type { IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 
-/** What became of versions since chains were told last, and all that telling them takes. */
+/** What became of versions since their chains were last published, and all that publishing them takes. */
 export interface ChainTask {
   readonly mode: ResolveMode;
   /** Versions that were created or updated. */
@@ -22,7 +22,7 @@ export interface ChainTask {
   /** Whether a current absence is shown again although its record is as it was. */
   readonly republishes?: ((absenceId: string) => boolean) | undefined;
   /**
-   * Deleted before then (ms since the epoch) and untold is taken for forgotten; null where all is told. For versions that
+   * An absence that was deleted before then (ms since the epoch) and is unpublished counts as forgotten; null where everything is published. For versions that
    * are published again.
    */
   readonly forgottenBeforeMs: number | null;
@@ -30,8 +30,8 @@ export interface ChainTask {
   readonly askAtMost: number;
   /** As of `ResolveInput`. */
   readonly awaitsStudents: boolean;
-  /** Whether a chain may be told without an answer that the hub, being away, could not give. */
-  readonly tellsUnanswered: boolean;
+  /** Whether a chain may be published without an answer that the hub failed to give. */
+  readonly publishesUnanswered: boolean;
   /** Ids that the pass has proven to be gone; null where it has proven nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;
   /** Of the index as of the transaction before. */
@@ -67,8 +67,8 @@ export interface ChainOutcome {
   readonly records: readonly OutgoingRecord[];
   readonly changes: readonly IndexChange[];
   readonly tally: ChainTally;
-  /** Chains told by the best that is known, for want of an answer. */
-  readonly toldOpen: number;
+  /** Chains published while open, because the hub gave no answer. */
+  readonly publishedOpen: number;
   /** How many entries on contradictions the index has with these changes; null where nothing was looked at. */
   readonly contradictions: number | null;
   /** Students of the absences that were changed. */

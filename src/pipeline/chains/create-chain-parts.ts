@@ -49,8 +49,8 @@ export function createChainParts(options: {
     },
     importedRecords: (at) =>
       importedRecords({ log: parts.log, index: parts.state.collection('absence-versions'), signal }, at),
-    onCommitted: ({ tally, toldOpen, contradictions, students }) => {
-      parts.emit({ type: 'chains-told', tally, toldOpen, contradictions });
+    onCommitted: ({ tally, publishedOpen, contradictions, students }) => {
+      parts.emit({ type: 'chains-published', tally, publishedOpen, contradictions });
       chains.onStudents(students);
     },
   };

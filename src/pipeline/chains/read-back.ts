@@ -12,7 +12,7 @@ type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<strin
 
 /**
  * Reads records of versions back out of the log: those that the hub has out of `absence-versions`, those that it has no
- * more out of `absences`, where the last one told stands until its removal is told, or out of the last event. A reading
+ * more out of `absences`, where the last published one stands until its removal, or out of the last event. A reading
  * of the topics from beginning to end: for the end of a pass, and many records at once. What was written under another
  * mapping comes as the mapping in force gives it (invariant 12).
  */
@@ -28,11 +28,11 @@ export function readBack(options: {
   return async ({ versionIds, absenceIds }) => {
     const newest: Place = { wanted: versionIds, records: new Map() };
     const shown: Place = { wanted: absenceIds, records: new Map() };
-    const told: Place = { wanted: absenceIds, records: new Map() };
+    const events: Place = { wanted: absenceIds, records: new Map() };
     const places: Partial<Record<TopicSuffix, Place>> = {
       'absence-versions': newest,
       absences: shown,
-      'absence-changes': told,
+      'absence-changes': events,
     };
     const topics: readonly TopicSuffix[] =
       absenceIds.size === 0 ? ['absence-versions'] : ['absence-versions', 'absences', 'absence-changes'];
@@ -44,7 +44,7 @@ export function readBack(options: {
           // A copy: the value is a view of all that was fetched with it.
           if (value !== null && isFramed(value) && place?.wanted.has(key) === true)
             place.records.set(key, { framed: Buffer.from(value), mapping, hash });
-          // The event that told its end is newer than what was shown before it.
+          // The event of its end is newer than what was shown before it.
           else if (value === null && topic === 'absences') shown.records.delete(key);
         }
         return Promise.resolve();
@@ -57,7 +57,7 @@ export function readBack(options: {
       const version = value as AbsenceVersionValue;
       if (versionIds.has(version.sourcedId)) found.set(version.sourcedId, { value: version, hash });
     };
-    for (const { framed, mapping } of told.records.values()) {
+    for (const { framed, mapping } of events.records.values()) {
       // The hash is that of the whole event.
       add({ value: ((await decode(framed)) as AbsenceChangeValue).version, mapping, hash: null });
     }

@@ -63,12 +63,12 @@ class OutcomeDraft {
       records: this.#records,
       changes: this.#changes,
       tally: this.#tally,
-      toldOpen: this.#toldOpen(),
+      publishedOpen: this.#publishedOpen(),
       students: this.#students,
     };
   }
 
-  #toldOpen(): number {
+  #publishedOpen(): number {
     if (this.#task.mode === 'page') return 0;
     return this.#resolved.resolution.open.filter(({ waitingFor }) => waitingFor.length > 0).length;
   }
@@ -77,11 +77,11 @@ class OutcomeDraft {
     const { tenantId, encodeChange, mapping, now } = this.#parts;
     const { absences, vanished: left, steps } = this.#resolved.resolution;
     for (const step of steps) {
-      const { versionId, previousVersionId, ...told } = step;
+      const { versionId, previousVersionId, ...published } = step;
       const version = this.#changedStudent(step) ? { sourcedId: versionId } : this.#record(versionId);
       const previousVersion =
         previousVersionId === null ? null : this.#previousOf(version, previousVersionId);
-      const event = { ...told, version, snapshot: this.#task.snapshot, detectedAt: now() };
+      const event = { ...published, version, snapshot: this.#task.snapshot, detectedAt: now() };
       const whole = encodeChange({ ...event, previousVersion });
       const isTooLarge = previousVersion !== null && whole.length > LARGEST_EVENT_BYTES;
       const body = isTooLarge
@@ -144,7 +144,7 @@ class OutcomeDraft {
     return this.#resolved.records.has(versionId) && this.#task.republishes?.(absenceId) === true;
   }
 
-  /** Shown before the topic of events was lost, and told as deleted at once. */
+  /** Shown before the topic of events was lost, and published as deleted at once. */
   #hideDeleted(): void {
     const { known, resolution } = this.#resolved;
     for (const [absenceId, { isPublishedAsDeleted }] of resolution.absences) {
@@ -159,25 +159,25 @@ class OutcomeDraft {
     for (const [id, entry] of resolution.versions) {
       if (dropped.has(id)) continue;
       this.#change('versions', id, entry === null ? null : encodeVersionEntry(id, entry));
-      const isOpen = isUnsettled(entry);
-      if (isOpen || isUnsettled(known.versions.get(id) ?? null))
+      const isOpen = isPending(entry);
+      if (isOpen || isPending(known.versions.get(id) ?? null))
         this.#change('open', id, isOpen ? EMPTY : null);
     }
     for (const id of dropped) {
       this.#change('versions', id, null);
-      if (isUnsettled(known.versions.get(id) ?? null)) this.#change('open', id, null);
+      if (isPending(known.versions.get(id) ?? null)) this.#change('open', id, null);
     }
     for (const id of this.#task.revisit) {
       const after = resolution.versions.get(id);
       const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
-      if (!isUnsettled(entry)) this.#change('open', id, null);
+      if (!isPending(entry)) this.#change('open', id, null);
     }
   }
 
   indexAbsences(): void {
     const { known, resolution } = this.#resolved;
     const gone = new Set(resolution.vanished);
-    const told = new Set(resolution.steps.map(({ absenceId }) => absenceId));
+    const published = new Set(resolution.steps.map(({ absenceId }) => absenceId));
     const entryOf = (id: string): AbsenceEntry | null =>
       resolution.absences.get(id) ?? known.absences.get(id) ?? null;
     for (const id of new Set([...resolution.absences.keys(), ...this.#shown.keys(), ...gone])) {
@@ -191,7 +191,7 @@ class OutcomeDraft {
       const shown = this.#shown.get(id) ?? (this.#shown.has(id) ? null : (known.shown.get(id) ?? null));
       this.#change('absences', id, encodePublishedAbsence(id, { entry, shown }));
       const isEnded = entry?.isPublishedAsDeleted === true;
-      if (isEnded && (!wasDeleted || told.has(id)))
+      if (isEnded && (!wasDeleted || published.has(id)))
         this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
       if (!isEnded && wasDeleted) this.#change('ended', id, null);
     }
@@ -284,7 +284,7 @@ const EMPTY = Buffer.alloc(0);
 const LARGEST_EVENT_BYTES = 950_000;
 
 /** Its chain is to be looked at again. */
-function isUnsettled(entry: VersionEntry | null): boolean {
+function isPending(entry: VersionEntry | null): boolean {
   return entry !== null && !entry.isResolved && (entry.state === 'present' || entry.state === 'vanished');
 }
 

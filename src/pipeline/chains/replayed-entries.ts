@@ -32,7 +32,7 @@ export class ReplayedEntries {
     );
   }
 
-  async told(absenceIds: readonly string[]): Promise<Map<string, PublishedAbsence>> {
+  async published(absenceIds: readonly string[]): Promise<Map<string, PublishedAbsence>> {
     const found = await this.#replay.lookup('absences', absenceIds);
     return new Map(absenceIds.map((id, at) => [id, decodePublishedAbsence(id, found[at] ?? null)]));
   }

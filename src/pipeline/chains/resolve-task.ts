@@ -16,7 +16,7 @@ export interface ReadBackRecord {
 
 export interface WantedRecords {
   readonly versionIds: ReadonlySet<string>;
-  /** Of versions that have left the hub: the absences under which they were last shown, or told. */
+  /** Of departed versions: the absences under which they were last shown or published. */
   readonly absenceIds: ReadonlySet<string>;
 }
 
@@ -44,9 +44,9 @@ interface Draft {
   readonly gone: Set<string>;
   /** Asked for in vain. */
   readonly notFound: Set<string>;
-  /** Too many to be asked for at once: nothing is told of their chains before the next pass. */
+  /** Too many to be asked for at once: nothing of their chains is published before the next sync. */
   readonly deferredQuestions: Set<string>;
-  /** The hub could not be asked: nothing is told of their chains, either. */
+  /** The hub could not be asked: nothing of their chains is published either. */
   readonly unanswered: Set<string>;
   readonly known: KnownChains;
   readonly forgotten: Set<string>;
@@ -123,7 +123,7 @@ function inputOf(task: ChainTask, draft: Draft) {
   };
 }
 
-/** Whether tails are among those told for the first time that were deleted so long ago that they must have been forgotten. */
+/** Whether tails are to be published for the first time that were deleted so long ago that they must have been forgotten. */
 function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }): boolean {
   const { task, draft, resolution } = parts;
   const { forgottenBeforeMs } = task;
@@ -156,10 +156,10 @@ const NOTHING_ASKED: FetchedVersions = { versions: [], gone: [], isFailed: false
 
 async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
-  if (!task.tellsUnanswered) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
+  if (!task.publishesUnanswered) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
   draft.asked += asked.length;
   const found = asked.length === 0 ? NOTHING_ASKED : await task.fetch(asked);
-  if (found.isFailed && !task.tellsUnanswered) for (const id of asked) draft.unanswered.add(id);
+  if (found.isFailed && !task.publishesUnanswered) for (const id of asked) draft.unanswered.add(id);
   for (const value of found.versions) addVersion(draft, value);
   for (const id of found.gone) draft.gone.add(id);
   for (const id of ids) if (!draft.rows.has(id) && !draft.gone.has(id)) draft.notFound.add(id);
@@ -192,7 +192,7 @@ async function gather(parts: {
     const found = await task.fetch(askable);
     for (const value of found.versions) addVersion(draft, value);
     for (const id of askable) if (!draft.records.has(id)) draft.notFound.add(id);
-    // What the hub has no more is told as current no more: it waits for its removal.
+    // A version that has left the hub is no longer published as current: it waits for its removal.
     const current = new Set(parts.resolution.currents.map(({ versionId }) => versionId));
     const leaving = found.gone.filter((id) => current.has(id));
     for (const id of leaving) draft.deferredQuestions.add(id);
@@ -232,7 +232,7 @@ function wantedRecords(parts: {
 }
 
 /**
- * A version that is told again because its successor has left the hub must be there: the chain may be leaving bit by
+ * A version that is published again because its successor has left the hub must be there: the chain may be leaving bit by
  * bit, and the rest is missed by the next full pass only. Returns whether the hub's answers may change the outcome.
  */
 async function askForRevived(parts: {

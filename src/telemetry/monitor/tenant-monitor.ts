@@ -45,7 +45,7 @@ export class TenantMonitor {
       case 'deletion':
         this.#noteDeletion(event.event);
         return;
-      case 'chains-told':
+      case 'chains-published':
         this.#noteAbsences(event, nowMs);
         return;
       case 'caught-up':
@@ -109,7 +109,7 @@ export class TenantMonitor {
     if (event.kind === 'discarded') monitor.withheld = 0;
   }
 
-  #noteAbsences(event: PipelineEvent & { type: 'chains-told' }, nowMs: number): void {
+  #noteAbsences(event: PipelineEvent & { type: 'chains-published' }, nowMs: number): void {
     const { created, replaced, restored, deleted, shown, hidden } = event.tally;
     const changes = this.#collections.get('absence-changes');
     changes?.addChanges({ created, updated: replaced + restored + deleted }, nowMs);

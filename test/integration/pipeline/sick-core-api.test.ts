@@ -10,7 +10,10 @@ const UNDELAYED_MS = 8_000;
 const CHANGES = 4;
 
 const toldSoFar = (mirror: ScheduleMirror): number =>
-  mirror.events.reduce((sum, event) => sum + (event.type === 'chains-told' ? event.tally.created : 0), 0);
+  mirror.events.reduce(
+    (sum, event) => sum + (event.type === 'chains-published' ? event.tally.created : 0),
+    0,
+  );
 
 /** The number of complete pages of schedules. */
 const answered = (mirror: ScheduleMirror): number =>

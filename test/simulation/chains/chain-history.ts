@@ -324,8 +324,8 @@ class ChainHistory implements ChainWorld {
     if (event.type === 'caught-up') this.#count(event.how);
     if (event.type === 'pass-ended') this.#count('rows removed', event.stats.rowsRemoved);
     if (event.type === 'deletion') this.#count(event.event.kind);
-    if (event.type !== 'chains-told') return;
-    this.#count('published while open', event.toldOpen);
+    if (event.type !== 'chains-published') return;
+    this.#count('published while open', event.publishedOpen);
     for (const [what, times] of Object.entries(event.tally)) this.#count(what, times);
   }
 

@@ -29,10 +29,10 @@ const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0
 
 function told(
   tally: Partial<typeof NOTHING>,
-  toldOpen = 0,
+  publishedOpen = 0,
   contradictions: number | null = null,
 ): PipelineEvent {
-  return { type: 'chains-told', tally: { ...NOTHING, ...tally }, toldOpen, contradictions };
+  return { type: 'chains-published', tally: { ...NOTHING, ...tally }, publishedOpen, contradictions };
 }
 
 function caughtUp(contradictions: number | null): PipelineEvent {

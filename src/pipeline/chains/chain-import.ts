@@ -17,7 +17,7 @@ import { ChainExamination, UNKNOWN_CONTENT, type ChainExaminationParts } from '.
 import { dayNumber, encodeDay } from './ended-day.ts';
 import { ReplayedEntries } from './replayed-entries.ts';
 
-export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasComplete'> {
+export interface ChainImportParts extends Omit<ChainExaminationParts, 'wasComplete'> {
   /** A framed value of one of the three topics. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
   /** Of `absence-versions`. */
@@ -28,7 +28,7 @@ export interface ChainReplayParts extends Omit<ChainExaminationParts, 'wasComple
    * not known.
    */
   readonly completeUpTo: ((partition: number) => number) | null;
-  /** Whether every chain was told at least once; null where progress was lost, and what was told must say it. */
+  /** Whether every chain was published at least once; null where progress was lost: the events must show it. */
   readonly wasComplete: boolean | null;
 }
 
@@ -39,20 +39,20 @@ const EMPTY = Buffer.alloc(0);
  * chains that are not published, or whose record in `absences` is outdated, stay pending for the next sync. Rule 15 of the
  * design note in core/chains/resolve.ts.
  */
-export class ChainReplay {
-  readonly #parts: ChainReplayParts;
+export class ChainImport {
+  readonly #parts: ChainImportParts;
   readonly #entries: ReplayedEntries;
   #lastFirstSequence = 0;
   #hasToldNews = false;
   #isFirstLoadOver: boolean;
 
-  constructor(parts: ChainReplayParts) {
+  constructor(parts: ChainImportParts) {
     this.#parts = parts;
     this.#entries = new ReplayedEntries(parts.replay);
     this.#isFirstLoadOver = parts.wasComplete ?? false;
   }
 
-  /** Whether what is told from now on is news; known when all was read. */
+  /** Whether later events are news; known once everything is read. */
   get isFirstLoadOver(): boolean {
     return this.#isFirstLoadOver;
   }
@@ -90,7 +90,7 @@ export class ChainReplay {
     await this.#write(replay, changes);
   }
 
-  /** Whether a record came after the last transaction that told of all that was there. */
+  /** Whether a record came after the last complete full sync. */
   #isNews(record: LoggedRecord | undefined): boolean {
     if (record === undefined) return false;
     const last = this.#parts.completeUpTo?.(record.partition);
@@ -134,9 +134,9 @@ export class ChainReplay {
     );
     const replay = new EntryReplay(entries);
     for (const step of steps) replay.step(step);
-    const told = await this.#entries.told([...last.keys()]);
+    const published = await this.#entries.published([...last.keys()]);
     for (const [absenceId, { step, atMs }] of last) {
-      const shown = told.get(absenceId)?.shown ?? null;
+      const shown = published.get(absenceId)?.shown ?? null;
       const entry = step === null ? null : absenceEntryOf(step);
       const isEnded = entry?.isPublishedAsDeleted === true;
       changes.push(
@@ -151,10 +151,10 @@ export class ChainReplay {
   async currents(records: readonly LoggedRecord[]): Promise<void> {
     const { absentSinceMs } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
-    const told = await this.#entries.told([...latest.keys()]);
+    const published = await this.#entries.published([...latest.keys()]);
     const changes: IndexChange[] = [];
     for (const [absenceId, { value, hash }] of latest) {
-      const entry = told.get(absenceId)?.entry ?? null;
+      const entry = published.get(absenceId)?.entry ?? null;
       const current =
         value === null ? null : ((await this.#decode(value)) as AbsenceVersionValue | undefined);
       const shown = current === undefined ? UNKNOWN_CONTENT : current === null ? null : hash;
@@ -174,7 +174,7 @@ export class ChainReplay {
     return isFramed(value) ? this.#parts.decode(value) : undefined;
   }
 
-  /** To be called when all was read: finds what the log leaves untold. */
+  /** To be called once everything is read: finds what the log leaves unpublished. */
   async finish(): Promise<void> {
     this.#isFirstLoadOver = this.#parts.wasComplete ?? (this.#hasToldNews && (await this.#holdsEvents()));
     const examination = new ChainExamination({ ...this.#parts, wasComplete: this.#isFirstLoadOver });
@@ -208,11 +208,11 @@ export class ChainReplay {
   }
 }
 
-function absenceChange(absenceId: string, told: PublishedAbsence): IndexChange {
-  const isNothing = told.entry === null && told.shown === null;
+function absenceChange(absenceId: string, published: PublishedAbsence): IndexChange {
+  const isNothing = published.entry === null && published.shown === null;
   return {
     area: 'absences',
     key: absenceId,
-    value: isNothing ? null : encodePublishedAbsence(absenceId, told),
+    value: isNothing ? null : encodePublishedAbsence(absenceId, published),
   };
 }
