@@ -1,6 +1,7 @@
 import type { TenantLog } from '../../../src/log/log.ts';
 import { STATE_TOPIC, type CollectionName } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
+import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 
 /** `progress` as a version without the changelog writes it. */
@@ -11,7 +12,7 @@ export function withoutMarks(
 }
 
 /** The log of a process of a version that wrote no changelog, and knew nothing of it. */
-export function beforeChangelog(log: TenantLog): TenantLog {
+export function logBeforeChangelog(log: TenantLog): TenantLog {
   return withOther(log, {
     own: async (signal) => {
       const ownership = await log.own(signal);
@@ -23,6 +24,14 @@ export function beforeChangelog(log: TenantLog): TenantLog {
         records: transaction.records.filter(({ topic }) => topic !== STATE_TOPIC),
         progress: withoutMark(transaction.progress),
       }),
+  });
+}
+
+/** The index as such a process writes it. */
+export function indexBeforeChangelog(index: CollectionIndex): CollectionIndex {
+  return withOther(index, {
+    apply: (previous, position, changes) =>
+      index.apply(previous, { ...position, absenceState: undefined }, changes),
   });
 }
 

@@ -20,7 +20,7 @@ import { ChainHub } from './chain-hub.ts';
 import type { ChainsKind } from './chain-life.ts';
 import { chainTenantParts } from './chain-parts.ts';
 import { contentOfValue } from './hub-version.ts';
-import { beforeChangelog, withoutMarks } from './before-changelog.ts';
+import { indexBeforeChangelog, logBeforeChangelog, withoutMarks } from './before-changelog.ts';
 import { MAPPINGS, PLAIN, type Mapping } from './mappings.ts';
 
 /** A mistake put between the code under test and a simulated part, to check that it is found. */
@@ -283,14 +283,17 @@ class ChainHistory implements ChainWorld {
 
   #partsFor(process: number): TenantParts {
     const { mistake = {} } = this.#options;
-    const log = this.#logFor(process);
+    const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
+    const isBefore = this.#isBeforeChangelog();
     const hasChains = this.at.time.now() >= this.#withoutUntilMs;
     if (hasChains && this.#withoutUntilMs > 0) this.#count('absences switched on');
     return chainTenantParts({
       at: this.at,
       hub: mistake.hub?.(this.hub) ?? this.hub,
-      log: mistake.log?.(log, this) ?? log,
-      index: mistake.index?.(this.index, this) ?? this.index,
+      log: withMistake(isBefore ? logBeforeChangelog(log) : log, (each) => mistake.log?.(each, this)),
+      index: withMistake(isBefore ? indexBeforeChangelog(this.index) : this.index, (each) =>
+        mistake.index?.(each, this),
+      ),
       deletions: this.#deletions,
       hasChains,
       forgetAfterMs: this.forgetAfterMs,
@@ -302,11 +305,10 @@ class ChainHistory implements ChainWorld {
   }
 
   /** Now and then somebody starts the version that wrote no changelog. */
-  #logFor(process: number): TenantLog {
-    const log = new SimulatedLog(this.at, this.topics, process, 'partitioned');
-    if (this.#isSettled || !this.at.random.chance(0.12)) return log;
+  #isBeforeChangelog(): boolean {
+    if (this.#isSettled || !this.at.random.chance(0.12)) return false;
     this.#count('changelog not written');
-    return beforeChangelog(log);
+    return true;
   }
 
   #published(id: string): string | undefined {
@@ -336,4 +338,8 @@ class ChainHistory implements ChainWorld {
   #count(what: string, times = 1): void {
     this.happened.set(what, (this.happened.get(what) ?? 0) + times);
   }
+}
+
+function withMistake<T>(part: T, mistake: (part: T) => T | undefined): T {
+  return mistake(part) ?? part;
 }
