@@ -9,6 +9,8 @@
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
+ * Corrections and withdrawals come with the next incremental sync. Only a full sync shows that a record, or a pupil with
+ * all records, has left the hub: so the table says when the last one began (`completeAsOf`).
  * It exits with 1 when the topics were lost; then start it again.
  */
 import { randomUUID } from 'node:crypto';
@@ -160,7 +162,8 @@ function print(completeAsOf: number): void {
     console.log(`{"at":"${iso(now)}","completeAsOf":"${iso(completeAsOf)}","absent":${text}}`);
   } else {
     console.log(
-      `\n${absent.length} absences at ${iso(now)}; all that the hub had at ${iso(completeAsOf)} is held`,
+      `\n${absent.length} absences at ${iso(now)}; all that the hub had at ${iso(completeAsOf)} is held, ` +
+        'and records that have left it since then may be shown still',
     );
     if (absent.length > 0) console.table(absent);
   }
