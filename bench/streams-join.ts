@@ -203,13 +203,13 @@ function quantile(sorted: readonly number[], share: number): number {
 
 async function measureDelays(
   publisher: Publisher,
-  joinedAtMs: Map<string, number>,
-  children: readonly ChildProcess[],
-) {
+  joinedAtMs: ReadonlyMap<string, number>,
+  { students, children }: { students: number; children: readonly ChildProcess[] },
+): Promise<number[]> {
   const delays: number[] = [];
   for (let at = 0; at < SINGLES; at += 1) {
     const name = `single-${at}`;
-    await publish(publisher, 'absences', [absence(at, at % ABSENCES_PER_STUDENT, name)]);
+    await publish(publisher, 'absences', [absence(at % students, at % ABSENCES_PER_STUDENT, name)]);
     const committedAtMs = performance.now();
     await until(() => joinedAtMs.has(name), children);
     delays.push((joinedAtMs.get(name) ?? 0) - committedAtMs);
@@ -252,7 +252,10 @@ async function main(): Promise<void> {
       `${absences} absences joined ${seconds.toFixed(1)} s after the join was running (it started in ${startSeconds.toFixed(1)} s): ` +
         `${Math.round(absences / seconds)} a second, ${records()} records\n`,
     );
-    const delays = await measureDelays(publisher, joinedAtMs, children);
+    const delays = await measureDelays(publisher, joinedAtMs, {
+      students: absences / ABSENCES_PER_STUDENT,
+      children,
+    });
     process.stdout.write(
       `commit to joined record, ${SINGLES} single absences: p50 ${quantile(delays, 0.5)} ms, p99 ${quantile(delays, 0.99)} ms\n`,
     );
