@@ -8,26 +8,44 @@ import type {
   IndexReplay,
 } from './index-store.ts';
 import { latestChanges, memberOf } from './latest-changes.ts';
+import { LiveBase } from './live-base.ts';
 
 const ENTRIES_AT_ONCE = 1_000;
+const LOOK_UP_AT_ONCE = 5_000;
 
 export interface MemoryIndexOptions {
   /** Tenant and collection, for errors. */
   readonly name: string;
   readonly areas: readonly IndexArea[];
+  /** Another process's index and its position, below the changes in memory; left out: everything is in memory. */
+  readonly base?: { readonly index: CollectionIndex; readonly at: IndexPosition } | null | undefined;
 }
 
-/** One collection's index in the memory of this process. */
+/**
+ * One collection's index in the memory of this process. For a reader that must change nothing, it lies on top of another
+ * process's index and keeps only its own changes. A rebuild drops the index below and keeps everything in memory.
+ */
 export class MemoryIndex implements CollectionIndex {
   readonly #name: string;
-  /** Values are Latin-1 strings: they take a third of a Buffer's memory and do not keep a page's memory alive. */
-  readonly #areas: ReadonlyMap<IndexArea, Map<string, string>>;
-  #position: IndexPosition | null = null;
+  /**
+   * Values are Latin-1 strings: they take a third of a Buffer's memory and do not keep a page's memory alive. Null: the key
+   * is removed from the index below.
+   */
+  readonly #staged: ReadonlyMap<IndexArea, Map<string, string | null>>;
+  #base: LiveBase | null;
+  #position: IndexPosition | null;
   #replay: object | null = null;
 
-  constructor(options: MemoryIndexOptions) {
-    this.#name = options.name;
-    this.#areas = new Map(options.areas.map((area) => [area, new Map()]));
+  constructor({ name, areas, base = null }: MemoryIndexOptions) {
+    this.#name = name;
+    this.#staged = new Map(areas.map((area) => [area, new Map()]));
+    this.#base = base === null ? null : new LiveBase(base.index, base.at);
+    this.#position = base === null ? null : copyOf(base.at);
+  }
+
+  /** Whether there is an index below; otherwise everything is in memory. */
+  get isOverLive(): boolean {
+    return this.#base !== null;
   }
 
   async position(): Promise<IndexPosition | null> {
@@ -49,27 +67,48 @@ export class MemoryIndex implements CollectionIndex {
     changes: readonly IndexChange[],
   ): Promise<void> {
     this.#requireAt(previous);
-    this.#change(changes);
+    this.#stage(changes);
     this.#position = copyOf(position);
     this.#replay = null;
   }
 
   async count(area: IndexArea): Promise<number> {
-    return memberOf(this.#areas, area).size;
+    const staged = memberOf(this.#staged, area);
+    const base = this.#base;
+    if (base === null) return staged.size;
+    let count = await base.count(area);
+    const keys = [...staged.keys()];
+    for (let from = 0; from < keys.length; from += LOOK_UP_AT_ONCE) {
+      const some = keys.slice(from, from + LOOK_UP_AT_ONCE);
+      const below = await base.lookup(area, some);
+      for (const [at, key] of some.entries())
+        count += Number(staged.get(key) !== null) - Number((below[at] ?? null) !== null);
+    }
+    return count;
   }
 
   async *keys(area: IndexArea): AsyncGenerator<readonly string[]> {
-    for (const batch of inBatches(memberOf(this.#areas, area))) yield batch.map(([key]) => key);
+    const staged = memberOf(this.#staged, area);
+    // The index below comes first: a key that is staged meanwhile may come twice, but cannot be missing.
+    for await (const batch of this.#base?.keys(area) ?? []) yield batch.filter((key) => !staged.has(key));
+    for (const batch of inBatches(staged))
+      yield batch.flatMap(([key, value]) => (value === null ? [] : [key]));
   }
 
   async *entries(area: IndexArea): AsyncGenerator<readonly IndexEntry[]> {
-    for (const batch of inBatches(memberOf(this.#areas, area))) {
-      yield batch.map(([key, value]) => [key, Buffer.from(value, 'latin1')] as const);
+    const staged = memberOf(this.#staged, area);
+    for await (const batch of this.#base?.entries(area) ?? [])
+      yield batch.filter(([key]) => !staged.has(key));
+    for (const batch of inBatches(staged)) {
+      yield batch.flatMap(([key, value]): IndexEntry[] =>
+        value === null ? [] : [[key, Buffer.from(value, 'latin1')]],
+      );
     }
   }
 
   async rebuild(): Promise<IndexReplay> {
-    for (const values of this.#areas.values()) values.clear();
+    this.#base = null;
+    for (const values of this.#staged.values()) values.clear();
     return this.#beginReplay();
   }
 
@@ -82,46 +121,56 @@ export class MemoryIndex implements CollectionIndex {
     const token = {};
     this.#replay = token;
     this.#position = null;
-    const requireCurrent = () => {
+    const requireCurrent = (): void => {
       if (this.#replay !== token) throw indexDiverged(this.#name);
     };
     return {
       write: async (changes) => {
         requireCurrent();
-        this.#change(changes);
+        this.#stage(changes);
       },
-      lookup: async (area, keys) => this.#valuesOf(area, keys),
+      lookup: (area, keys) => this.#valuesOf(area, keys),
       entries: (area) => this.entries(area),
       finish: async (position) => {
         requireCurrent();
+        this.#base?.noteReplay(position.transactionId);
         this.#position = copyOf(position);
         this.#replay = null;
       },
     };
   }
 
-  #valuesOf(area: IndexArea, keys: readonly string[]): (Buffer | null)[] {
-    const values = memberOf(this.#areas, area);
-    return keys.map((key) => {
-      const value = values.get(key.toWellFormed());
-      return value === undefined ? null : Buffer.from(value, 'latin1');
+  async #valuesOf(area: IndexArea, keys: readonly string[]): Promise<(Buffer | null)[]> {
+    const staged = memberOf(this.#staged, area);
+    const names = keys.map((key) => key.toWellFormed());
+    // An empty list goes to the index below too, so that it checks its position.
+    const unstaged = this.#base === null ? [] : names.filter((key) => !staged.has(key));
+    const below = (await this.#base?.lookup(area, unstaged)) ?? [];
+    let next = 0;
+    return names.map((key) => {
+      const value = staged.get(key);
+      if (value === undefined) return below[next++] ?? null;
+      return value === null ? null : Buffer.from(value, 'latin1');
     });
   }
 
   #requireAt(transactionId: string | null): void {
     const isThere =
       transactionId === null
-        ? this.#position === null && this.#areas.values().every(({ size }) => size === 0)
+        ? this.#position === null &&
+          this.#base === null &&
+          this.#staged.values().every(({ size }) => size === 0)
         : this.#position?.transactionId === transactionId;
     if (!isThere) throw indexDiverged(this.#name);
   }
 
-  #change(changes: readonly IndexChange[]): void {
-    for (const [area, latest] of latestChanges(this.#areas.keys(), changes)) {
-      const values = memberOf(this.#areas, area);
+  #stage(changes: readonly IndexChange[]): void {
+    for (const [area, latest] of latestChanges(this.#staged.keys(), changes)) {
+      const staged = memberOf(this.#staged, area);
       for (const [key, value] of latest) {
-        if (value === null) values.delete(key);
-        else values.set(key, value.toString('latin1'));
+        if (value !== null) staged.set(key, value.toString('latin1'));
+        else if (this.#base === null) staged.delete(key);
+        else staged.set(key, null);
       }
     }
   }

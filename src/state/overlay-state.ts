@@ -2,7 +2,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { forgetDeletions } from './forget-deletions.ts';
 import { areasOf, type TenantState } from './index-store.ts';
 import { OverlayDeletions } from './overlay-deletions.ts';
-import { OverlayIndex } from './overlay-index.ts';
+import { MemoryIndex } from './memory-index.ts';
 
 /**
  * The state of a tenant for a reader that must change nothing: another process's state, with changes in memory on top.
@@ -11,7 +11,7 @@ export class OverlayState implements TenantState {
   readonly deletions: OverlayDeletions;
   readonly #live: TenantState;
   readonly #tenantId: string;
-  readonly #indexes = new Map<CollectionName, OverlayIndex>();
+  readonly #indexes = new Map<CollectionName, MemoryIndex>();
 
   constructor(live: TenantState, tenantId: string) {
     this.#live = live;
@@ -34,7 +34,7 @@ export class OverlayState implements TenantState {
     }
   }
 
-  collection(name: CollectionName): OverlayIndex {
+  collection(name: CollectionName): MemoryIndex {
     const index = this.#indexes.get(name) ?? this.#overlay(name, null);
     this.#indexes.set(name, index);
     return index;
@@ -45,7 +45,7 @@ export class OverlayState implements TenantState {
     await forgetDeletions(this.deletions, name);
   }
 
-  #overlay(name: CollectionName, base: ConstructorParameters<typeof OverlayIndex>[0]['base']): OverlayIndex {
-    return new OverlayIndex({ name: `${this.#tenantId}/${name}`, areas: areasOf(name), base });
+  #overlay(name: CollectionName, base: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {
+    return new MemoryIndex({ name: `${this.#tenantId}/${name}`, areas: areasOf(name), base });
   }
 }

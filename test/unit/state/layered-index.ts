@@ -5,19 +5,19 @@ import type {
   IndexPosition,
   IndexReplay,
 } from '../../../src/state/index-store.ts';
-import { OverlayIndex } from '../../../src/state/overlay-index.ts';
+import { MemoryIndex } from '../../../src/state/memory-index.ts';
 
 const MOST_LAYERS = 8;
 
 /** An index for tests: before each write, what there is becomes the index below a new overlay. */
 export class LayeredIndex implements CollectionIndex {
   readonly #areas: readonly IndexArea[];
-  #top: OverlayIndex;
+  #top: MemoryIndex;
   #layers = 1;
 
   constructor(areas: readonly IndexArea[]) {
     this.#areas = areas;
-    this.#top = new OverlayIndex({ name: 'layered', areas, base: null });
+    this.#top = new MemoryIndex({ name: 'layered', areas, base: null });
   }
 
   position(): Promise<IndexPosition | null> {
@@ -63,6 +63,6 @@ export class LayeredIndex implements CollectionIndex {
     const at = await this.#top.position();
     if (at === null || this.#layers === MOST_LAYERS) return;
     this.#layers += 1;
-    this.#top = new OverlayIndex({ name: 'layered', areas: this.#areas, base: { index: this.#top, at } });
+    this.#top = new MemoryIndex({ name: 'layered', areas: this.#areas, base: { index: this.#top, at } });
   }
 }

@@ -3,7 +3,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { areasOf, type CollectionIndex, type StateStore } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 import { OverlayDeletions } from '../../../src/state/overlay-deletions.ts';
-import { OverlayIndex } from '../../../src/state/overlay-index.ts';
+import { MemoryIndex } from '../../../src/state/memory-index.ts';
 import { OverlayState } from '../../../src/state/overlay-state.ts';
 import { describeIndexAreas } from './index-areas-contract.ts';
 import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
@@ -34,7 +34,7 @@ function storeOf(make: (name: CollectionName) => CollectionIndex): StateStore {
   };
 }
 
-const inMemory = storeOf((name) => new OverlayIndex({ name, areas: areasOf(name), base: null }));
+const inMemory = storeOf((name) => new MemoryIndex({ name, areas: areasOf(name), base: null }));
 describeStateStore({ name: 'overlay in memory', open: async () => inMemory, propertyRuns: 100 });
 describeIndexAreas({ name: 'overlay in memory', open: async () => inMemory });
 
@@ -43,7 +43,7 @@ describeStateStore({ name: 'overlay over an index', open: async () => layered, p
 describeIndexAreas({ name: 'overlay over an index', open: async () => layered });
 
 /** An index of another process, with an overlay on it. */
-async function overlaid(): Promise<{ live: CollectionIndex; overlay: OverlayIndex }> {
+async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex }> {
   const state = createMemoryStore().tenant('north');
   const live = state.collection('users');
   await live.apply(null, positionAt(1), [set('a'), set('b')]);
