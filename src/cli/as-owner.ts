@@ -124,7 +124,7 @@ async function lastOwnerProcess(
       signal,
     });
     const owner = known.get(tenantId)?.owner ?? null;
-    return owner === null ? null : livingOwnerProcess(owner.owner);
+    return owner === null ? null : livingOwnerProcess(owner);
   });
 }
 

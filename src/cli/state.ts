@@ -185,7 +185,7 @@ function compareWithLog(index: IndexFacts, log: LogFacts): CollectionState {
     : planCatchUp({
         progress: progress === null ? null : { ...progress, offsets },
         index: position,
-        transactionIds: known?.transactionIds ?? new Set(),
+        transactionIds: known?.transactionIds.get(index.collection) ?? new Set(),
         nowMs: Date.now(),
       });
   return {

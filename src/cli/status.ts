@@ -145,10 +145,11 @@ function factsOf(
   const { known, nowMs } = parts;
   const index = parts.index.tenants.get(tenant.id);
   const { failure } = parts.index;
+  const { owner = null, ownedSinceMs = null } = known ?? {};
   return {
     tenant: tenant.id,
     deltaOverlapMs: tenant.deltaOverlapMs,
-    owner: known?.owner ?? null,
+    owner: owner === null || ownedSinceMs === null ? null : { owner, ownedSinceMs },
     isOwnerAlive: index?.isOwnerAlive ?? null,
     notOffered: index?.notOffered ?? [],
     wrongTenant: index?.wrongTenant ?? [],

@@ -48,7 +48,7 @@ export class TakeOver {
     if (this.#isSupersededBy(logged)) throw this.#superseded();
     const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
-    return { ownership: { ...logged, owner }, progressEnd };
+    return { ownership: logged.ownedBy(owner), progressEnd };
   }
 
   /**

@@ -19,7 +19,9 @@ export interface ProgressCodec {
   encode(progress: Progress): Buffer;
   encodeOwner(owner: { owner: string; ownedSinceMs: number }): Buffer;
   /** Reads a framed value of this or an earlier version of the schema. */
-  decode(record: LoggedProgress): Promise<{ progress: Progress | null; owner: string | null }>;
+  decode(
+    record: LoggedProgress,
+  ): Promise<{ progress: Progress | null; owner: string | null; ownedSinceMs: number | null }>;
 }
 
 /** The input of {@link ProgressCodec.decode}, from a record of `progress`. */
@@ -89,7 +91,8 @@ export function createProgressCodec(parts: {
       parts.encode({ ...EMPTY_VALUE, collection: OWNER_KEY, owner, ownedSince: ownedSinceMs, timeZone }),
     async decode({ framed, ...headers }) {
       const value = await parts.decode(framed);
-      return { progress: fromValue(value, headers), owner: value.owner ?? null };
+      const { owner = null, ownedSince } = value;
+      return { progress: fromValue(value, headers), owner, ownedSinceMs: toMs(ownedSince) };
     },
   };
 }

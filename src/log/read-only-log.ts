@@ -8,7 +8,7 @@ import { kafkaError } from './kafka-errors.ts';
 import { readUpTo } from './log-reader.ts';
 import type { LoggedRecord, TenantLog, TopicRange } from './log.ts';
 import type { ProgressCodec } from './progress-codec.ts';
-import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
+import { LoggedTenant, readTenantProgress } from './tenant-progress.ts';
 import { fetchOffsets, fetchOffsetsSince, type PartitionRange } from './topic-offsets.ts';
 
 export interface ReadOnlyLogOptions {
@@ -21,14 +21,6 @@ export interface ReadOnlyLogOptions {
 /** A broker answers a commit before it writes the markers: until then the records are behind the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
-
-const NOTHING_LOGGED: LoggedTenant = {
-  progress: new Map(),
-  owner: null,
-  ownerOffset: -1,
-  transactionIds: new Map(),
-  recordedAtMs: new Map(),
-};
 
 /**
  * A tenant's topics for a reader that does not own the tenant: it fences no process and writes nothing, not even an end
@@ -50,13 +42,14 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
 
   /** Reads `progress` to its current end, including every commit that was answered before the call. */
   async progress(signal: AbortSignal): Promise<LoggedTenant> {
-    if (!(await this.#existing(['progress'])).includes('progress')) return NOTHING_LOGGED;
+    const { progressCodec: codec } = this.#options;
+    if (!(await this.#existing(['progress'])).includes('progress')) return new LoggedTenant(codec);
     const topic = this.#name('progress');
     const [range] = await fetchOffsets(this.#admin, topic);
     const logged = await readTenantProgress({
       ...this.#readOptions(),
       topic,
-      codec: this.#options.progressCodec,
+      codec,
       to: range?.high ?? 0,
       awaitsDecision: true,
       signal,

@@ -9,18 +9,83 @@ import { UndecodableRecord } from './registry-errors.ts';
 /** Stands for an owner whose record cannot be decoded: it exists and is not this process. */
 const UNREADABLE_OWNER = 'an owner that cannot be read';
 
-/** The content of a tenant's `progress`, up to an offset. */
-export interface LoggedTenant extends Omit<Ownership, 'owner'> {
+/**
+ * Gathers the content of a tenant's `progress` from its records, in their order. A collection whose newest record cannot
+ * be decoded has no progress, as if its records were lost: an older record is outdated, but shows whether the first
+ * load is over.
+ */
+export class LoggedTenant {
+  readonly progress = new Map<CollectionName, Progress>();
+  readonly transactionIds = new Map<CollectionName, Set<string>>();
+  readonly recordedAtMs = new Map<CollectionName, number>();
+  readonly unreadable = new Set<CollectionName>();
+  readonly loadedBefore = new Set<CollectionName>();
   /** The last process that took the tenant over; null when no record names one. */
-  readonly owner: string | null;
+  owner: string | null = null;
+  /** Null when the owner's record cannot be decoded. */
+  ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
-  readonly ownerOffset: number;
+  ownerOffset = -1;
+  readonly #codec: ProgressCodec;
+
+  constructor(codec: ProgressCodec) {
+    this.#codec = codec;
+  }
+
+  ownedBy(owner: string): Ownership {
+    const { progress, transactionIds, recordedAtMs, unreadable, loadedBefore } = this;
+    return { owner, progress, transactionIds, recordedAtMs, unreadable, loadedBefore };
+  }
+
+  async add(message: KafkaMessage): Promise<void> {
+    const key = message.key?.toString('utf8') ?? '';
+    const name = isCollectionName(key) ? key : null;
+    if (message.value === null) {
+      // A null value means that a person purged the collection: earlier records no longer count.
+      if (name === null) return;
+      this.unreadable.delete(name);
+      this.loadedBefore.delete(name);
+      this.#forget(name);
+      return;
+    }
+    const logged = loggedProgress(message.value, message.headers);
+    const record = await decodeIfPossible(this.#codec, logged);
+    if (key === OWNER_KEY) {
+      this.owner = record === null ? UNREADABLE_OWNER : record.owner;
+      this.ownedSinceMs = record?.ownedSinceMs ?? null;
+      this.ownerOffset = Number(message.offset);
+    }
+    if (name === null) return;
+    if (record === null) this.#noteUnreadable(name, logged);
+    else if (record.progress !== null) this.#note(name, record.progress, Number(message.timestamp));
+  }
+
+  #note(name: CollectionName, progress: Progress, atMs: number): void {
+    this.unreadable.delete(name);
+    this.loadedBefore.delete(name);
+    const before = this.progress.get(name);
+    const isReset = before === undefined || outdatesIndex(before, progress);
+    this.progress.set(name, progress);
+    const ids = isReset ? new Set<string>() : (this.transactionIds.get(name) ?? new Set());
+    this.transactionIds.set(name, ids.add(progress.transactionId));
+    this.recordedAtMs.set(name, Math.max(this.recordedAtMs.get(name) ?? 0, atMs));
+  }
+
+  #noteUnreadable(name: CollectionName, { firstLoad }: LoggedProgress): void {
+    this.unreadable.add(name);
+    const before = this.progress.get(name);
+    if (firstLoad === 'over' || (before !== undefined && isFirstLoadOver(before)))
+      this.loadedBefore.add(name);
+    this.#forget(name);
+  }
+
+  #forget(name: CollectionName): void {
+    for (const known of [this.progress, this.transactionIds, this.recordedAtMs]) known.delete(name);
+  }
 }
 
 /**
- * Reads `progress` from its beginning up to, but not including, the offset `to`. A collection whose newest record cannot
- * be decoded has no progress, as if its records were lost: an older record is outdated, but shows whether the first
- * load is over. Throws `KAFKA_…` and `REGISTRY_…`.
+ * Reads `progress` from its beginning up to, but not including, the offset `to`. Throws `KAFKA_…` and `REGISTRY_…`.
  */
 export async function readTenantProgress(options: {
   kafka: Kafka;
@@ -32,60 +97,16 @@ export async function readTenantProgress(options: {
   onGroup?: ((groupId: string) => void) | undefined;
   signal: AbortSignal;
 }): Promise<LoggedTenant> {
-  const { kafka, groupIdPrefix, topic, to, awaitsDecision, onGroup, signal } = options;
-  const progress = new Map<CollectionName, Progress>();
-  const transactionIds = new Map<CollectionName, Set<string>>();
-  const recordedAtMs = new Map<CollectionName, number>();
-  const unreadable = new Set<CollectionName>();
-  const loadedBefore = new Set<CollectionName>();
-  let owner: string | null = null;
-  let ownerOffset = -1;
-  const onMessage = async (message: KafkaMessage): Promise<void> => {
-    const key = message.key?.toString('utf8');
-    if (message.value === null) {
-      // A null value means that a person purged the collection: earlier records no longer count.
-      if (key === undefined || !isCollectionName(key)) return;
-      for (const known of [progress, transactionIds, recordedAtMs, unreadable, loadedBefore])
-        known.delete(key);
-      return;
-    }
-    const logged = loggedProgress(message.value, message.headers);
-    const record = await decodeIfPossible(options.codec, logged);
-    if (key === OWNER_KEY) {
-      owner = record === null ? UNREADABLE_OWNER : record.owner;
-      ownerOffset = Number(message.offset);
-    }
-    if (key === undefined || !isCollectionName(key)) return;
-    if (record === null) {
-      unreadable.add(key);
-      const before = progress.get(key);
-      if (logged.firstLoad === 'over' || (before !== undefined && isFirstLoadOver(before)))
-        loadedBefore.add(key);
-      for (const known of [progress, transactionIds, recordedAtMs]) known.delete(key);
-      return;
-    }
-    if (record.progress === null) return;
-    unreadable.delete(key);
-    loadedBefore.delete(key);
-    const before = progress.get(key);
-    const isReset = before === undefined || outdatesIndex(before, record.progress);
-    progress.set(key, record.progress);
-    const ids = isReset ? new Set<string>() : (transactionIds.get(key) ?? new Set());
-    transactionIds.set(key, ids.add(record.progress.transactionId));
-    recordedAtMs.set(key, Math.max(recordedAtMs.get(key) ?? 0, Number(message.timestamp)));
-  };
+  const { topic, codec, to, ...how } = options;
+  const found = new LoggedTenant(codec);
   await readStretches({
-    kafka,
-    groupIdPrefix,
+    ...how,
     stretches: [{ topic, partition: 0, from: 0, to }],
     onMessages: async ({ messages }) => {
-      for (const message of messages) await onMessage(message);
+      for (const message of messages) await found.add(message);
     },
-    awaitsDecision,
-    onGroup,
-    signal,
   });
-  return { progress, unreadable, loadedBefore, owner, ownerOffset, transactionIds, recordedAtMs };
+  return found;
 }
 
 async function decodeIfPossible(

@@ -26,7 +26,7 @@ export class RecordingLog implements TenantLog {
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
-    return { ...(await this.#topics.progress(signal)), owner: 'nobody' };
+    return (await this.#topics.progress(signal)).ownedBy('nobody');
   }
 
   commit(transaction: Transaction): Promise<Committed> {
