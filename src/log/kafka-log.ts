@@ -15,7 +15,7 @@ import type {
   Transaction,
 } from './log.ts';
 import { readUpTo } from './log-reader.ts';
-import { LogWriter } from './log-writer.ts';
+import { TransactionWriter } from './transaction-writer.ts';
 import { TakeOver } from './ownership.ts';
 import type { ProgressCodec } from './progress-codec.ts';
 import { TenantProducer } from './tenant-producer.ts';
@@ -45,7 +45,7 @@ class KafkaLog implements TenantLog {
   readonly #topics: TenantTopics;
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
-  readonly #writer: LogWriter;
+  readonly #writer: TransactionWriter;
 
   constructor(options: KafkaLogOptions) {
     const { kafka, topicPrefix, tenantId } = options;
@@ -63,7 +63,7 @@ class KafkaLog implements TenantLog {
       producer,
       schemaIdOf,
     });
-    this.#writer = new LogWriter({ ...options, topics, producer, schemaIdOf });
+    this.#writer = new TransactionWriter({ ...options, topics, producer, schemaIdOf });
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {

@@ -1,4 +1,4 @@
-import type { Change, KeyedRow } from '../core/page-decision.ts';
+import type { Change, KeyedRow } from '../core/row-changes.ts';
 import type { SeenKeys } from '../core/seen-keys.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { Republication } from './republication.ts';

@@ -16,7 +16,7 @@ import type { SyncRunner } from './sync-runner.ts';
 import type { TenantIdentity } from './tenant-identity.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { requireRecords } from './topic-ends.ts';
-import type { DeletionParts } from './withholding.ts';
+import type { DeletionParts } from './withheld-deletions.ts';
 import type { WriterStart } from './writer-start.ts';
 
 /** What the runners of a session share. */

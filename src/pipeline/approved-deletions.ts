@@ -1,7 +1,7 @@
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
-import type { DeletionParts } from './withholding.ts';
+import type { DeletionParts } from './withheld-deletions.ts';
 
 /** Keys to look up in the index at once. */
 const KEYS_AT_ONCE = 5_000;

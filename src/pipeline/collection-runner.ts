@@ -11,7 +11,7 @@ import type { SyncOptions, SyncRunner } from './sync-runner.ts';
 import { SyncTimetable, type TimetableParts } from './sync-timetable.ts';
 import { syncWithFollowUps, type FollowUpParts } from './sync-with-follow-ups.ts';
 import { Waker } from './waker.ts';
-import { discardList } from './withholding.ts';
+import { discardList } from './withheld-deletions.ts';
 
 const READY_POLL_MS = 500;
 /** A hub that begins to offer a collection is no hurry. */

@@ -1,4 +1,4 @@
-import type { Change, KeyedRow, PageTally } from '../core/page-decision.ts';
+import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import { STATE_TOPIC, type ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, stateMark, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';

@@ -1,5 +1,5 @@
 import { describeError, isFromHub } from '../errors.ts';
-import type { DeletionParts } from './withholding.ts';
+import type { DeletionParts } from './withheld-deletions.ts';
 
 /** Above this number, candidates are not requested by id; two syncs must miss them (design). */
 export const CONFIRM_AT_MOST = 100;

@@ -1,7 +1,7 @@
 import type { Completeness } from '../core/completeness.ts';
 import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { MissingKey } from '../state/index-store.ts';
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 import { MAX_UNSEEN_KEYS, type FoundKeys } from './table.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
@@ -14,7 +14,7 @@ import {
   withhold,
   type DeletionParts,
   type Withheld,
-} from './withholding.ts';
+} from './withheld-deletions.ts';
 
 const NONE_UNSEEN: FoundKeys = { keys: [], count: 0 };
 const NONE_APPROVED: ReadonlySet<string> = new Set();

@@ -1,9 +1,9 @@
 import type { HubEvent } from '../hub/events.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { PageTally } from '../core/page-decision.ts';
+import type { PageTally } from '../core/row-changes.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';
 import type { ChainTally } from './chains/chain-task.ts';
-import type { DeletionEvent } from './withholding.ts';
+import type { DeletionEvent } from './withheld-deletions.ts';
 import type { SyncStats } from './sync-stats.ts';
 
 /** The events of the pipeline, for logs, metrics, health and progress lines. They hold no content of rows. */

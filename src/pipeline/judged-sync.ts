@@ -1,5 +1,5 @@
 import type { Completeness } from '../core/completeness.ts';
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 
 export interface DeletionResult {
   readonly withheld: number;

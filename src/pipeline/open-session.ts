@@ -10,7 +10,7 @@ import { Offer } from './offer.ts';
 import type { SyncRunner } from './sync-runner.ts';
 import { TenantIdentity } from './tenant-identity.ts';
 import type { TenantParts } from './tenant-parts.ts';
-import { countWithheld, restoreTrip } from './withholding.ts';
+import { countWithheld, restoreTrip } from './withheld-deletions.ts';
 import type { WriterStart } from './writer-start.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */

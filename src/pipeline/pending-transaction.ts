@@ -1,6 +1,6 @@
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import { changeHeaders } from '../core/cloud-events.ts';
-import type { Change } from '../core/page-decision.ts';
+import type { Change } from '../core/row-changes.ts';
 import type { ReadableRow, RowReader } from '../core/decoded-row.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';

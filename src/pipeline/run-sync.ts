@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { sumOrNull } from '../core/sum-or-null.ts';
 import { deltaFrom, isOversizedDelta, syncClock, type SyncClock } from '../core/watermark.ts';

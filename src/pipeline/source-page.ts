@@ -1,5 +1,5 @@
 import type { FullScan } from '../core/completeness.ts';
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 import type { ScanEnd } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */

@@ -1,5 +1,5 @@
 import { readClassStudents } from '../core/class-students.ts';
-import type { KeyedRow } from '../core/page-decision.ts';
+import type { KeyedRow } from '../core/row-changes.ts';
 import { jsonText } from '../core/json-text.ts';
 import type { DecodedRow, RowReader } from '../core/decoded-row.ts';
 import { RollcallError } from '../errors.ts';

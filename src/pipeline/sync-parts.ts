@@ -1,9 +1,9 @@
-import type { PageTally } from '../core/page-decision.ts';
+import type { PageTally } from '../core/row-changes.ts';
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { HubFindings } from './hub-findings.ts';
 import type { TenantIdentity } from './tenant-identity.ts';
-import type { DeletionParts } from './withholding.ts';
+import type { DeletionParts } from './withheld-deletions.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { SourceScan } from './source-page.ts';
 

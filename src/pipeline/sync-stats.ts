@@ -1,5 +1,5 @@
 import type { LateRows } from '../core/late-rows.ts';
-import type { KeyedRow, PageTally } from '../core/page-decision.ts';
+import type { KeyedRow, PageTally } from '../core/row-changes.ts';
 import { noTally, type ChainTally } from './chains/chain-task.ts';
 import type { SyncMode } from '../model/progress.ts';
 

@@ -1,4 +1,4 @@
-import { decidePage, type Change, type KeyedRow, type PageTally } from '../core/page-decision.ts';
+import { findRowChanges, type Change, type KeyedRow, type PageTally } from '../core/row-changes.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
 import { hasMet, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
@@ -162,7 +162,7 @@ export class Table {
     const before = this.#readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
       publishedAt > page.readVersion && publishedAt <= before;
-    const tally = decidePage(page.readings, {
+    const tally = findRowChanges(page.readings, {
       row: (key) => this.#hashOf('rows', key, rows),
       reject: (key) => (rejects === null ? null : this.#hashOf('rejects', key, rejects)),
       stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),

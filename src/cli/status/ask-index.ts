@@ -3,7 +3,7 @@ import { countUnconfigured, type LeftOfAfterschool } from '../../core/left-over.
 import { describeError, RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
-import { countWaiting } from '../../pipeline/withholding.ts';
+import { countWaiting } from '../../pipeline/withheld-deletions.ts';
 import type { NotReady } from '../../core/health/parts.ts';
 import { reasonsFromText } from '../../core/health/reported-reasons.ts';
 import type { KnownContradictions } from '../../core/health/contradictions.ts';

@@ -2,7 +2,7 @@ import { mappingDigest, shortDigest } from '../content-hash.ts';
 import { canonicalText, jsonText } from '../json-text.ts';
 import { parseLossless } from '../lossless-json.ts';
 import { MAPPING_VERSION } from '../mapping.ts';
-import type { KeyedRow } from '../page-decision.ts';
+import type { KeyedRow } from '../row-changes.ts';
 import { pseudonymise } from '../pseudonymise.ts';
 import { isJsonObject } from '../raw-json.ts';
 import type { DecodedRow, UnreadableRow } from '../decoded-row.ts';

@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../page-decision.ts';
+import type { KeyedRow } from '../row-changes.ts';
 import { SeenKeys } from '../seen-keys.ts';
 import { differenceOf, type HubSide } from './judge-key.ts';
 import type { TopicEntry } from './topic-entry.ts';

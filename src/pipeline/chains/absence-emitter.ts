@@ -1,5 +1,5 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import type { Progress } from '../../model/progress.ts';
 import { hasMet, type ActiveSync } from '../active-sync.ts';
 import type { OutgoingRecord } from '../../log/log.ts';

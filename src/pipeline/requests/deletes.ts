@@ -3,7 +3,7 @@ import { digestOfList } from '../../core/withheld-list.ts';
 import { isFromHub } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncResult } from '../sync-result.ts';
-import { countWithheld } from '../withholding.ts';
+import { countWithheld } from '../withheld-deletions.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { readWithheldList, type WithheldList } from './withheld-list.ts';
 

@@ -5,7 +5,7 @@ import { COLLECTIONS, isChainCollection, type CollectionName } from '../../model
 import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import { noteDecided } from '../withholding.ts';
+import { noteDecided } from '../withheld-deletions.ts';
 import { syncOf } from './republication-sync.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { rebuildIndex } from './rebuild-index.ts';

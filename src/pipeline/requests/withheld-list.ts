@@ -2,7 +2,7 @@ import { digestOfList } from '../../core/withheld-list.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { DeletionMemory } from '../../state/index-store.ts';
-import { countWaiting, whoseTripWithholds } from '../withholding.ts';
+import { countWaiting, whoseTripWithholds } from '../withheld-deletions.ts';
 
 /** Removals of a collection that need a decision. */
 export interface WithheldList {

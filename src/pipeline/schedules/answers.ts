@@ -1,4 +1,4 @@
-import type { PageTally } from '../../core/page-decision.ts';
+import type { PageTally } from '../../core/row-changes.ts';
 import type { DayReader } from '../../core/schedules/read-days.ts';
 import { studentRejectKey } from '../../core/schedules/read-days.ts';
 import { askedDays, type DayWindow } from '../../core/schedules/window.ts';

@@ -1,5 +1,5 @@
 import { whyWithhold } from '../../core/deletion-guard.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { MissingKey } from '../../state/index-store.ts';
 import type { ActiveSync } from '../active-sync.ts';
@@ -9,7 +9,7 @@ import {
   noteDecided,
   whyOthersWithhold,
   type DeletionParts,
-} from '../withholding.ts';
+} from '../withheld-deletions.ts';
 
 /** Beyond it days are not listed; the guard has long since held them. */
 const MOST_LISTED = 100_000;

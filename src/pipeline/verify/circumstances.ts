@@ -3,7 +3,7 @@ import type { Progress } from '../../model/progress.ts';
 import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 import type { IndexArea, TenantState } from '../../state/index-store.ts';
 import { RollcallError } from '../../errors.ts';
-import { countWithheld } from '../withholding.ts';
+import { countWithheld } from '../withheld-deletions.ts';
 
 export interface CircumstanceParts {
   readonly log: ReadOnlyLog;

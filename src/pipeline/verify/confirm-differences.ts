@@ -8,7 +8,7 @@ import {
 } from '../../core/verify/row-comparison.ts';
 import { provesMissing } from '../../core/verify/judge-scan.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
 import { wantedSize, type HubRows } from './hub-rows.ts';
 import type { VerifyTools } from './verify-tools.ts';

@@ -2,7 +2,7 @@ import { localDate } from '../../core/full-pull-time.ts';
 import type { Difference } from '../../core/verify/difference.ts';
 import { foreseeGuard, type Foreseen } from '../../core/verify/foresee-guard.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
-import { whyOthersWithhold } from '../withholding.ts';
+import { whyOthersWithhold } from '../withheld-deletions.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
 /** Distinguishes removals that the next full sync will withhold from those that it will publish. */

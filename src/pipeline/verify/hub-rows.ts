@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { FullScan } from '../../core/completeness.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { SeenKeys } from '../../core/seen-keys.ts';
 import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';

@@ -1,4 +1,4 @@
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';

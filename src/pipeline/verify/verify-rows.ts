@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { canVerifyIdentity, overlapsEnough } from '../../core/tenant-identity.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { absentEntryOf } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { localDate } from '../../core/full-pull-time.ts';
-import type { KeyedRow } from '../../core/page-decision.ts';
+import type { KeyedRow } from '../../core/row-changes.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';

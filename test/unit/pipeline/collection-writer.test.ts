@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KeyedRow } from '../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { withOffsets } from '../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';

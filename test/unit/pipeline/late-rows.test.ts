@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
-import type { KeyedRow } from '../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { withOffsets, type Progress } from '../../../src/model/progress.ts';
 import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';

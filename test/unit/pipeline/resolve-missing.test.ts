@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Completeness } from '../../../src/core/completeness.ts';
 import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
-import type { KeyedRow } from '../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../src/core/row-changes.ts';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { withOffsets } from '../../../src/model/progress.ts';
 import type { ActiveSync } from '../../../src/pipeline/active-sync.ts';
@@ -14,7 +14,7 @@ import {
   restoreTrip,
   whyOthersWithhold,
   type DeletionParts,
-} from '../../../src/pipeline/withholding.ts';
+} from '../../../src/pipeline/withheld-deletions.ts';
 import type { Transaction } from '../../../src/log/log.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { differenceOf, stateOf, type HubSide } from '../../../../src/core/verify/judge-key.ts';
 import { RowComparison, type TopicView } from '../../../../src/core/verify/row-comparison.ts';
 import { hashIn, isSound, topicEntry } from '../../../../src/core/verify/topic-entry.ts';
-import type { KeyedRow } from '../../../../src/core/page-decision.ts';
+import type { KeyedRow } from '../../../../src/core/row-changes.ts';
 
 const A = Buffer.alloc(16, 0xaa);
 const B = Buffer.alloc(16, 0xbb);

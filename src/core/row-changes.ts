@@ -55,7 +55,7 @@ export interface PageTally {
  * minus the overlap, so the next incremental sync brings it; a change without a new `dateLastModified` comes with the
  * next full sync.
  */
-export function decidePage(
+export function findRowChanges(
   page: readonly KeyedRow[],
   known: {
     row: (key: string) => Buffer | null;

@@ -19,7 +19,7 @@ import type { TenantProducer } from './tenant-producer.ts';
 import type { TenantTopics } from './tenant-topics.ts';
 import { LostRecords, withLastOffsets } from './written-offsets.ts';
 
-export interface LogWriterParts {
+export interface TransactionWriterParts {
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
   readonly schemaIdOf: SchemaIds;
@@ -29,8 +29,8 @@ export interface LogWriterParts {
 }
 
 /** Commits transactions, and keeps what no progress record contains: the topics that lost records, and the offsets of removals. */
-export class LogWriter {
-  readonly #parts: LogWriterParts;
+export class TransactionWriter {
+  readonly #parts: TransactionWriterParts;
   readonly #partitionOf = createKeyPartitioner();
   /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
   readonly #lostTopics = new Set<string>();
@@ -38,7 +38,7 @@ export class LogWriter {
   /** Offset of the last record in `progress` that this process wrote. */
   #progressEnd = -1;
 
-  constructor(parts: LogWriterParts) {
+  constructor(parts: TransactionWriterParts) {
     this.#parts = parts;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decidePage, type Change, type KeyedRow } from '../../../src/core/page-decision.ts';
+import { findRowChanges, type Change, type KeyedRow } from '../../../src/core/row-changes.ts';
 
 const hash = (text: string) => Buffer.alloc(16, text);
 
@@ -57,7 +57,7 @@ function decide(
     return content === undefined ? null : hash(content);
   };
   const stale = (key: string) => known.stale?.includes(key) ?? false;
-  const tally = decidePage(page, {
+  const tally = findRowChanges(page, {
     row: hashIn(rows),
     reject: hashIn(rejects),
     stale,
