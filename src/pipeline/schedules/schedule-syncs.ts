@@ -6,7 +6,7 @@ import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import type { Emit } from '../events.ts';
 import type { SyncResult } from '../sync-result.ts';
-import { newSyncStats, type SyncStats } from '../sync-stats.ts';
+import { addStats, newSyncStats, type SyncStats } from '../sync-stats.ts';
 import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
 
 export const SCHEDULES = 'schedules' as const satisfies CollectionName;
@@ -254,16 +254,4 @@ export class ScheduleSyncs {
 
 function complete(stats: SyncStats): Extract<SyncResult, { kind: 'complete' }> {
   return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondSync: false };
-}
-
-function addStats(sum: SyncStats, batch: SyncStats): void {
-  sum.rowsSeen += batch.rowsSeen;
-  sum.rowsUnchanged += batch.rowsUnchanged;
-  sum.rowsStale += batch.rowsStale;
-  sum.rowsCreated += batch.rowsCreated;
-  sum.rowsUpdated += batch.rowsUpdated;
-  sum.rowsRejected += batch.rowsRejected;
-  sum.rowsRemoved += batch.rowsRemoved;
-  for (const [reason, rows] of batch.rejectReasons)
-    sum.rejectReasons.set(reason, (sum.rejectReasons.get(reason) ?? 0) + rows);
 }
