@@ -1,7 +1,7 @@
 import { enabledCollections } from '../../config.ts';
 import { RollcallError, type ErrorCode } from '../../errors.ts';
 import { sourceOf, type CollectionName } from '../../model/collections.ts';
-import { OverlayState } from '../../state/overlay-state.ts';
+import { MemoryState } from '../../state/memory-state.ts';
 import type { AssembledTenant, Assembly } from '../assemble.ts';
 import type { Emit } from '../events.ts';
 import { parentsFirst } from '../parents-first.ts';
@@ -98,7 +98,7 @@ class Planning {
   readonly #parts: TenantParts;
   readonly #options: PlanTenantOptions;
   readonly #recorder: Recorder;
-  readonly #state: OverlayState;
+  readonly #state: MemoryState;
   readonly #topics: Topics;
 
   constructor(tenant: AssembledTenant, options: PlanTenantOptions, topics: Topics) {
@@ -107,7 +107,7 @@ class Planning {
     this.#options = options;
     this.#topics = topics;
     this.#recorder = new Recorder({ keysAtMost, now: parts.now });
-    this.#state = new OverlayState(parts.state, tenantId);
+    this.#state = new MemoryState(tenantId, parts.state);
     this.#parts = {
       ...parts,
       log: new RecordingLog({ topics, recorder: this.#recorder, onRead }),

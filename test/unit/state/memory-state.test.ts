@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { areasOf, type CollectionIndex, type StateStore } from '../../../src/state/index-store.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
-import { OverlayDeletions } from '../../../src/state/overlay-deletions.ts';
+import { MemoryDeletions } from '../../../src/state/memory-deletions.ts';
 import { MemoryIndex } from '../../../src/state/memory-index.ts';
-import { OverlayState } from '../../../src/state/overlay-state.ts';
+import { MemoryState } from '../../../src/state/memory-state.ts';
 import { describeIndexAreas } from './index-areas-contract.ts';
 import { allKeys, describeStateStore, positionAt, set } from './index-store-contract.ts';
 import { LayeredIndex } from './layered-index.ts';
@@ -25,7 +25,7 @@ function storeOf(make: (name: CollectionName) => CollectionIndex): StateStore {
           indexes.set(name, index);
           return index;
         },
-        deletions: new OverlayDeletions(below.tenant(tenantId).deletions),
+        deletions: new MemoryDeletions(below.tenant(tenantId).deletions),
         forget: () => Promise.resolve(),
       };
       states.set(tenantId, state);
@@ -47,7 +47,7 @@ async function overlaid(): Promise<{ live: CollectionIndex; overlay: MemoryIndex
   const state = createMemoryStore().tenant('north');
   const live = state.collection('users');
   await live.apply(null, positionAt(1), [set('a'), set('b')]);
-  const overlays = new OverlayState(state, 'north');
+  const overlays = new MemoryState('north', state);
   await overlays.begin(['users'], { fromTopics: () => false });
   return { live, overlay: overlays.collection('users') };
 }
@@ -103,7 +103,7 @@ describe('an overlay beside a living owner', () => {
   it('is made from nothing where the index is to come from the topics', async () => {
     const state = createMemoryStore().tenant('north');
     await state.collection('users').apply(null, positionAt(1), [set('a')]);
-    const overlays = new OverlayState(state, 'north');
+    const overlays = new MemoryState('north', state);
     await overlays.begin(['users'], { fromTopics: () => true });
     expect(await overlays.collection('users').position()).toBeNull();
     expect(await allKeys(overlays.collection('users'))).toEqual(new Set());
@@ -119,7 +119,7 @@ describe('an overlay on the memory of deletions', () => {
     await below.setNotOffered('orgs', true);
     await below.setWrongTenant('users', 5);
     await below.addRemoved('2026-03-01', 'users', 2);
-    const overlay = new OverlayDeletions(below);
+    const overlay = new MemoryDeletions(below);
     await overlay.setMissing('users', new Map());
     await overlay.setWithheld('users', new Map([['v', 2]]));
     await overlay.setTripped('users', false);
@@ -142,7 +142,7 @@ describe('an overlay on the memory of deletions', () => {
   });
 
   it('forgets its changes of one collection, and keeps those of others', async () => {
-    const overlay = new OverlayDeletions(createMemoryStore().tenant('north').deletions);
+    const overlay = new MemoryDeletions(createMemoryStore().tenant('north').deletions);
     for (const name of ['users', 'orgs'] as const) await overlay.setTripped(name, true);
     overlay.discard('users');
     expect(await overlay.tripped()).toEqual(new Set(['orgs']));

@@ -1,22 +1,23 @@
 import type { CollectionName } from '../model/collections.ts';
 import { forgetDeletions } from './forget-deletions.ts';
 import { areasOf, type TenantState } from './index-store.ts';
-import { OverlayDeletions } from './overlay-deletions.ts';
+import { MemoryDeletions } from './memory-deletions.ts';
 import { MemoryIndex } from './memory-index.ts';
 
 /**
- * The state of a tenant for a reader that must change nothing: another process's state, with changes in memory on top.
+ * The state of a tenant in the memory of this process; for a reader that must change nothing, on top of another process's
+ * state.
  */
-export class OverlayState implements TenantState {
-  readonly deletions: OverlayDeletions;
-  readonly #live: TenantState;
+export class MemoryState implements TenantState {
+  readonly deletions: MemoryDeletions;
+  readonly #live: TenantState | null;
   readonly #tenantId: string;
   readonly #indexes = new Map<CollectionName, MemoryIndex>();
 
-  constructor(live: TenantState, tenantId: string) {
+  constructor(tenantId: string, live: TenantState | null = null) {
     this.#live = live;
     this.#tenantId = tenantId;
-    this.deletions = new OverlayDeletions(live.deletions);
+    this.deletions = new MemoryDeletions(live?.deletions);
   }
 
   /**
@@ -28,24 +29,24 @@ export class OverlayState implements TenantState {
     { fromTopics }: { readonly fromTopics: (collection: CollectionName) => boolean },
   ): Promise<void> {
     for (const name of collections) {
-      const index = this.#live.collection(name);
-      const at = fromTopics(name) ? null : await index.position();
-      this.#indexes.set(name, this.#overlay(name, at === null ? null : { index, at }));
+      const index = fromTopics(name) ? undefined : this.#live?.collection(name);
+      const at = (await index?.position()) ?? null;
+      this.#indexes.set(name, this.#newIndex(name, index && at && { index, at }));
     }
   }
 
   collection(name: CollectionName): MemoryIndex {
-    const index = this.#indexes.get(name) ?? this.#overlay(name, null);
+    const index = this.#indexes.get(name) ?? this.#newIndex(name);
     this.#indexes.set(name, index);
     return index;
   }
 
   async forget(name: CollectionName): Promise<void> {
-    this.#indexes.set(name, this.#overlay(name, null));
+    this.#indexes.set(name, this.#newIndex(name));
     await forgetDeletions(this.deletions, name);
   }
 
-  #overlay(name: CollectionName, base: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {
+  #newIndex(name: CollectionName, base?: ConstructorParameters<typeof MemoryIndex>[0]['base']): MemoryIndex {
     return new MemoryIndex({ name: `${this.#tenantId}/${name}`, areas: areasOf(name), base });
   }
 }
