@@ -41,7 +41,8 @@ export async function resolveMissing(
   // A row that this sync met was not missed by two syncs in a row.
   const missedBefore = new Map(
     [...waited].filter(
-      ([key, { becameEmpty }]) => !hasMet(sync, 'rows', key) && becameEmpty === (whyEmpty !== null),
+      ([key, { becameEmpty, isAllEmpty = false }]) =>
+        !hasMet(sync, 'rows', key) && !becameEmpty && isAllEmpty === (whyEmpty !== null),
     ),
   );
   const stillWaiting = new Map(
@@ -61,8 +62,6 @@ export async function resolveMissing(
   const isConfirmed = ({ key }: KeyedRow): boolean => waited.get(key ?? '')?.becameEmpty === true;
   const becameEmpty = late.filter(isConfirmed);
   const becameEmptyOnce = keysOf(late.filter((row) => !isConfirmed(row)));
-  const waitingAfter = (missed: readonly string[]): Waiting =>
-    whyEmpty === null ? { missed, becameEmpty: becameEmptyOnce } : { missed: [], becameEmpty: missed };
   const needsSecondSync = completeness.kind !== 'proven';
   const countable = needsSecondSync ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...keysOf(becameEmpty)];
@@ -86,13 +85,16 @@ export async function resolveMissing(
   // While the hub was asked, another collection may have tripped the guard.
   const withheld = first ?? (losses.length > 0 ? await lossesToWithhold() : null);
   if (withheld !== null) {
-    const once = waitingAfter(candidates.filter((key) => !missedBefore.has(key)));
-    const missing =
-      whyEmpty === null ? stillWaiting : new Map([...stillWaiting, ...missingKeys(sync.stats, once)]);
+    const waiting = { missed: candidates, becameEmpty: [] };
+    const missing = whyEmpty === null ? stillWaiting : missingKeys(sync.stats, waiting, true);
     return withholdLosses(parts, sync, { withheld, release, approved, missing });
   }
   const approvedGone = await releaseApproved(parts, sync, release, approved);
-  const lost = { gone: asked.gone, becameEmpty, waiting: waitingAfter(asked.unanswered) };
+  const lost = {
+    gone: asked.gone,
+    becameEmpty,
+    waiting: { missed: asked.unanswered, becameEmpty: becameEmptyOnce },
+  };
   return { ...(await publishLosses(parts, sync, { ...lost, completeness })), isMany, approvedGone };
 }
 
@@ -136,7 +138,7 @@ async function publishLosses(
     wantsSecondSync: rowsWaiting > 0 || isShort,
     remember: async () => {
       await reconcileList(parts, null);
-      await memory.setMissing(collection, missingKeys(sync.stats, waiting));
+      await memory.setMissing(collection, missingKeys(sync.stats, waiting, completeness.kind === 'unproven'));
     },
   };
 }
@@ -154,8 +156,12 @@ interface Waiting {
   readonly becameEmpty: readonly string[];
 }
 
-function missingKeys({ passId }: ActiveSync['stats'], by: Waiting): ReadonlyMap<string, MissingKey> {
-  const missed: MissingKey = { passId, becameEmpty: false };
+function missingKeys(
+  { passId }: ActiveSync['stats'],
+  by: Waiting,
+  isAllEmpty: boolean,
+): ReadonlyMap<string, MissingKey> {
+  const missed: MissingKey = { passId, becameEmpty: false, isAllEmpty };
   const becameEmpty: MissingKey = { passId, becameEmpty: true };
   return new Map([
     ...by.missed.map((key) => [key, missed] as const),

@@ -115,11 +115,10 @@ export interface DeletionNote {
 export interface MissingKey {
   /** The full sync that first missed it. */
   readonly passId: string;
-  /**
-   * The answer was empty where there was content: the key's value, or the entire collection. A key that was absent from an
-   * answer with rows is different evidence.
-   */
+  /** The key was present but empty, where it had content; a key that was absent is different evidence. */
   readonly becameEmpty: boolean;
+  /** The answer had no row at all: only another such answer confirms it. */
+  readonly isAllEmpty?: boolean | undefined;
 }
 
 /** A tenant's memory between syncs, besides the index. Losing it delays deletions and never causes one. */

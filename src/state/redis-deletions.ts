@@ -143,16 +143,18 @@ export class RedisDeletions implements DeletionMemory {
   }
 }
 
-/** Prefix of the sync's id for a key that was present but empty. */
+/** Prefixes of the sync's id: the key was present but empty; the answer had no row at all. */
 const EMPTY = 'empty ';
+const ALL_EMPTY = 'all-empty ';
 
-function missingText({ passId, becameEmpty }: MissingKey): string {
-  return becameEmpty ? EMPTY + passId : passId;
+function missingText({ passId, becameEmpty, isAllEmpty }: MissingKey): string {
+  return (becameEmpty ? EMPTY : isAllEmpty === true ? ALL_EMPTY : '') + passId;
 }
 
 function readMissing(text: string): MissingKey {
-  const becameEmpty = text.startsWith(EMPTY);
-  return { passId: becameEmpty ? text.slice(EMPTY.length) : text, becameEmpty };
+  const passId = text.slice(text.indexOf(' ') + 1);
+  if (text.startsWith(ALL_EMPTY)) return { passId, becameEmpty: false, isAllEmpty: true };
+  return { passId, becameEmpty: text.startsWith(EMPTY) };
 }
 
 /** Returns null for a note that cannot be read; a missing note only makes Rollcall more cautious. */

@@ -4,7 +4,7 @@ import type { NotReady } from '../../core/health/parts.ts';
 import { tenantStatus, type TenantStatus } from '../../core/health/tenant-status.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { PipelineEvent } from '../../pipeline/events.ts';
-import type { DeletionEvent } from '../../pipeline/withholding.ts';
+import type { DeletionEvent } from '../../pipeline/withheld-deletions.ts';
 import { CollectionMonitor, type LiveCollection } from './collection-monitor.ts';
 import { HubWatch } from './watch-hub.ts';
 

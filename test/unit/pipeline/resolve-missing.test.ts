@@ -42,7 +42,12 @@ interface Bench {
   /** Runs a full sync that meets these keys, resolves its deletions and commits them; returns what was resolved. */
   sync: (
     met: readonly string[],
-    options?: { completeness?: Completeness; approved?: ReadonlySet<string>; forgets?: boolean },
+    options?: {
+      completeness?: Completeness;
+      approved?: ReadonlySet<string>;
+      forgets?: boolean;
+      emptied?: readonly string[];
+    },
   ) => Promise<Awaited<ReturnType<typeof resolveMissing>>>;
   readonly listed: () => Promise<string[]>;
 }
@@ -120,7 +125,7 @@ async function bench(
       const settled = await resolveMissing(parts, sync, {
         completeness: options.completeness ?? PROVEN,
         knownRowsBefore,
-        becameEmpty: [],
+        becameEmpty: (options.emptied ?? []).map(reading),
         approved: options.approved,
       });
       const full = { passId: sync.stats.passId, startedAtMs: 0, rows: met.length, rowsRejected: 0 };
@@ -345,6 +350,12 @@ describe('an answer without any row', () => {
     expect([made.removed(), await made.listed()]).toEqual([[], []]);
     await made.sync(keysOf(98), { completeness: TWICE });
     expect(made.removed()).toEqual(['k98', 'k99']);
+  });
+
+  it('does not confirm that a single value became empty', async () => {
+    const made = await bench(100);
+    await made.sync([], empty);
+    expect(await made.sync(keysOf(100), { emptied: ['k1'] })).toMatchObject({ wantsSecondSync: true });
   });
 
   it('lists all rows when it comes twice, those that were missing before included', async () => {

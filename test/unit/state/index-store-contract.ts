@@ -255,7 +255,11 @@ export function describeStateStore({ name, open, propertyRuns }: StoreUnderTest)
       const missing = new Map(
         Array.from({ length: 11_000 }, (_, at) => [
           `k${at}`,
-          { passId: `pass-${at % 3}`, becameEmpty: at % 2 === 0 },
+          {
+            passId: `pass-${at % 3}`,
+            becameEmpty: at % 2 === 0,
+            ...(at % 4 === 1 ? { isAllEmpty: true } : {}),
+          },
         ]),
       );
       const { deletions } = before.tenant(tenantId);
