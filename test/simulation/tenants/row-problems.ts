@@ -142,12 +142,15 @@ function isApproved(
   );
 }
 
-/** Invariant 3: a class is published without students only after two answers that say so. */
+/** Invariant 3: a class is published without students only after two answers that say so, or as new after its removal. */
 function problemsOfEmptied({ broker, client, losses }: TenantWorld, collection: CollectionName): string[] {
   if (collection !== 'class-students' || losses.length > 0) return [];
   const full = new Set<string>();
   return (broker.history.get(collection) ?? []).flatMap(({ key, body }) => {
-    if (body === null) return [];
+    if (body === null) {
+      full.delete(key);
+      return [];
+    }
     const { students } = JSON.parse(body.toString()) as ClassStudents;
     if (students.length > 0) {
       full.add(key);
