@@ -77,9 +77,11 @@ export class ChainShell {
     for (const { absenceId, step, versionId, operation } of steps) {
       const { versionId: shown = '', studentId: before = null } = this.#shown.get(absenceId) ?? {};
       const after = studentOf(versionId);
-      const isSame = before === null || after === null || before === after || studentOf(shown) === after;
-      // If the record is another student's now, a deletion gives no more than the id: see render-chains.ts.
-      if (!isSame && operation === 'DELETED') continue;
+      const isOfBefore = before === null || after === null || before === after;
+      // If the record is another student's now, a deletion gives no more than the id (see render-chains.ts): the absence
+      // stays that of the student before.
+      if (!isOfBefore && operation === 'DELETED') continue;
+      const isSame = isOfBefore || studentOf(shown) === after;
       if (!isSame)
         this.strangers.push(`${absenceId}#${step} ${versionId} of ${after} replaced a record of ${before}`);
       this.#shown.set(absenceId, { versionId, studentId: after ?? studentOf(shown) ?? before });
