@@ -84,7 +84,7 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
   {
     name: 'a changelog counts as complete although a process that knows nothing of it has published since',
     kind: SOUND,
-    finds: 'the rebuilt index is not the index',
+    finds: 'not published in order',
     mistake: {
       log: (log) =>
         withProgress(
