@@ -72,6 +72,8 @@ export async function recordTopicLosses(
         offsets: isComplete ? each.offsets : {},
         lastCompleteFull: isComplete ? each.lastCompleteFull : null,
         firstLoad: isComplete ? each.firstLoad : undefined,
+        // The watermark of what follows from a collection is always that collection's.
+        ...(isOwnLost ? { watermarkMs: null } : {}),
       });
     }),
   });
