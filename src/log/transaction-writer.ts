@@ -61,9 +61,9 @@ export class TransactionWriter {
     return producer.inTurn(
       async (current) => {
         let offsets = allOffsets([transaction.progress, ...derivedBefore]);
-        const batches = await this.#encode(transaction.records);
+        const outgoing = await this.#encode(transaction.records);
         const kafkaTransaction = await current.transaction();
-        for (const send of batches.sends()) {
+        for (const send of outgoing.sends()) {
           const written = await kafkaTransaction.sendBatch(requestOf(send));
           offsets = withLastOffsets(offsets, send, written);
         }
@@ -72,9 +72,12 @@ export class TransactionWriter {
         const progress = withOffsets(transaction.progress, offsetsWithout(offsets, derivedNames));
         const derived = derivedBefore.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
         const topic = topics.name('progress');
-        const [answer] = await kafkaTransaction.sendBatch(
-          requestOf([{ topic, batches: new Map([[0, this.#progressBatch([progress, ...derived])]]) }]),
-        );
+        const batches = new Map([[0, this.#progressBatch([progress, ...derived])]]);
+        const [answer] = await kafkaTransaction.send({
+          acks: -1,
+          topic,
+          messages: asMessages({ topic, batches }),
+        });
         const progressEnd = Number(answer?.baseOffset ?? Number.NaN);
         if (!(progressEnd > this.#progressEnd)) throw new LostRecords(topic);
         await kafkaTransaction.commit();
