@@ -4,6 +4,7 @@ import { loadConfig, type Config } from '../src/config.ts';
 import { localDate } from '../src/core/full-pull-time.ts';
 import { windowAround, type DayWindow } from '../src/core/schedules/window.ts';
 import { describeError } from '../src/errors.ts';
+import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/pipeline/assemble.ts';
 import type { PipelineEvent } from '../src/pipeline/events.ts';
 import { runTenant } from '../src/pipeline/run-tenant.ts';
@@ -53,7 +54,8 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   publishing.catch((error: unknown) => opened.reject(error));
   const session = await opened.promise;
   const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
-  const topics = tenant.topics.map(({ name }) => name);
+  // The changelog of the absence view is nobody's to read.
+  const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));
   await using _consumer = await watchTopics({
     brokers: stack.kafkaBrokers,
     registryUrl: stack.registryUrl,
