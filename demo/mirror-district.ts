@@ -6,7 +6,7 @@ import { windowAround, type DayWindow } from '../src/core/schedules/window.ts';
 import { describeError } from '../src/errors.ts';
 import { STATE_TOPIC } from '../src/model/collections.ts';
 import { assemble } from '../src/pipeline/assemble.ts';
-import type { PipelineEvent } from '../src/pipeline/events.ts';
+import type { PipelineEvent } from '../src/pipeline/pipeline-events.ts';
 import { runTenant } from '../src/pipeline/run-tenant.ts';
 import type { TenantSession } from '../src/pipeline/open-session.ts';
 import type { ReferenceHub } from '../reference-hub/start-reference-hub.ts';

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 import { createProgressLine, type ProgressLine, type ProgressStream } from './progress-line.ts';
-import { formatTable, type Column } from './table.ts';
+import { formatTable, type Column } from './text-table.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 

@@ -4,7 +4,7 @@ import { collectionSettings, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { assemble } from '../pipeline/assemble.ts';
-import type { PipelineEvent } from '../pipeline/events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { planTenant } from '../pipeline/plan/plan-tenant.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { planAsJson } from './plan/plan-as-json.ts';

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { pino } from 'pino';
 import { exitCode } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
-import type { PipelineEvent } from '../pipeline/events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';

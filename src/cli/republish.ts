@@ -5,7 +5,7 @@ import { RollcallError } from '../errors.ts';
 import { exitCode } from './exit-code.ts';
 import { isCollectionName, sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
-import type { PipelineEvent } from '../pipeline/events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import {
   MOST_KEYS,
   REPUBLISH,

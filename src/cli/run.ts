@@ -5,7 +5,7 @@ import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import { runWorker } from '../pipeline/worker.ts';
-import type { PipelineEvent } from '../pipeline/events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
 import { createHealth, type Health } from '../telemetry/health.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { passCollections, type TenantConfig } from '../config.ts';
-import { hasLostRecords, planCatchUp } from '../core/catch-up-plan.ts';
+import { hasLostRecords, planIndexRecovery } from '../core/index-recovery.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import {
   CHAIN_COLLECTIONS,
@@ -10,7 +10,7 @@ import {
   type CollectionName,
 } from '../model/collections.ts';
 import { allOffsets, type Offsets } from '../model/progress.ts';
-import { partitionName } from '../model/topics.ts';
+import { partitionName } from '../model/topic-names.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
@@ -182,7 +182,7 @@ function compareWithLog(index: IndexFacts, log: LogFacts): CollectionState {
     progress !== null && hasLostRecords({ ...log, offsets, knownFirstOffsets: position?.firstOffsets });
   const plan = hasLost
     ? ({ kind: 'rebuild', why: 'a topic was deleted, recreated or cut off' } as const)
-    : planCatchUp({
+    : planIndexRecovery({
         progress: progress === null ? null : { ...progress, offsets },
         index: position,
         transactionIds: known?.transactionIds.get(index.collection) ?? new Set(),

@@ -3,7 +3,7 @@ import type { Admin } from 'kafkajs';
 import type { Config } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { TopicSuffix } from '../model/collections.ts';
-import { topicName } from '../model/topics.ts';
+import { topicName } from '../model/topic-names.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import { followTopics, type StartingPoint } from '../log/topic-follower.ts';

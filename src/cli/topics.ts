@@ -10,7 +10,7 @@ import {
   inspectTopics,
   type TopicFinding,
   type WantedTopic,
-} from '../log/topics.ts';
+} from '../log/manage-topics.ts';
 import { chooseTenants } from './choose.ts';
 import { findLeftOver, leftOverAsJson, wantedUnder } from './left-over/find-left-over.ts';
 import { showPrefixes, showTopicsLeftOver } from './left-over/show-left-over.ts';

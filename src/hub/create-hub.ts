@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './backoff.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY, type BreakerPolicy } from './breaker.ts';
-import type { HubEvent } from './events.ts';
+import type { HubEvent } from './hub-events.ts';
 import type { CoreApi } from './core-api.ts';
 import { findExisting } from './find-existing.ts';
 import { findRows } from './find-rows.ts';

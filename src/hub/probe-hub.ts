@@ -1,6 +1,6 @@
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { CoreApi } from './core-api.ts';
-import type { HubEvent } from './events.ts';
+import type { HubEvent } from './hub-events.ts';
 import { createHttpClient } from './http.ts';
 import type { HubPage, PagingMode, ScanEnd } from './hub.ts';
 import { HubError } from './hub-error.ts';

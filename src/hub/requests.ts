@@ -1,6 +1,6 @@
 import { RollcallError } from '../errors.ts';
 import type { Breaker } from './breaker.ts';
-import type { HubEvent, RequestTarget } from './events.ts';
+import type { HubEvent, RequestTarget } from './hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { HubEvent } from './events.ts';
+import type { HubEvent } from './hub-events.ts';
 import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, HubError } from './hub-error.ts';
 import type { WayOut } from './link.ts';

@@ -16,7 +16,7 @@ import type {
 } from './log.ts';
 import { readUpTo } from './log-reader.ts';
 import { TransactionWriter } from './transaction-writer.ts';
-import { TakeOver } from './ownership.ts';
+import { TakeOver } from './take-over.ts';
 import type { ProgressCodec } from './progress-codec.ts';
 import { TenantProducer } from './tenant-producer.ts';
 import { TenantTopics } from './tenant-topics.ts';

@@ -2,7 +2,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../core/cloud-events.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import { partitionName } from '../model/topics.ts';
+import { partitionName } from '../model/topic-names.ts';
 import { headerOf } from './fetched-record.ts';
 import type { EndMarkers } from './end-markers.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';

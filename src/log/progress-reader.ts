@@ -1,6 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
-import { topicName } from '../model/topics.ts';
+import { topicName } from '../model/topic-names.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readStretches, type Stretch } from './kafka-reader.ts';
 import { createProgressCodec } from './progress-codec.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
+import { partitionName, topicName } from '../model/topic-names.ts';
 import type { EndMarkers } from './end-markers.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { readUpTo } from './log-reader.ts';

@@ -2,7 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { CompactionSettings } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
+import { partitionName, topicName } from '../model/topic-names.ts';
 import { fetchCompactionSettings } from './compaction-settings.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { TopicRange } from './log.ts';

@@ -8,7 +8,7 @@ import {
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
-import { partitionName } from '../model/topics.ts';
+import { partitionName } from '../model/topic-names.ts';
 import type { SchemaIds } from './framing.ts';
 import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import type { Committed, OutgoingRecord, Transaction } from './log.ts';

@@ -1,6 +1,6 @@
 import type { RecordMetadata } from 'kafkajs';
 import type { Offsets } from '../model/progress.ts';
-import { partitionName } from '../model/topics.ts';
+import { partitionName } from '../model/topic-names.ts';
 
 /** A partition's offsets begin again: its topic was deleted and recreated while this process writes to it. */
 export class LostRecords extends Error {

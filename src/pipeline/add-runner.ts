@@ -13,11 +13,11 @@ import { createScheduleRunner } from './schedules/create-schedule-runner.ts';
 import type { Source } from './source.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncRunner } from './sync-runner.ts';
-import type { TenantIdentity } from './tenant-identity.ts';
+import type { IdentityCheck } from './identity-check.ts';
 import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 import { requireRecords } from './topic-ends.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './recovery/writer-start.ts';
 
 /** What the runners of a session share. */
 export interface SessionParts {
@@ -27,7 +27,7 @@ export interface SessionParts {
   /** Of the collections so far; each new one is added. */
   readonly writers: Map<CollectionName, CollectionWriter>;
   readonly runners: Map<CollectionName, SyncRunner>;
-  readonly identity: TenantIdentity;
+  readonly identity: IdentityCheck;
   readonly fullSyncs: FullSyncs;
 }
 

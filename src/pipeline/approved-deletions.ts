@@ -1,6 +1,6 @@
 import type { KeyedRow } from '../core/row-changes.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
-import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
+import { RECHECK_AT_MOST, recheck } from './recheck.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 
 /** Keys to look up in the index at once. */
@@ -39,13 +39,13 @@ export async function findApproved(
     missed.filter((key) => parts.writer.isWanted(key)),
     missed.filter((key) => !parts.writer.isWanted(key)),
   ];
-  const confirmed = asked.length <= CONFIRM_AT_MOST ? await stillMissing(parts, asked) : asked;
+  const confirmed = asked.length <= RECHECK_AT_MOST ? await stillMissing(parts, asked) : asked;
   const gone = [...unwanted, ...confirmed];
   return { gone, becameEmpty, keys: [...gone, ...becameEmpty.flatMap(({ key }) => key ?? [])] };
 }
 
 async function stillMissing(parts: DeletionParts, missed: readonly string[]): Promise<readonly string[]> {
-  const { gone, unanswered } = await confirmGone(parts, missed);
+  const { gone, unanswered } = await recheck(parts, missed);
   return [...gone, ...unanswered];
 }
 

@@ -9,7 +9,7 @@ import { createRegistry, type Registry } from '../log/registry.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
 import { createRedisStore } from '../state/redis-store.ts';
-import type { PipelineEvent } from './events.ts';
+import type { PipelineEvent } from './pipeline-events.ts';
 
 // The clients of Kafka, registry, index and hub, as the configuration says. None of them connects before its first use.
 

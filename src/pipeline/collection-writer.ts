@@ -10,7 +10,7 @@ import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
 import { Table, type FoundKeys, type IsEnough, type RowPage, type TableParts } from './table.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './recovery/writer-start.ts';
 
 /** The keys that are looked up for removal at a time: as many as fit in a transaction. */
 const MAX_REMOVED_AT_ONCE = 5_000;
@@ -96,12 +96,12 @@ export class CollectionWriter {
     return this.#table.knownRejects;
   }
 
-  /** Known rows that a pass can meet: those that {@link countWanted} has counted as unwanted are left out. */
+  /** Known rows that a sync can meet: those that {@link countWanted} has counted as unwanted are left out. */
   get wantedRows(): number {
     return this.#table.wantedRows;
   }
 
-  /** Whether the configuration still wants a key. No pass meets any other, and that is no loss. */
+  /** Whether the configuration still wants a key. No sync meets any other, and that is no loss. */
   isWanted(key: string): boolean {
     return this.#table.isWanted(key);
   }
@@ -145,12 +145,12 @@ export class CollectionWriter {
     });
   }
 
-  /** Values that a pass met and put off until its end. */
+  /** Values that a sync met and put off until its end. */
   publish(sync: ActiveSync, readings: readonly KeyedRow[]): Promise<PageTally> {
     return this.#run(() => this.#decide(sync, { readings, readVersion: this.#table.readVersion }, new Set()));
   }
 
-  /** Removals that a pass has settled on, but for keys met since (invariant 3). */
+  /** Removals that a sync has settled on, but for keys met since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_REMOVED_AT_ONCE) {
       const some = keys.slice(from, from + MAX_REMOVED_AT_ONCE);
@@ -178,14 +178,14 @@ export class CollectionWriter {
   }
 
   /**
-   * Whether a full pass has met every wanted row: it met as many as are known, and none that might not be among them.
+   * Whether a full sync has met every wanted row: it met as many as are known, and none that might not be among them.
    * False says nothing; {@link unseen} finds out by reading the whole index.
    */
   hasMetAll({ seen, seenRejects, stats }: ActiveSync): boolean {
     return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
   }
 
-  /** Wanted keys of the index that a pass has not met, but for some. Nothing of the collection is written meanwhile. */
+  /** Wanted keys of the index that a sync has not met, but for some. Nothing of the collection is written meanwhile. */
   unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<FoundKeys> {
     const isLeft = (key: string): boolean => this.isWanted(key) && except?.has(key) !== true;
     return this.find(area, (key) => isLeft(key) && !hasMet(sync, area, key));
@@ -196,7 +196,7 @@ export class CollectionWriter {
     return this.#run(() => this.#table.find(area, test));
   }
 
-  /** Commits what waits. Without anything waiting only a pass's completion is worth a transaction. */
+  /** Commits what waits. Without anything waiting only a sync's completion is worth a transaction. */
   flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(async () => {
       await this.#chains?.emitChanges(sync, syncEndOf(completion));
@@ -336,7 +336,7 @@ export class CollectionWriter {
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
     const { chains } = this.#parts;
     if (chains === undefined) return [];
-    // Only the record of a whole pass tells them.
+    // Only the record of a whole sync tells them.
     const isComplete = next.complete && next.mode === 'FULL';
     const rows = isComplete
       ? await chains.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)

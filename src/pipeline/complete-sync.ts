@@ -7,7 +7,7 @@ import { countWithheld } from './withheld-deletions.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { SyncClock } from '../core/watermark.ts';
 import type { SyncStats } from './sync-stats.ts';
-import { endingOf, type SourceEnd } from './source-page.ts';
+import { endingOf, type SourceEnd } from './source-scan.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncParts } from './sync-parts.ts';
 

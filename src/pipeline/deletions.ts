@@ -5,7 +5,7 @@ import type { KeyedRow } from '../core/row-changes.ts';
 import { MAX_UNSEEN_KEYS, type FoundKeys } from './table.ts';
 import { hasMet, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
-import { CONFIRM_AT_MOST, confirmGone } from './confirm-gone.ts';
+import { RECHECK_AT_MOST, recheck } from './recheck.ts';
 import type { DeletionResult, JudgedSync } from './judged-sync.ts';
 import {
   countWithheld,
@@ -224,10 +224,10 @@ async function askAgain(
   },
 ): Promise<Asked> {
   const { missedBefore } = losses;
-  const triage = triageCandidates({ ...losses, confirmAtMost: CONFIRM_AT_MOST });
+  const triage = triageCandidates({ ...losses, recheckAtMost: RECHECK_AT_MOST });
   const [controlRow] =
     triage.confirm.length === 0 ? [] : await parts.writer.someKeys(1, (key) => hasMet(sync, 'rows', key));
-  const asked = await confirmGone(parts, triage.confirm, controlRow);
+  const asked = await recheck(parts, triage.confirm, controlRow);
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unansweredOnce = asked.unanswered.filter((key) => !missedBefore.has(key));
   return {

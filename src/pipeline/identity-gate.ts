@@ -2,9 +2,9 @@ import { canVerifyIdentity, overlapsEnough } from '../core/tenant-identity.ts';
 import { RollcallError } from '../errors.ts';
 import type { ActiveSync } from './active-sync.ts';
 import { BecomesFull } from './becomes-full.ts';
-import type { SourcePage } from './source-page.ts';
+import type { SourcePage } from './source-scan.ts';
 import type { SyncParts } from './sync-parts.ts';
-import { WRONG_TENANT_REMEDY, type TenantIdentity } from './tenant-identity.ts';
+import { WRONG_TENANT_REMEDY, type IdentityCheck } from './identity-check.ts';
 
 export interface IdentityGateOptions {
   readonly parts: SyncParts;
@@ -24,7 +24,7 @@ export interface IdentityGateOptions {
 export class IdentityGate {
   readonly #options: IdentityGateOptions;
   /** Null where the rows cannot be another tenant's, or a person has accepted them. */
-  readonly #identity: TenantIdentity | null;
+  readonly #identity: IdentityCheck | null;
   #isProven = false;
   #listsKnown: Promise<boolean> | null = null;
 

@@ -1,6 +1,6 @@
 import type { TenantLog, Transaction } from '../log/log.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
-import { catchUp } from './catch-up.ts';
+import { recoverCollections } from './recovery/recover-collections.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import { addRunner } from './add-runner.ts';
 import { dayCounter } from './day-counter.ts';
@@ -8,10 +8,10 @@ import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
 import { Offer } from './offer.ts';
 import type { SyncRunner } from './sync-runner.ts';
-import { TenantIdentity } from './tenant-identity.ts';
+import { IdentityCheck } from './identity-check.ts';
 import type { TenantParts } from './tenant-parts.ts';
 import { countWithheld, restoreTrip } from './withheld-deletions.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './recovery/writer-start.ts';
 
 /** A tenant that this process owns, with its index equal to the log. Ends with the first error of the log or index. */
 export interface TenantSession {
@@ -24,7 +24,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
   await parts.prepare();
   const ownership = await parts.log.own(signal);
   parts.emit({ type: 'owned', owner: ownership.owner });
-  const starts = await catchUp(
+  const starts = await recoverCollections(
     { ...parts, collections: parts.collections.map(({ name }) => name), dayOf: dayCounter(parts) },
     ownership,
     signal,
@@ -38,7 +38,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     signal,
     writers,
     runners,
-    identity: await TenantIdentity.open({
+    identity: await IdentityCheck.open({
       memory: parts.state.deletions,
       collections: parts.collections.map(({ name }) => name),
       now: parts.now,

@@ -1,4 +1,4 @@
-import type { SourceEnd, SourcePage } from './source-page.ts';
+import type { SourceEnd, SourcePage } from './source-scan.ts';
 
 /** The pages of one scan, fetched one ahead of the reader. To be iterated once. */
 export class PagesAhead implements AsyncIterable<SourcePage> {

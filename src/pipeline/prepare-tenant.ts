@@ -3,7 +3,7 @@ import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import type { Registry } from '../log/registry.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
-import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../log/topics.ts';
+import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../log/manage-topics.ts';
 
 /** Subjects of one tenant to register at the same time. */
 const SUBJECTS_AT_ONCE = 2;

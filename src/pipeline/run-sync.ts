@@ -9,7 +9,7 @@ import { BecomesFull } from './becomes-full.ts';
 import { completeSync, type Scanned } from './complete-sync.ts';
 import { IdentityGate } from './identity-gate.ts';
 import { PagesAhead } from './pages-ahead.ts';
-import type { SourceEnd, SourcePage } from './source-page.ts';
+import type { SourceEnd, SourcePage } from './source-scan.ts';
 import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncOptions } from './sync-runner.ts';

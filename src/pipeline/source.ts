@@ -7,7 +7,7 @@ import type { Hub, ScanEnd } from '../hub/hub.ts';
 import type { Collection, CollectionName } from '../model/collections.ts';
 import { compositeKey, splitCompositeKey } from '../model/keys.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import type { SourceEnd, SourcePage, SourceScan } from './source-page.ts';
+import type { SourceEnd, SourcePage, SourceScan } from './source-scan.ts';
 
 /** The source of a collection's rows: scans of all rows, and requests for single rows. */
 export interface Source {

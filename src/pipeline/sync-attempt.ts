@@ -3,7 +3,7 @@ import { isFromHub, RollcallError } from '../errors.ts';
 import { HubError } from '../hub/hub-error.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncMode } from '../model/progress.ts';
-import type { Emit } from './events.ts';
+import type { Emit } from './pipeline-events.ts';
 import { parentNotOffered, type Offer, type ParentState } from './offer.ts';
 import type { SyncParts } from './sync-parts.ts';
 import { runSync } from './run-sync.ts';

@@ -2,10 +2,10 @@ import type { PageTally } from '../core/row-changes.ts';
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { HubFindings } from './hub-findings.ts';
-import type { TenantIdentity } from './tenant-identity.ts';
+import type { IdentityCheck } from './identity-check.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 import type { SyncStats } from './sync-stats.ts';
-import type { SourceScan } from './source-page.ts';
+import type { SourceScan } from './source-scan.ts';
 
 export interface SyncParts {
   readonly writer: CollectionWriter;
@@ -14,7 +14,7 @@ export interface SyncParts {
   readonly requireRecords: () => Promise<void>;
   readonly deletions: DeletionParts;
   /** Null when requests use the keys of another collection's rows: such rows cannot be another tenant's. */
-  readonly identity: TenantIdentity | null;
+  readonly identity: IdentityCheck | null;
   readonly overlapMs: number;
   /** The watermark that the session began with: another process, with another overlap, may have stored it. */
   readonly inheritedWatermarkMs: number | null;

@@ -5,7 +5,7 @@ import type { LookUp } from './chains/chain-lookup.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from './sync-stats.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
-import type { WriterStart } from './writer-start.ts';
+import type { WriterStart } from './recovery/writer-start.ts';
 
 /** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
 const MAX_PENDING_RECORDS = 5_000;

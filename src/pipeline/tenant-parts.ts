@@ -8,7 +8,7 @@ import type { TenantLog } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
 import type { RejectValue } from './pending-transaction.ts';
-import type { Emit } from './events.ts';
+import type { Emit } from './pipeline-events.ts';
 import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 
 export interface TenantCollection {

@@ -1,8 +1,8 @@
-import { hasLostRecords } from '../core/catch-up-plan.ts';
+import { hasLostRecords } from '../core/index-recovery.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
+import { partitionName, topicName } from '../model/topic-names.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 

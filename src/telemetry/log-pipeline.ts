@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { describeError } from '../errors.ts';
-import type { HubEvent } from '../hub/events.ts';
+import type { HubEvent } from '../hub/hub-events.ts';
 import type { ChainTally } from '../pipeline/chains/chain-task.ts';
-import type { PipelineEvent } from '../pipeline/events.ts';
+import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { commonestReasons } from '../pipeline/sync-stats.ts';
 
 const DELETION_WORDS = {

@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Config } from '../../config.ts';
 import type { AssembledTenant, Assembly } from '../../pipeline/assemble.ts';
 import { innermost, kafkaError } from '../../log/kafka-errors.ts';
-import { inspectTopics, topicMismatch, type TopicFinding } from '../../log/topics.ts';
+import { inspectTopics, topicMismatch, type TopicFinding } from '../../log/manage-topics.ts';
 import { countOf } from '../../core/words.ts';
 import { withAdmin } from '../with-assembly.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';

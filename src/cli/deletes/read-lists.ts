@@ -1,7 +1,7 @@
 import type { TenantConfig } from '../../config.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
-import { readWithheldList, type WithheldList } from '../../pipeline/requests/withheld-list.ts';
+import { readWithheldList, type WithheldList } from '../../pipeline/requests/read-withheld-list.ts';
 import { readKnownProgress } from '../../log/progress-reader.ts';
 import { withAdmin } from '../with-assembly.ts';
 

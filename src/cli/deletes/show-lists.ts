@@ -1,4 +1,4 @@
-import type { WithheldList } from '../../pipeline/requests/withheld-list.ts';
+import type { WithheldList } from '../../pipeline/requests/read-withheld-list.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
 import type { TenantLists } from './read-lists.ts';

@@ -1,4 +1,4 @@
-import type { CatchUpPlan, IndexedPoint } from '../../core/catch-up-plan.ts';
+import type { IndexRecoveryPlan, IndexedPoint } from '../../core/index-recovery.ts';
 import type { Progress } from '../../model/progress.ts';
 import { countOf } from '../../core/words.ts';
 
@@ -13,7 +13,7 @@ export interface BesideLog {
 export function besideLog(options: {
   progress: Progress | null;
   position: IndexedPoint | null;
-  plan: CatchUpPlan;
+  plan: IndexRecoveryPlan;
   /** False when the log could not be read. */
   isLogKnown: boolean;
 }): BesideLog {

@@ -6,10 +6,10 @@ import type { Assembly } from '../../pipeline/assemble.ts';
 import { countWaiting } from '../../pipeline/withheld-deletions.ts';
 import type { NotReady } from '../../core/health/parts.ts';
 import { reasonsFromText } from '../../core/health/reported-reasons.ts';
-import type { KnownContradictions } from '../../core/health/contradictions.ts';
+import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import type { CollectionIndex } from '../../state/index-store.ts';
-import { readContradictions } from './contradictions.ts';
+import { readContradictions } from './read-contradictions.ts';
 
 export interface KnownWithheld {
   /** Withheld deletions, including those beyond the size of a list. */

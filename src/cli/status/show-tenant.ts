@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
-import type { KnownContradictions, ShownContradiction } from '../../core/health/contradictions.ts';
+import type { KnownContradictions, ShownContradiction } from '../../core/health/known-contradictions.ts';
 import type { CollectionStatus } from '../../core/health/collection-status.ts';
 import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';

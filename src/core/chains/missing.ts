@@ -8,7 +8,7 @@ export interface MissingChainState {
   readonly absences: readonly string[];
   /**
    * Ids to ask the hub for; complete only when the other two are empty. What it has comes back as a row, what it does
-   * not have in `gone`. Asking may be put off (in a full pass the rest of the chain mostly comes by itself): a chain
+   * not have in `gone`. Asking may be put off (in a full sync the rest of the chain mostly comes by itself): a chain
    * with such an id stays open.
    */
   readonly hub: readonly string[];

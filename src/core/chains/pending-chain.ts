@@ -21,7 +21,7 @@ export function isToRevisit(node: ChainNode, deferred: Deferred | null): boolean
 }
 
 /**
- * Whether a chain has to wait for the end of the pass, and which of its versions are to be looked at again then. A
+ * Whether a chain has to wait for the end of the sync, and which of its versions are to be looked at again then. A
  * chain that begins to vanish often goes on to: only at the end is it known what remains (rule 9).
  */
 export function whyDeferred(parts: {

@@ -2,7 +2,7 @@ import type { FullPullTime } from '../full-pull-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 import type { LateNote } from '../late-rows.ts';
-import type { KnownContradictions } from './contradictions.ts';
+import type { KnownContradictions } from './known-contradictions.ts';
 import type { NotReady } from './parts.ts';
 
 /** What `status` reads about a collection. */

@@ -1,6 +1,6 @@
 import { countOf } from '../words.ts';
 import type { CollectionStatus } from './collection-status.ts';
-import type { KnownContradictions } from './contradictions.ts';
+import type { KnownContradictions } from './known-contradictions.ts';
 import type { HealthPart, NotReady } from './parts.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 

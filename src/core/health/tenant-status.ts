@@ -1,5 +1,5 @@
 import { collectionStatus, type CollectionStatus } from './collection-status.ts';
-import type { KnownContradictions } from './contradictions.ts';
+import type { KnownContradictions } from './known-contradictions.ts';
 import { copyReasons } from './copy-reasons.ts';
 import { decisionsOf, type Decision } from './decisions.ts';
 import type { NotReady } from './parts.ts';

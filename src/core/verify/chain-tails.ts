@@ -1,5 +1,5 @@
 import type { ChainRow } from '../chains/chain-state.ts';
-import { resolve } from '../chains/resolve.ts';
+import { resolve } from '../chains/chain-rules.ts';
 
 /** A version of an absence at the hub. */
 export interface HubVersion {

@@ -8,7 +8,7 @@ import type { AbsenceView } from './absence-view.ts';
 import type { LookUp } from './chain-lookup.ts';
 import type { ChainOutcome, ChainTask, FetchedVersions } from './chain-task.ts';
 
-/** Versions that a chain refers to and that the page did not bring: more of them wait for the pass's end. */
+/** Versions that a chain refers to and that the page did not bring: more of them wait for the sync's end. */
 const ASK_AT_ONCE_AT_MOST = 50;
 const ASK_AT_END_AT_MOST = 2_000;
 
@@ -49,7 +49,7 @@ export interface UnitOfWork {
   isMappingNew(): boolean;
 }
 
-/** How a pass ends: not yet · without having seen everything the hub has, for certain · having seen it. */
+/** How a sync ends: not yet · without having seen everything the hub has, for certain · having seen it. */
 export interface SyncEnd {
   readonly isComplete: boolean;
   readonly isProven: boolean;
@@ -58,7 +58,7 @@ export interface SyncEnd {
 const IN_PAGES = { mode: 'page', isComplete: false, isProven: false } as const;
 
 /**
- * Adds to a transaction what follows from the changed versions in it; at a pass's end also what was left open, which may
+ * Adds to a transaction what follows from the changed versions in it; at a sync's end also what was left open, which may
  * take transactions of its own.
  */
 export class AbsenceEmitter {
@@ -78,7 +78,7 @@ export class AbsenceEmitter {
     return sync.seen !== null && (this.#isSnapshot || sync.republication?.absences !== undefined);
   }
 
-  /** To be called right before each commit. `end`: null in the middle of the pass. */
+  /** To be called right before each commit. `end`: null in the middle of the sync. */
   async emitChanges(sync: ActiveSync, end: SyncEnd | null): Promise<void> {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
@@ -156,7 +156,7 @@ export class AbsenceEmitter {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
     const snapshot = this.#isSnapshot;
-    // A full pass mostly brings the rest by itself.
+    // A full sync mostly brings the rest by itself.
     const askInPages = sync.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
     // A lost topic of versions is filled again; the events were not lost.
     const isRefill = !snapshot && unitOfWork.progress()?.lastCompleteFull == null;

@@ -11,13 +11,13 @@ import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
 import { PendingRecords } from './pending-records.ts';
 import { forgetting, hiding, renderChains, type RenderChainsParts } from './render-chains.ts';
-import { resolveTask, type ReadBack, type Resolved } from './resolve-task.ts';
+import { resolveTask, type ReadPublishedVersions, type Resolved } from './resolve-task.ts';
 
 export interface AbsenceViewParts extends RenderChainsParts {
   /** Of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
-  readonly readBack: ReadBack;
+  readonly readPublishedVersions: ReadPublishedVersions;
   /** How long after a deletion the absence's key is nulled, ms. */
   readonly forgetAfterMs: number;
 }
@@ -63,7 +63,7 @@ export class AbsenceView {
     try {
       return await resolveTask(task, {
         kept: (versionId) => this.#pending.get(versionId),
-        readBack: this.#parts.readBack,
+        readPublishedVersions: this.#parts.readPublishedVersions,
       });
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;

@@ -1,7 +1,7 @@
 import { decodeVersionEntry, encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import { examine, ofChainsAtHub } from '../../core/chains/examine.ts';
 import type { VersionEntry } from '../../core/chains/chain-state.ts';
-import { resolve } from '../../core/chains/resolve.ts';
+import { resolve } from '../../core/chains/chain-rules.ts';
 import { publishedNames } from '../../core/chains/published-names.ts';
 import {
   decodePublishedAbsence,
@@ -11,7 +11,7 @@ import {
 import type { IndexChange, IndexEntry, IndexReplay } from '../../state/index-store.ts';
 import { KnownChains } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
-import { ReplayedEntries } from './replayed-entries.ts';
+import { ImportedEntries } from './imported-entries.ts';
 
 export interface ChainExaminationParts {
   readonly replay: Pick<IndexReplay, 'lookup' | 'entries' | 'write'>;
@@ -27,11 +27,11 @@ export const UNKNOWN_CONTENT = Buffer.alloc(16);
 /** Finds chains that the log leaves unpublished or shows wrongly, and leaves them pending (rule 15 in resolve.ts). */
 export class ChainExamination {
   readonly #parts: ChainExaminationParts;
-  readonly #entries: ReplayedEntries;
+  readonly #entries: ImportedEntries;
 
   constructor(parts: ChainExaminationParts) {
     this.#parts = parts;
-    this.#entries = new ReplayedEntries(parts.replay);
+    this.#entries = new ImportedEntries(parts.replay);
   }
 
   /**
@@ -57,7 +57,7 @@ export class ChainExamination {
 
   /**
    * A version that the last event of an absence names, and that the log does not hold, is taken to be at the hub, with a
-   * content that nobody knows: the log may have lost it. A full pass finds it, or misses it like any row (invariant 3).
+   * content that nobody knows: the log may have lost it. A full sync finds it, or misses it like any row (invariant 3).
    */
   async presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;

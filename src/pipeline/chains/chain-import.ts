@@ -2,7 +2,7 @@ import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import { chainRowInForce, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import type { ChainRow } from '../../core/chains/chain-state.ts';
-import { absenceEntryOf, EntryReplay, idsIn, type LoggedStep } from '../../core/chains/replay.ts';
+import { absenceEntryOf, EntryImport, idsIn, type LoggedStep } from '../../core/chains/entry-import.ts';
 import {
   decodePublishedAbsence,
   encodePublishedAbsence,
@@ -15,7 +15,7 @@ import type { LoggedRecord } from '../../log/log.ts';
 import type { IndexChange } from '../../state/index-store.ts';
 import { ChainExamination, UNKNOWN_CONTENT, type ChainExaminationParts } from './chain-examination.ts';
 import { dayNumber, encodeDay } from './ended-day.ts';
-import { ReplayedEntries } from './replayed-entries.ts';
+import { ImportedEntries } from './imported-entries.ts';
 
 export interface ChainImportParts extends Omit<ChainExaminationParts, 'wasComplete'> {
   /** A framed value of one of the three topics. */
@@ -24,7 +24,7 @@ export interface ChainImportParts extends Omit<ChainExaminationParts, 'wasComple
   readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   readonly absentSinceMs: () => number;
   /**
-   * Of a partition of `absence-versions`: the last offset that the last complete full pass stands for. Null where that is
+   * Of a partition of `absence-versions`: the last offset that the last complete full sync stands for. Null where that is
    * not known.
    */
   readonly completeUpTo: ((partition: number) => number) | null;
@@ -41,14 +41,14 @@ const EMPTY = Buffer.alloc(0);
  */
 export class ChainImport {
   readonly #parts: ChainImportParts;
-  readonly #entries: ReplayedEntries;
+  readonly #entries: ImportedEntries;
   #lastFirstSequence = 0;
   #hasToldNews = false;
   #isFirstLoadOver: boolean;
 
   constructor(parts: ChainImportParts) {
     this.#parts = parts;
-    this.#entries = new ReplayedEntries(parts.replay);
+    this.#entries = new ImportedEntries(parts.replay);
     this.#isFirstLoadOver = parts.wasComplete ?? false;
   }
 
@@ -71,7 +71,7 @@ export class ChainImport {
     const changes: IndexChange[] = [];
     for (const { key, value, mapping, hash } of latest.values()) {
       const version = value === null ? null : ((await decode(value)) as AbsenceVersionValue | undefined);
-      // Nothing is known of it, but that a pass must publish it again.
+      // Nothing is known of it, but that a sync must publish it again.
       if (version === undefined) changes.push({ area: 'rows', key, value: UNKNOWN_CONTENT });
       else if (version === null) chainRows.push({ id: key, row: null });
       else chainRows.push({ id: key, row: chainRowInForce(reader, { value: version, mapping, hash }) });
@@ -80,7 +80,7 @@ export class ChainImport {
       chainRows.map(({ id }) => id),
       chainRows.flatMap(({ row }) => (row === null ? [] : idsIn(row))),
     );
-    const replay = new EntryReplay(entries);
+    const replay = new EntryImport(entries);
     for (const { id, row } of chainRows) {
       const isNews = this.#isNews(latest.get(id));
       if (row === null) replay.removal(id);
@@ -132,7 +132,7 @@ export class ChainImport {
       steps.map(({ row }) => row.id),
       steps.flatMap(({ row }) => idsIn(row)),
     );
-    const replay = new EntryReplay(entries);
+    const replay = new EntryImport(entries);
     for (const step of steps) replay.step(step);
     const published = await this.#entries.published([...last.keys()]);
     for (const [absenceId, { step, atMs }] of last) {
@@ -198,7 +198,7 @@ export class ChainImport {
     return false;
   }
 
-  async #write(replay: EntryReplay, more: readonly IndexChange[]): Promise<void> {
+  async #write(replay: EntryImport, more: readonly IndexChange[]): Promise<void> {
     const changes: IndexChange[] = [...replay.changed].map(([id, entry]) => ({
       area: 'versions',
       key: id,

@@ -1,5 +1,5 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-import type { ResolveMode } from '../../core/chains/resolve.ts';
+import type { ResolveMode } from '../../core/chains/chain-rules.ts';
 import type { IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
@@ -32,7 +32,7 @@ export interface ChainTask {
   readonly awaitsStudents: boolean;
   /** Whether a chain may be published without an answer that the hub failed to give. */
   readonly publishesUnanswered: boolean;
-  /** Ids that the pass has proven to be gone; null where it has proven nothing. */
+  /** Ids that the sync has proven to be gone; null where it has proven nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;
   /** Of the index as of the transaction before. */
   readonly lookUp: LookUp;

@@ -3,8 +3,8 @@ import type { Source } from '../source.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 import type { ChainParts } from './absence-emitter.ts';
 import { AbsenceView } from './absence-view.ts';
-import { importedRecords } from './import-changelog.ts';
-import { readBack } from './read-back.ts';
+import { importedRecords } from './fill-changelog.ts';
+import { readPublishedVersions } from './read-published-versions.ts';
 
 /** A hub that could not be asked for single rows is left alone with such questions for so long. */
 const NO_SINGLE_ROWS_FOR_MS = 30_000;
@@ -26,7 +26,7 @@ export function createChainParts(options: {
     index: parts.state.collection('absence-versions'),
     encodeVersion: (value) => collection.reader.encode(value),
     mapping: collection.reader.mapping ?? null,
-    readBack: readBack({
+    readPublishedVersions: readPublishedVersions({
       log: parts.log,
       reader: collection.reader,
       decode: (framed) => chains.decode(framed),

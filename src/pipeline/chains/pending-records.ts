@@ -4,7 +4,7 @@ const MAX_BYTES = 64_000_000;
 
 /**
  * Records of versions whose chain is still open, so that a first load need not read them back out of the log. Bounded:
- * what does not fit is read back at the pass's end.
+ * what does not fit is read back at the sync's end.
  */
 export class PendingRecords {
   readonly #bodies = new Map<string, Buffer>();

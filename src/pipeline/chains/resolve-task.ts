@@ -1,13 +1,13 @@
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainRow } from '../../core/chains/chain-state.ts';
-import { resolve, type Resolution } from '../../core/chains/resolve.ts';
+import { resolve, type Resolution } from '../../core/chains/chain-rules.ts';
 import { KnownChains } from './chain-lookup.ts';
 import type { ChainTask, FetchedVersions } from './chain-task.ts';
 
-/** Reads records back out of the log, by version id; see {@link readBack}. */
-export type ReadBack = (wanted: WantedRecords) => Promise<ReadonlyMap<string, ReadBackRecord>>;
+/** Reads records back out of the log, by version id; see {@link readPublishedVersions}. */
+export type ReadPublishedVersions = (wanted: WantedRecords) => Promise<ReadonlyMap<string, PublishedVersion>>;
 
-export interface ReadBackRecord {
+export interface PublishedVersion {
   /** As the mapping in force gives it (invariant 12). */
   readonly value: AbsenceVersionValue;
   /** Null where the value is as it stands in the log. */
@@ -33,7 +33,7 @@ export interface Resolved {
   readonly hashes: ReadonlyMap<string, Buffer | null>;
 }
 
-/** A version that came to be behind a full pass's back is not gone: where they are few, the hub is asked all the same. */
+/** A version that came to be behind a full sync's back is not gone: where they are few, the hub is asked all the same. */
 const ASK_RATHER_AT_MOST = 50;
 
 interface Draft {
@@ -59,7 +59,10 @@ interface Draft {
  */
 export async function resolveTask(
   task: ChainTask,
-  sources: { kept: (versionId: string) => AbsenceVersionValue | undefined; readBack: ReadBack },
+  sources: {
+    kept: (versionId: string) => AbsenceVersionValue | undefined;
+    readPublishedVersions: ReadPublishedVersions;
+  },
 ): Promise<Resolved> {
   const draft: Draft = {
     rows: new Map(),
@@ -174,7 +177,10 @@ async function gather(parts: {
   draft: Draft;
   resolution: Resolution;
   hashes: ReadonlyMap<string, Buffer | null>;
-  sources: { kept: (versionId: string) => AbsenceVersionValue | undefined; readBack: ReadBack };
+  sources: {
+    kept: (versionId: string) => AbsenceVersionValue | undefined;
+    readPublishedVersions: ReadPublishedVersions;
+  };
 }): Promise<{ lacking: readonly string[]; isNews: boolean }> {
   const { task, draft, sources } = parts;
   const wanted = wantedRecords(parts);
@@ -200,7 +206,7 @@ async function gather(parts: {
   }
   if (task.mode === 'final' && lacking().length > 0) {
     const { absenceIds } = wanted;
-    const found = await sources.readBack({ versionIds: new Set(lacking()), absenceIds });
+    const found = await sources.readPublishedVersions({ versionIds: new Set(lacking()), absenceIds });
     for (const [id, { value, hash }] of found) {
       if (draft.records.has(id)) continue;
       draft.records.set(id, value);
@@ -233,7 +239,7 @@ function wantedRecords(parts: {
 
 /**
  * A version that is published again because its successor has left the hub must be there: the chain may be leaving bit by
- * bit, and the rest is missed by the next full pass only. Returns whether the hub's answers may change the outcome.
+ * bit, and the rest is missed by the next full sync only. Returns whether the hub's answers may change the outcome.
  */
 async function askForRevived(parts: {
   task: ChainTask;

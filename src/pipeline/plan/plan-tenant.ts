@@ -3,7 +3,7 @@ import { RollcallError, type ErrorCode } from '../../errors.ts';
 import { sourceOf, type CollectionName } from '../../model/collections.ts';
 import { MemoryState } from '../../state/memory-state.ts';
 import type { AssembledTenant, Assembly } from '../assemble.ts';
-import type { Emit } from '../events.ts';
+import type { Emit } from '../pipeline-events.ts';
 import { parentsFirst } from '../parents-first.ts';
 import { pullOutcome, type PullOutcome } from '../requests/pull.ts';
 import type { SyncResult } from '../sync-result.ts';
@@ -11,7 +11,7 @@ import { openSession } from '../open-session.ts';
 import type { TenantParts } from '../tenant-parts.ts';
 import { Recorder, type PlannedRecords } from './recorder.ts';
 import { RecordingLog } from './recording-log.ts';
-import { readTopicEnds } from './topic-ends.ts';
+import { readTopicEnds } from './read-topic-ends.ts';
 
 export interface PlanTenantOptions {
   readonly tenantId: string;

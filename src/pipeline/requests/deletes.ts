@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { digestOfList } from '../../core/withheld-list.ts';
+import { digestOfList } from '../../core/withheld-digest.ts';
 import { isFromHub } from '../../errors.ts';
 import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { countWithheld } from '../withheld-deletions.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
-import { readWithheldList, type WithheldList } from './withheld-list.ts';
+import { readWithheldList, type WithheldList } from './read-withheld-list.ts';
 
 const parameters = z.strictObject({
   action: z.enum(['approve', 'discard']),

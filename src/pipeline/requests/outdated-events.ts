@@ -1,7 +1,7 @@
 import type { AbsenceChangeValue } from '../../core/absence-change.ts';
 import { redactedEvent } from '../../core/redacted-event.ts';
 import type { Offsets } from '../../model/progress.ts';
-import { partitionName, topicName } from '../../model/topics.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
 import { isFramed } from '../../log/framing.ts';
 import type { LoggedRecord } from '../../log/log.ts';
 import type { TenantChains, TenantParts } from '../tenant-parts.ts';

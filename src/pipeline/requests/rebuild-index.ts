@@ -4,9 +4,9 @@ import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
-import { catchUp } from '../catch-up.ts';
+import { recoverCollections } from '../recovery/recover-collections.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import type { WriterStart } from '../writer-start.ts';
+import type { WriterStart } from '../recovery/writer-start.ts';
 import { dayCounter } from '../day-counter.ts';
 import { requireRecords } from '../topic-ends.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
@@ -69,7 +69,7 @@ async function readAgain(
     .map((each) => (readsChangelog ? each : withoutMark(each)));
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>
     new Map(known.map((progress) => [progress.collection, make(progress)]));
-  const starts = await catchUp(
+  const starts = await recoverCollections(
     { ...parts, collections: [collection], dayOf: dayCounter(parts) },
     {
       owner: '',

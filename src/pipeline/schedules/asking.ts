@@ -3,7 +3,7 @@ import type { AskQueue } from '../../core/schedules/ask-queue.ts';
 import { nextDue } from '../../core/schedules/round-time.ts';
 import { overlap } from '../../core/schedules/window.ts';
 import { RollcallError } from '../../errors.ts';
-import type { Emit } from '../events.ts';
+import type { Emit } from '../pipeline-events.ts';
 import type { Offer } from '../offer.ts';
 import type { Waker } from '../waker.ts';
 import { acceptAnswer, askForStudent, type AnswerParts } from './answers.ts';

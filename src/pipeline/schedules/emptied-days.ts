@@ -28,7 +28,7 @@ export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
  */
 export class EmptiedDays {
   readonly #parts: EmptiedDaysParts;
-  /** Said once, with the pass that heard it. */
+  /** Said once, with the sync that heard it. */
   readonly #suspected: Map<string, MissingKey>;
   readonly #withheld: Map<string, number>;
   readonly #confirmed = new Map<string, KeyedRow>();

@@ -1,6 +1,6 @@
 import type { RollcallError } from '../../errors.ts';
 import type { SyncMode } from '../../model/progress.ts';
-import type { Emit } from '../events.ts';
+import type { Emit } from '../pipeline-events.ts';
 import type { Offer } from '../offer.ts';
 import { SCHEDULES, type Round } from './schedule-syncs.ts';
 

@@ -4,7 +4,7 @@ import { splitCompositeKey } from '../../model/keys.ts';
 import type { SyncMode } from '../../model/progress.ts';
 import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import type { Emit } from '../events.ts';
+import type { Emit } from '../pipeline-events.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { addStats, newSyncStats, type SyncStats } from '../sync-stats.ts';
 import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
@@ -22,11 +22,11 @@ export interface ScheduleSyncParts {
   readonly emit: Emit;
 }
 
-/** Each wanted student asked once: a full pass. */
+/** Each wanted student asked once: a full sync. */
 export interface Round {
   readonly sync: ActiveSync;
   readonly startedAtMs: number;
-  /** As fast as may be: everything in it is told as of the one full pass. */
+  /** As fast as may be: everything in it is told as of the one full sync. */
   readonly isHurried: boolean;
   /** All have been asked; those with doubtful answers are asked once more. */
   isLast: boolean;
@@ -43,7 +43,7 @@ interface Batch {
 
 /**
  * How what is asked for becomes passes, transactions and records of progress. A round that takes a day is told as
- * deltas, and at its end as one complete full pass: what is published in it is whole for the students it is about.
+ * deltas, and at its end as one complete full sync: what is published in it is whole for the students it is about.
  */
 export class ScheduleSyncs {
   readonly #parts: ScheduleSyncParts;
@@ -178,7 +178,7 @@ export class ScheduleSyncs {
     emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
   }
 
-  /** Everybody was answered: commits the complete full pass. What came must have been flushed. */
+  /** Everybody was answered: commits the complete full sync. What came must have been flushed. */
   async completeRound(round: Round): Promise<SyncResult> {
     const { writer, now } = this.#parts;
     const emptied = await this.emptied();

@@ -6,7 +6,7 @@ import { sumOrNull } from '../../core/sum-or-null.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
-import { endingOf, type SourceEnd } from '../source-page.ts';
+import { endingOf, type SourceEnd } from '../source-scan.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 
 /** For more keys than this, a scan of the list replaces requests by id. */

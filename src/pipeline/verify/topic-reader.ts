@@ -1,5 +1,5 @@
 import type { TopicSuffix } from '../../model/collections.ts';
-import { partitionName, topicName } from '../../model/topics.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
 import type { LoggedRecord } from '../../log/log.ts';
 import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 

@@ -4,7 +4,7 @@ import type { KeyedRow } from '../../core/row-changes.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
 import { RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { WRONG_TENANT_REMEDY } from '../tenant-identity.ts';
+import { WRONG_TENANT_REMEDY } from '../identity-check.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
 import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
 import { readUntilComplete, type Doubt } from './read-until-complete.ts';

@@ -4,7 +4,7 @@ import { reasonsAsText } from '../../core/health/reported-reasons.ts';
 import { statusAsJson } from '../../core/health/status-json.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 import { isoOrNull } from '../../core/words.ts';
-import type { PipelineEvent } from '../../pipeline/events.ts';
+import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
 import type { Health } from '../health.ts';
 import type { LiveCollection } from './collection-monitor.ts';
 import { TenantMonitor } from './tenant-monitor.ts';

@@ -2,7 +2,7 @@ import type { CollectionFacts, RunningSync } from '../../core/health/tenant-fact
 import type { LateNote } from '../../core/late-rows.ts';
 import { RollcallError } from '../../errors.ts';
 import type { SyncMode, Progress } from '../../model/progress.ts';
-import type { PipelineEvent } from '../../pipeline/events.ts';
+import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
 import { ChangeHistory, type MinuteOfChanges } from './change-history.ts';
 
 type SyncEvent = Extract<

@@ -3,7 +3,7 @@ import { hubReasons } from '../../core/health/hub-watch.ts';
 import type { NotReady } from '../../core/health/parts.ts';
 import { tenantStatus, type TenantStatus } from '../../core/health/tenant-status.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { PipelineEvent } from '../../pipeline/events.ts';
+import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
 import type { DeletionEvent } from '../../pipeline/withheld-deletions.ts';
 import { CollectionMonitor, type LiveCollection } from './collection-monitor.ts';
 import { HubWatch } from './watch-hub.ts';

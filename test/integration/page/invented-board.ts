@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { loadConfig } from '../../../src/config.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
-import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import { createHealth } from '../../../src/telemetry/health.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';

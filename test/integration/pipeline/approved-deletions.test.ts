@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { digestOfList } from '../../../src/core/withheld-list.ts';
+import { digestOfList } from '../../../src/core/withheld-digest.ts';
 import { approve, approveDigest, discard, waitingKeys } from '../support/decide-deletes.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';

@@ -1,4 +1,4 @@
-import { digestOfList } from '../../../src/core/withheld-list.ts';
+import { digestOfList } from '../../../src/core/withheld-digest.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { DELETES, type DeletesOutcome } from '../../../src/pipeline/requests/deletes.ts';
 import type { Mirror } from './mirror.ts';

@@ -1,8 +1,8 @@
 import { describeError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import { STATE_TOPIC } from '../../../src/model/collections.ts';
-import { catchUp } from '../../../src/pipeline/catch-up.ts';
-import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import { recoverCollections } from '../../../src/pipeline/recovery/recover-collections.ts';
+import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
@@ -274,7 +274,7 @@ class ChainHistory implements ChainWorld {
     const owned = await log.own();
     const ownership = fromChangelog ? owned : { ...owned, progress: withoutMarks(owned.progress) };
     const collections = ['absence-versions'] as const;
-    await catchUp(
+    await recoverCollections(
       { ...parts, log, state, collections, dayOf: () => 'today', emit: () => undefined },
       ownership,
       signal,

@@ -1,6 +1,6 @@
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { RowReader } from '../../../src/core/decoded-row.ts';
-import type { Emit } from '../../../src/pipeline/events.ts';
+import type { Emit } from '../../../src/pipeline/pipeline-events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';

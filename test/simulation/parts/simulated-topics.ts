@@ -8,7 +8,7 @@ import {
   type Offsets,
   type Progress,
 } from '../../../src/model/progress.ts';
-import { partitionName, topicName } from '../../../src/model/topics.ts';
+import { partitionName, topicName } from '../../../src/model/topic-names.ts';
 import type { OutgoingRecord, Transaction } from '../../../src/log/log.ts';
 import type { Surroundings } from './surroundings.ts';
 

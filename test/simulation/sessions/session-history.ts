@@ -1,5 +1,5 @@
 import type { Hub } from '../../../src/hub/hub.ts';
-import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';

@@ -7,7 +7,7 @@ import {
   withOffsets,
   type Offsets,
 } from '../../../src/model/progress.ts';
-import { partitionName, topicName } from '../../../src/model/topics.ts';
+import { partitionName, topicName } from '../../../src/model/topic-names.ts';
 import type {
   Committed,
   LoggedRecord,

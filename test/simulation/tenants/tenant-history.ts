@@ -1,7 +1,7 @@
 import { RollcallError } from '../../../src/errors.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName, TopicSuffix } from '../../../src/model/collections.ts';
-import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import type { SyncMode } from '../../../src/model/progress.ts';
 import type { SyncOptions } from '../../../src/pipeline/sync-runner.ts';
 import { PURGE } from '../../../src/pipeline/requests/purge.ts';

@@ -1,7 +1,7 @@
 import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
 import type { Hub } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Emit } from '../../../src/pipeline/events.ts';
+import type { Emit } from '../../../src/pipeline/pipeline-events.ts';
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { TenantLog } from '../../../src/log/log.ts';
 import type { TenantState } from '../../../src/state/index-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createOutput, wantsColors } from '../../../src/cli/output.ts';
 import { createProgressLine } from '../../../src/cli/progress-line.ts';
-import { formatTable } from '../../../src/cli/table.ts';
+import { formatTable } from '../../../src/cli/text-table.ts';
 
 function stream(options: { isTTY?: boolean; columns?: number } = {}) {
   let text = '';

@@ -101,7 +101,7 @@ describe('the candidates for removal', () => {
       candidates: ['a', 'b'],
       missedBefore: missed('a'),
       needsSecondSync: false,
-      confirmAtMost: 100,
+      recheckAtMost: 100,
     });
     expect(triage).toEqual({ confirm: ['a', 'b'], remove: [], wait: [] });
   });
@@ -111,7 +111,7 @@ describe('the candidates for removal', () => {
       candidates: ['a', 'b', 'c'],
       missedBefore: missed('b'),
       needsSecondSync: false,
-      confirmAtMost: 2,
+      recheckAtMost: 2,
     });
     expect(triage).toEqual({ confirm: [], remove: ['b'], wait: ['a', 'c'] });
   });
@@ -121,7 +121,7 @@ describe('the candidates for removal', () => {
       candidates: ['a', 'b'],
       missedBefore: missed('b'),
       needsSecondSync: true,
-      confirmAtMost: 100,
+      recheckAtMost: 100,
     });
     expect(triage).toEqual({ confirm: ['b'], remove: [], wait: ['a'] });
   });
@@ -134,18 +134,18 @@ describe('the candidates for removal', () => {
         keys,
         fc.boolean(),
         fc.nat(8),
-        (candidates, before, needsSecondSync, confirmAtMost) => {
+        (candidates, before, needsSecondSync, recheckAtMost) => {
           const triage = triageCandidates({
             candidates,
             missedBefore: missed(...before),
             needsSecondSync,
-            confirmAtMost,
+            recheckAtMost,
           });
           const decided = [...triage.confirm, ...triage.remove, ...triage.wait];
           expect(decided.toSorted()).toEqual(candidates.toSorted());
           for (const key of triage.remove) expect(before).toContain(key);
           if (needsSecondSync) for (const key of triage.confirm) expect(before).toContain(key);
-          expect(triage.confirm.length).toBeLessThanOrEqual(confirmAtMost);
+          expect(triage.confirm.length).toBeLessThanOrEqual(recheckAtMost);
         },
       ),
     );

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { PipelineEvent } from '../../../src/pipeline/events.ts';
+import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import { createHealth } from '../../../src/telemetry/health.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';

@@ -9,7 +9,7 @@ import { failure, failureOf, findingLines, ok, warning } from '../../../../src/c
 import { RollcallError, type ErrorCode } from '../../../../src/errors.ts';
 import type { CollectionProbe } from '../../../../src/hub/probe-hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
-import type { TopicFinding } from '../../../../src/log/topics.ts';
+import type { TopicFinding } from '../../../../src/log/manage-topics.ts';
 
 const colors = picocolors.createColors(false);
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import { change, histories, pagesOf, shuffled, type Command } from './support/history.ts';
 import { LivingHub } from './support/living-hub.ts';

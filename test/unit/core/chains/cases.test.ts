@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ChainRow } from '../../../../src/core/chains/chain-state.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import { row } from './support/rows.ts';
 import { told } from './support/told-steps.ts';

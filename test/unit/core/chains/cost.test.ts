@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AbsenceEntry, ChainRow, VersionEntry } from '../../../../src/core/chains/chain-state.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { row } from './support/rows.ts';
 
 const ROWS = 20_000;

@@ -4,7 +4,7 @@ import {
   type ChainState,
   type VersionEntry,
 } from '../../../../src/core/chains/chain-state.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 
 const PUBLISHED: VersionEntry = {
   state: 'present',

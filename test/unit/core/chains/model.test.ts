@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { check, histories, type World } from './support/history.ts';
 
 /** The worlds share this time for the search; a run on demand may take hours. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PLACEHOLDER_REFERENCES } from '../../../../src/core/chains/placeholder-ids.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { ChainShell } from './support/chain-shell.ts';
 import type { ChainRow } from '../../../../src/core/chains/chain-state.ts';
 

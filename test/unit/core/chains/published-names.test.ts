@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceEntry, VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 import type { ChainStep } from '../../../../src/core/chains/chain-steps.ts';
 import { missing } from '../../../../src/core/chains/missing.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { publishedNames } from '../../../../src/core/chains/published-names.ts';
 
 const version = (fields: Partial<VersionEntry>): VersionEntry => ({

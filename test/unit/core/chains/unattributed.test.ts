@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChainRow } from '../../../../src/core/chains/chain-state.ts';
-import { resolve } from '../../../../src/core/chains/resolve.ts';
+import { resolve } from '../../../../src/core/chains/chain-rules.ts';
 import { ChainShell } from './support/chain-shell.ts';
 
 function version(id: string, studentId: string | null, replaces: string | null): ChainRow {

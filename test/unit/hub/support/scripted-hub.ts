@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
-import type { HubEvent } from '../../../../src/hub/events.ts';
+import type { HubEvent } from '../../../../src/hub/hub-events.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
 import { collectionNamed, type CollectionName } from '../../../../src/model/collections.ts';
 

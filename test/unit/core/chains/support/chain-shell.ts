@@ -11,7 +11,7 @@ import {
   type VersionEntry,
 } from '../../../../../src/core/chains/chain-state.ts';
 import { missing } from '../../../../../src/core/chains/missing.ts';
-import type { Resolution, ResolveInput, ResolveMode } from '../../../../../src/core/chains/resolve.ts';
+import type { Resolution, ResolveInput, ResolveMode } from '../../../../../src/core/chains/chain-rules.ts';
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
 
 export type Resolve = (input: ResolveInput) => Resolution;

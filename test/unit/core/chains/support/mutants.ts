@@ -1,5 +1,5 @@
 import type { ChainRow, VersionEntry } from '../../../../../src/core/chains/chain-state.ts';
-import { resolve, type Resolution, type ResolveInput } from '../../../../../src/core/chains/resolve.ts';
+import { resolve, type Resolution, type ResolveInput } from '../../../../../src/core/chains/chain-rules.ts';
 import type { ChainStep } from '../../../../../src/core/chains/chain-steps.ts';
 import type { Resolve } from './chain-shell.ts';
 

@@ -5,7 +5,7 @@ import type { RowReader } from '../../core/decoded-row.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { isFramed } from '../../log/framing.ts';
 import type { LoggedRecord, TenantLog } from '../../log/log.ts';
-import type { ReadBack, ReadBackRecord } from './resolve-task.ts';
+import type { ReadPublishedVersions, PublishedVersion } from './resolve-task.ts';
 
 type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer };
 type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<string, Stored> };
@@ -13,17 +13,17 @@ type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<strin
 /**
  * Reads records of versions back out of the log: those that the hub has out of `absence-versions`, those that it has no
  * more out of `absences`, where the last published one stands until its removal, or out of the last event. A reading
- * of the topics from beginning to end: for the end of a pass, and many records at once. What was written under another
+ * of the topics from beginning to end: for the end of a sync, and many records at once. What was written under another
  * mapping comes as the mapping in force gives it (invariant 12).
  */
-export function readBack(options: {
+export function readPublishedVersions(options: {
   log: Pick<TenantLog, 'read'>;
   /** A framed value of one of the three topics. */
   decode: (framed: Buffer) => Promise<unknown>;
   /** Of `absence-versions`. */
   reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   signal: AbortSignal;
-}): ReadBack {
+}): ReadPublishedVersions {
   const { log, decode, reader, signal } = options;
   return async ({ versionIds, absenceIds }) => {
     const newest: Place = { wanted: versionIds, records: new Map() };
@@ -51,7 +51,7 @@ export function readBack(options: {
       },
       signal,
     });
-    const found = new Map<string, ReadBackRecord>();
+    const found = new Map<string, PublishedVersion>();
     const add = (logged: LoggedValue): void => {
       const { value, hash } = inForce(reader, logged);
       const version = value as AbsenceVersionValue;

@@ -9,7 +9,7 @@ import type { TenantProducer } from './tenant-producer.ts';
 import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
 import type { TenantTopics } from './tenant-topics.ts';
 
-export interface OwnershipParts {
+export interface TakeOverParts {
   readonly kafka: Kafka;
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
@@ -25,12 +25,12 @@ export interface OwnershipParts {
 
 /** Takes a tenant over, unless a newer process has: `@owner` in `progress` names the owner. */
 export class TakeOver {
-  readonly #parts: OwnershipParts;
+  readonly #parts: TakeOverParts;
   /** The end of `progress` before this process first tried to own: an owner that is named behind it came later. */
   #progressEndAtFirst: number | null = null;
   #hasOwned = false;
 
-  constructor(parts: OwnershipParts) {
+  constructor(parts: TakeOverParts) {
     this.#parts = parts;
   }
 

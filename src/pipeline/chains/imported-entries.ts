@@ -4,7 +4,7 @@ import { decodePublishedAbsence, type PublishedAbsence } from '../../core/chains
 import type { IndexReplay } from '../../state/index-store.ts';
 
 /** What an index that is being made again holds of chains. */
-export class ReplayedEntries {
+export class ImportedEntries {
   readonly #replay: Pick<IndexReplay, 'lookup'>;
 
   constructor(replay: Pick<IndexReplay, 'lookup'>) {

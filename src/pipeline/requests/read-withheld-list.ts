@@ -1,4 +1,4 @@
-import { digestOfList } from '../../core/withheld-list.ts';
+import { digestOfList } from '../../core/withheld-digest.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { DeletionMemory } from '../../state/index-store.ts';

@@ -44,7 +44,7 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  * 9. *Vanished.* An absence is deleted by it only when the hub has no version of it left (`DELETED`, `VANISHED`). If
  *    only the tail vanished, the version before is published as `REPLACED`, `VANISHED`: a removal at the hub that leaves an
  *    older version behind is more often a fault than a withdrawal, and the cause lets a consumer decide otherwise. Such
- *    a step waits for `final` mode: in the middle of a pass the rest of the chain may be about to vanish too.
+ *    a step waits for `final` mode: in the middle of a sync the rest of the chain may be about to vanish too.
  * 10. *Late ancestors* change nothing: an absence's id is frozen once published.
  * 11. *Forgotten* absences (their events expired after a deletion) are not published again while they stay deleted. Alive
  *    again, they begin with `CREATED`, step 1.
@@ -88,9 +88,9 @@ export interface ResolveInput extends ChainInput {
 export interface PendingChain {
   /** Null if it was never published. */
   readonly absenceId: string | null;
-  /** To be given as `revisit`, at the latest at the end of the pass. They are unresolved in the index, too. */
+  /** To be given as `revisit`, at the latest at the end of the sync. They are unresolved in the index, too. */
   readonly versionIds: readonly string[];
-  /** Ids that neither the index nor the hub knows. None: the chain is vanishing, and waits for the pass's end. */
+  /** Ids that neither the index nor the hub knows. None: the chain is vanishing, and waits for the sync's end. */
   readonly waitingFor: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
-import { topicName } from '../model/topics.ts';
+import { topicName } from '../model/topic-names.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';

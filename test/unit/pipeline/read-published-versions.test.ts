@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
-import { readBack } from '../../../src/pipeline/chains/read-back.ts';
+import { readPublishedVersions } from '../../../src/pipeline/chains/read-published-versions.ts';
 import type { LoggedRecord } from '../../../src/log/log.ts';
 
 const FRAME = Buffer.from([0, 0, 0, 0, 1]);
@@ -11,7 +11,7 @@ function logged(topic: TopicSuffix, key: string, value: object | null): LoggedRe
 }
 
 function decodedRowOf(records: readonly LoggedRecord[]) {
-  return readBack({
+  return readPublishedVersions({
     log: { read: ({ onBatch }) => onBatch(records) },
     decode: (framed) => Promise.resolve(JSON.parse(framed.subarray(FRAME.length).toString())),
     reader: {

@@ -1,5 +1,5 @@
 import type { Contradiction, ContradictionKind } from '../../core/chains/contradictions.ts';
-import type { KnownContradictions } from '../../core/health/contradictions.ts';
+import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
 import type { CollectionIndex, IndexEntry } from '../../state/index-store.ts';
 
 /** Entries of the index to read at most: `status` must not take long on the index of a county. */

@@ -1,6 +1,6 @@
-import { isChainCollection, isCollectionName, type CollectionName } from '../model/collections.ts';
-import type { LoggedRecord } from '../log/log.ts';
-import type { TenantState } from '../state/index-store.ts';
+import { isChainCollection, isCollectionName, type CollectionName } from '../../model/collections.ts';
+import type { LoggedRecord } from '../../log/log.ts';
+import type { TenantState } from '../../state/index-store.ts';
 
 export interface TodaysRemovalsParts {
   readonly state: Pick<TenantState, 'deletions'>;

@@ -18,7 +18,7 @@ export interface LoggedStep {
  * come in theirs. To be fed with the entries of all ids that a batch names ({@link idsIn}); `changed` gives what is to be
  * written back. Whether a chain was published cannot be seen yet: {@link examine} finds that out at the end.
  */
-export class EntryReplay {
+export class EntryImport {
   readonly #entries: Map<string, VersionEntry | null>;
   readonly #changed = new Set<string>();
 
@@ -147,7 +147,7 @@ function entryOf(row: ChainRow): Pick<VersionEntry, 'replaces' | 'replacedBy' | 
   return { replaces, replacedBy, isDeleted, student: studentFingerprint(studentId) };
 }
 
-/** The version ids whose entries {@link EntryReplay} needs for a row. */
+/** The version ids whose entries {@link EntryImport} needs for a row. */
 export function idsIn(row: ChainRow): readonly string[] {
   return [row.id, row.replaces, row.replacedBy].filter((id) => id !== null);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/hub/hub-error.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { TenantIdentity } from '../../../src/pipeline/tenant-identity.ts';
+import { IdentityCheck } from '../../../src/pipeline/identity-check.ts';
 import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
@@ -14,8 +14,8 @@ const FAILS_EVERY_QUESTION: readonly ErrorCode[] = [
 ];
 
 /** Makes a watch over users for whom the hub answers no single question. */
-async function watchOf(code: ErrorCode): Promise<TenantIdentity> {
-  const watch = await TenantIdentity.open({
+async function watchOf(code: ErrorCode): Promise<IdentityCheck> {
+  const watch = await IdentityCheck.open({
     memory: createMemoryStore().tenant('north').deletions,
     collections: ['users'],
     now: () => 0,

@@ -1,4 +1,4 @@
-import type { HubEvent } from '../hub/events.ts';
+import type { HubEvent } from '../hub/hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/row-changes.ts';
 import type { SyncMode, Progress } from '../model/progress.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wasRecreatedAndGrew, hasLostRecords, planCatchUp } from '../../../src/core/catch-up-plan.ts';
+import { wasRecreatedAndGrew, hasLostRecords, planIndexRecovery } from '../../../src/core/index-recovery.ts';
 import type { Progress } from '../../../src/model/progress.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -29,8 +29,8 @@ const PROGRESS: Progress = {
 const INDEX = { sequence: 7, transactionId: 'tx-7', committedAtMs: NOW_MS, offsets: {} };
 const EARLIER = { ...INDEX, sequence: 5, transactionId: 'tx-5' };
 
-function plan(changes: Partial<Parameters<typeof planCatchUp>[0]>) {
-  return planCatchUp({
+function plan(changes: Partial<Parameters<typeof planIndexRecovery>[0]>) {
+  return planIndexRecovery({
     progress: PROGRESS,
     index: INDEX,
     transactionIds: new Set(['tx-5', 'tx-7']),

@@ -1,17 +1,17 @@
-import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../core/content-hash.ts';
+import { CONTENT_HASH_BYTES, HASH_OF_NO_ROW } from '../../core/content-hash.ts';
 import {
   CHAIN_COLLECTIONS,
   STATE_TOPIC,
   type CollectionName,
   type TopicSuffix,
-} from '../model/collections.ts';
-import { splitCompositeKey } from '../model/keys.ts';
-import type { Offsets } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
-import type { LoggedRecord, TenantLog } from '../log/log.ts';
-import type { IndexReplay } from '../state/index-store.ts';
-import { changeIn } from './chains/changelog.ts';
-import type { ChainImport } from './chains/chain-import.ts';
+} from '../../model/collections.ts';
+import { splitCompositeKey } from '../../model/keys.ts';
+import type { Offsets } from '../../model/progress.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
+import type { LoggedRecord, TenantLog } from '../../log/log.ts';
+import type { IndexReplay } from '../../state/index-store.ts';
+import { changeIn } from '../chains/changelog.ts';
+import type { ChainImport } from '../chains/chain-import.ts';
 import { TodaysRemovals, type TodaysRemovalsParts } from './todays-removals.ts';
 
 interface Topics {
@@ -19,7 +19,7 @@ interface Topics {
   readonly tenantId: string;
 }
 
-export interface ReplayLogParts extends Topics, TodaysRemovalsParts {
+export interface ApplyLogParts extends Topics, TodaysRemovalsParts {
   readonly log: TenantLog;
 }
 
@@ -39,8 +39,8 @@ export interface Behind {
  * Brings indexes up to date with the log; returns the last offsets read, by topic.
  * One consumer reads for all collections: joining a group costs more than the records of most collections.
  */
-export async function replayLog(
-  parts: ReplayLogParts,
+export async function applyLog(
+  parts: ApplyLogParts,
   behind: readonly Behind[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<TopicSuffix, Offsets>> {

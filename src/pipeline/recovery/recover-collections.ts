@@ -3,20 +3,20 @@ import {
   STATE_TOPIC,
   type CollectionName,
   type TopicSuffix,
-} from '../model/collections.ts';
-import { allOffsets, type Offsets, type Progress } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
-import type { Ownership } from '../log/log.ts';
-import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import { ChainImport } from './chains/chain-import.ts';
-import { presumeVersions } from './chains/presume-versions.ts';
-import { planRecovery, type Recovery, type RecoveryPlanParts } from './recovery-plan.ts';
+} from '../../model/collections.ts';
+import { allOffsets, type Offsets, type Progress } from '../../model/progress.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
+import type { Ownership } from '../../log/log.ts';
+import type { IndexPosition, TenantState } from '../../state/index-store.ts';
+import { ChainImport } from '../chains/chain-import.ts';
+import { presumeVersions } from '../chains/presume-versions.ts';
+import { planRecovery, type Recovery, type RecoveryPlanParts } from './plan-recovery.ts';
 import type { WriterStart } from './writer-start.ts';
-import { readEnds, type TopicEnds } from './topic-ends.ts';
-import { replayLog, type Behind, type ReplayLogParts } from './replay-log.ts';
-import type { Emit } from './events.ts';
+import { readEnds, type TopicEnds } from '../topic-ends.ts';
+import { applyLog, type Behind, type ApplyLogParts } from './apply-log.ts';
+import type { Emit } from '../pipeline-events.ts';
 
-export interface CatchUpParts extends ReplayLogParts, RecoveryPlanParts {
+export interface RecoveryParts extends ApplyLogParts, RecoveryPlanParts {
   readonly collections: readonly CollectionName[];
   readonly state: TenantState;
   readonly emit: Emit;
@@ -27,8 +27,8 @@ interface BehindWith extends Behind {
 }
 
 /** Makes every collection's index equal to the log (design, steps 2 and 3), and says where writing begins. */
-export async function catchUp(
-  parts: CatchUpParts,
+export async function recoverCollections(
+  parts: RecoveryParts,
   ownership: Ownership,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CollectionName, WriterStart>> {
@@ -41,12 +41,12 @@ export async function catchUp(
       starts.set(collection, await startOf(parts, recovery, currentPosition(parts, recovery, ends)));
     else behind.push(await beginReplay(parts, recovery));
   }
-  const readUpTo = await replayLog(parts, behind, signal);
+  const readUpTo = await applyLog(parts, behind, signal);
   for (const each of behind) starts.set(each.collection, await finishReplay(parts, each, { readUpTo, ends }));
   return starts;
 }
 
-async function beginReplay(parts: CatchUpParts, recovery: Recovery): Promise<BehindWith> {
+async function beginReplay(parts: RecoveryParts, recovery: Recovery): Promise<BehindWith> {
   const { collection, plan, position, derived, isChangelogComplete } = recovery;
   const index = parts.state.collection(collection);
   const isResumed = plan.kind === 'resume' && position !== null;
@@ -63,7 +63,7 @@ async function beginReplay(parts: CatchUpParts, recovery: Recovery): Promise<Beh
 }
 
 function chainImport(
-  parts: CatchUpParts,
+  parts: RecoveryParts,
   { progress, derived, wasFirstLoadOver }: Recovery,
   replay: Behind['replay'],
 ): ChainImport | null {
@@ -79,7 +79,7 @@ function chainImport(
 }
 
 async function finishReplay(
-  parts: CatchUpParts,
+  parts: RecoveryParts,
   { recovery, replay, chains, readsChangelog }: BehindWith,
   read: { readUpTo: ReadonlyMap<TopicSuffix, Offsets>; ends: TopicEnds },
 ): Promise<WriterStart> {
@@ -106,7 +106,7 @@ async function finishReplay(
 }
 
 /** The changelog may have been cut off, which no other index shows. */
-function currentPosition(parts: CatchUpParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
+function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
   const { position, isChangelogComplete, derived } = recovery;
   if (position === null || isChangelogComplete || derived.size === 0) return position;
   const firstOffsets = { ...position.firstOffsets, ...startsIn(parts, [STATE_TOPIC], ends) };
@@ -115,7 +115,7 @@ function currentPosition(parts: CatchUpParts, recovery: Recovery, ends: TopicEnd
 
 /** Where the partitions of topics begin, of those that do not begin at 0. */
 function startsIn(
-  parts: CatchUpParts,
+  parts: RecoveryParts,
   suffixes: readonly TopicSuffix[],
   { firstOffsets }: TopicEnds,
 ): Offsets {
@@ -128,7 +128,7 @@ function startsIn(
 }
 
 async function startOf(
-  parts: CatchUpParts,
+  parts: RecoveryParts,
   recovery: Recovery,
   position: IndexPosition | null,
 ): Promise<WriterStart> {
@@ -150,7 +150,7 @@ async function startOf(
 }
 
 async function report(
-  parts: CatchUpParts,
+  parts: RecoveryParts,
   { collection, plan, derived }: Recovery,
   start: { progress: Progress | null; knownRows: number; knownRejects: number },
 ): Promise<void> {
@@ -176,7 +176,7 @@ function topicsWith({ collection, derived }: Recovery): readonly TopicSuffix[] {
 }
 
 /** The topics that collections are written to. */
-function topicsOf({ chains, collections }: CatchUpParts): readonly TopicSuffix[] {
+function topicsOf({ chains, collections }: RecoveryParts): readonly TopicSuffix[] {
   const hasChains = chains !== undefined && collections.includes('absence-versions');
   return [...collections, 'rejects', ...(hasChains ? [...CHAIN_COLLECTIONS, STATE_TOPIC] : [])];
 }

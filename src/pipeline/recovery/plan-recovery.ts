@@ -1,10 +1,10 @@
-import { planCatchUp, type CatchUpPlan } from '../core/catch-up-plan.ts';
-import { CHAIN_COLLECTIONS, type CollectionName } from '../model/collections.ts';
-import { allOffsets, isFirstLoadOver, stateMark, type Progress } from '../model/progress.ts';
-import type { Ownership, TenantLog } from '../log/log.ts';
-import type { IndexPosition, TenantState } from '../state/index-store.ts';
-import type { ChainImportParts } from './chains/chain-import.ts';
-import type { TopicEnds } from './topic-ends.ts';
+import { planIndexRecovery, type IndexRecoveryPlan } from '../../core/index-recovery.ts';
+import { CHAIN_COLLECTIONS, type CollectionName } from '../../model/collections.ts';
+import { allOffsets, isFirstLoadOver, stateMark, type Progress } from '../../model/progress.ts';
+import type { Ownership, TenantLog } from '../../log/log.ts';
+import type { IndexPosition, TenantState } from '../../state/index-store.ts';
+import type { ChainImportParts } from '../chains/chain-import.ts';
+import type { TopicEnds } from '../topic-ends.ts';
 import {
   recordTopicLosses,
   withoutChangelog,
@@ -26,7 +26,7 @@ export interface Recovery {
   readonly progress: Progress | null;
   readonly derived: DerivedProgress;
   readonly position: IndexPosition | null;
-  readonly plan: CatchUpPlan;
+  readonly plan: IndexRecoveryPlan;
   /** Whether `absence-state` holds the whole chain index, as the mapping in force makes it. */
   readonly isChangelogComplete: boolean;
   /** Whether all absences were published at least once; null: as far as `progress` tells, nobody knows. */
@@ -69,7 +69,7 @@ function planOf(
     hasLost: boolean;
     isApart: boolean;
   },
-): CatchUpPlan {
+): IndexRecoveryPlan {
   const { collection, progress, derived, position } = known;
   if (known.hasLost) return rebuildBecause('a topic was deleted, recreated or cut off');
   if (ownership.unreadable?.has(collection) === true)
@@ -79,7 +79,7 @@ function planOf(
     return rebuildBecause('`drop` or `pseudonymise` was changed');
   if (known.isChangelogComplete && position !== null && position.absenceState !== progress?.absenceState)
     return rebuildBecause('the index was not made from the changelog of absences');
-  const plan = planCatchUp({
+  const plan = planIndexRecovery({
     // The index stands where all of its topics do.
     progress:
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
@@ -105,7 +105,7 @@ function isOfAnotherMapping(
   return (indexed ?? null) !== (chains?.reader.mapping ?? null);
 }
 
-function rebuildBecause(why: string): CatchUpPlan {
+function rebuildBecause(why: string): IndexRecoveryPlan {
   return { kind: 'rebuild', why };
 }
 

@@ -24,7 +24,7 @@ export type IdentityVerdict = 'own' | 'wrong-tenant' | 'unknown';
  * all. When almost none of a collection's rows match the published ones, the collection is flagged. Until its own rows are
  * back, or a person confirms the new ones, Rollcall publishes no removal of the tenant.
  */
-export class TenantIdentity {
+export class IdentityCheck {
   readonly #memory: DeletionMemory;
   readonly #now: () => number;
   readonly #flagged: Map<CollectionName, number>;
@@ -41,7 +41,7 @@ export class TenantIdentity {
     readonly memory: DeletionMemory;
     readonly collections: readonly CollectionName[];
     readonly now: () => number;
-  }): Promise<TenantIdentity> {
+  }): Promise<IdentityCheck> {
     const { memory, collections, now } = options;
     const flagged = new Map(await memory.wrongTenant());
     for (const collection of flagged.keys()) {
@@ -49,7 +49,7 @@ export class TenantIdentity {
       flagged.delete(collection);
       await memory.setWrongTenant(collection, null);
     }
-    return new TenantIdentity(memory, now, flagged);
+    return new IdentityCheck(memory, now, flagged);
   }
 
   add(controlRows: ControlRows): void {

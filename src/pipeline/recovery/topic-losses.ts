@@ -1,10 +1,10 @@
-import { wasRecreatedAndGrew, hasLostRecords, STAMPS_DIFFER_MS } from '../core/catch-up-plan.ts';
-import { STATE_TOPIC, type ChainCollection, type TopicSuffix } from '../model/collections.ts';
-import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../model/progress.ts';
-import { partitionName, topicName } from '../model/topics.ts';
-import type { TenantLog } from '../log/log.ts';
-import type { IndexPosition } from '../state/index-store.ts';
-import type { TopicEnds } from './topic-ends.ts';
+import { wasRecreatedAndGrew, hasLostRecords, STAMPS_DIFFER_MS } from '../../core/index-recovery.ts';
+import { STATE_TOPIC, type ChainCollection, type TopicSuffix } from '../../model/collections.ts';
+import { allOffsets, offsetsOf, offsetsWithout, type Offsets, type Progress } from '../../model/progress.ts';
+import { partitionName, topicName } from '../../model/topic-names.ts';
+import type { TenantLog } from '../../log/log.ts';
+import type { IndexPosition } from '../../state/index-store.ts';
+import type { TopicEnds } from '../topic-ends.ts';
 
 /** The progress of derived collections. */
 export type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;

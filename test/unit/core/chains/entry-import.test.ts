@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EntryReplay, type LoggedStep } from '../../../../src/core/chains/replay.ts';
+import { EntryImport, type LoggedStep } from '../../../../src/core/chains/entry-import.ts';
 import { row } from './support/rows.ts';
 
 const REBUILT = { isNews: false };
@@ -14,19 +14,19 @@ const event: LoggedStep = {
   since: 1,
 };
 
-function absenceOf(replay: EntryReplay): string | null | undefined {
+function absenceOf(replay: EntryImport): string | null | undefined {
   return replay.changed.get('two')?.absenceId;
 }
 
 describe('an index rebuilt from the topics, of a record that the hub has given to another student,', () => {
   it('does not assign the record to the absence of an earlier event, whichever topic is read first', () => {
-    const rowFirst = new EntryReplay(new Map());
+    const rowFirst = new EntryImport(new Map());
     rowFirst.row(ofB, REBUILT);
     rowFirst.step(event);
-    const eventFirst = new EntryReplay(new Map());
+    const eventFirst = new EntryImport(new Map());
     eventFirst.step(event);
     eventFirst.row(ofB, REBUILT);
-    const between = new EntryReplay(new Map());
+    const between = new EntryImport(new Map());
     between.row(ofA, REBUILT);
     between.step(event);
     between.row(ofB, REBUILT);
@@ -34,7 +34,7 @@ describe('an index rebuilt from the topics, of a record that the hub has given t
   });
 
   it('assigns the record to the absence of an event of its own student', () => {
-    const replay = new EntryReplay(new Map());
+    const replay = new EntryImport(new Map());
     replay.row(ofA, REBUILT);
     replay.step(event);
     replay.row({ ...ofA, isDeleted: true }, REBUILT);

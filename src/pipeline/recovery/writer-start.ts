@@ -1,5 +1,5 @@
-import type { ChainCollection } from '../model/collections.ts';
-import type { Offsets, Progress } from '../model/progress.ts';
+import type { ChainCollection } from '../../model/collections.ts';
+import type { Offsets, Progress } from '../../model/progress.ts';
 
 /** The state of log and index at the start of the writer. */
 export interface WriterStart {

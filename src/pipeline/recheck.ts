@@ -2,7 +2,7 @@ import { describeError, isFromHub } from '../errors.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 
 /** Above this number, candidates are not requested by id; two syncs must miss them (design). */
-export const CONFIRM_AT_MOST = 100;
+export const RECHECK_AT_MOST = 100;
 
 /**
  * Requests candidates from the hub by id; `unanswered`: keys without a conclusive answer.
@@ -10,7 +10,7 @@ export const CONFIRM_AT_MOST = 100;
  * @param controlRow a row that the hub has just returned, requested together with the candidates: if the hub does not find
  *   this row either (a token without rights, an empty answer), its answer is inconclusive
  */
-export async function confirmGone(
+export async function recheck(
   parts: DeletionParts,
   keys: readonly string[],
   controlRow?: string,

@@ -8,7 +8,7 @@ export interface IndexedPoint {
   readonly offsets: Offsets;
 }
 
-export type CatchUpPlan =
+export type IndexRecoveryPlan =
   | { readonly kind: 'current' }
   /** The index is an earlier point of this log: read on from its offsets. */
   | { readonly kind: 'resume' }
@@ -24,14 +24,14 @@ const CLOCKS_DIFFER_MS = 3_600_000;
  * How to make an index equal to its log (design, "Kafka is the truth").
  * An index that is not provably an earlier point of this log is rebuilt (invariant 1).
  */
-export function planCatchUp(options: {
+export function planIndexRecovery(options: {
   /** Null when the log holds no progress of the collection. */
   progress: Progress | null;
   index: IndexedPoint | null;
   /** Ids of the transactions whose `progress` records the log still holds. */
   transactionIds: ReadonlySet<string>;
   nowMs: number;
-}): CatchUpPlan {
+}): IndexRecoveryPlan {
   const { progress, index, transactionIds, nowMs } = options;
   if (progress === null) return { kind: 'rebuild', why: 'the log has no progress yet' };
   if (index === null) return { kind: 'rebuild', why: 'the index is empty or was not finished' };
