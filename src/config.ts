@@ -5,7 +5,7 @@ import { flag, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import type { FillSources } from './config/fill.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
-import { formatPath, problemsError, type KeyPath, type Problem } from './config/problem.ts';
+import { formatPath, problemsError, SMALLEST_REMEDY, type KeyPath, type Problem } from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
 import { tenant, type CollectionSettings } from './config/tenant.ts';
 import { readYaml, type YamlFile } from './config/yaml-file.ts';
@@ -102,12 +102,15 @@ export function configJsonSchema(): JsonSchema {
 export function loadConfig(options: {
   /** Path of the YAML file, for messages and for `readFile`. */
   path: string;
+  /** For what sends the hub no request: its credentials may then be variables that have no value. */
+  withoutHub?: boolean | undefined;
   env: FillSources['env'];
   /** Returns the UTF-8 text of a file, also for `${file:/path}`; throws as `node:fs` does. */
   readFile: FillSources['readFile'];
 }): Config {
-  const { path, env, readFile } = options;
-  const file = readYaml(readConfigFile(path, readFile), { env, readFile });
+  const { path, env, readFile, withoutHub = false } = options;
+  const read = readYaml(readConfigFile(path, readFile), { env, readFile });
+  const file = withoutHub ? { ...read, problems: read.problems.filter(({ path }) => !isOfHub(path)) } : read;
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);
   const result = configSchema.safeParse(file.value, { error: describeIssue });
@@ -118,8 +121,14 @@ export function loadConfig(options: {
   // A value that could not be filled in has its problem already.
   const unfilled = new Set(file.problems.map((problem) => formatPath(problem.path)));
   const problems = [...file.problems, ...found.filter((problem) => !unfilled.has(formatPath(problem.path)))];
-  if (!result.success || problems.length > 0) throw problemsError(path, problems);
+  if (!result.success || problems.length > 0)
+    throw problemsError(path, problems, file.value === null ? SMALLEST_REMEDY : undefined);
   return result.data;
+}
+
+/** A credential of the hub; a value that cannot be filled in stays as it is written. */
+function isOfHub([tenants, , hub, key]: KeyPath): boolean {
+  return tenants === 'tenants' && hub === 'hub' && (key === 'clientId' || key === 'clientSecret');
 }
 
 function schemaProblems(error: z.ZodError, file: YamlFile): Problem[] {
@@ -139,7 +148,7 @@ function readConfigFile(path: string, readFile: FillSources['readFile']): string
       missing ? `There is no configuration at ${path}` : `The configuration ${path} cannot be read (${code})`,
       {
         remedy: missing
-          ? 'Copy examples/rollcall.yaml there and fill it in, or name another file with --config or ROLLCALL_CONFIG.'
+          ? `${SMALLEST_REMEDY}\nOr name another file with --config or ROLLCALL_CONFIG.`
           : 'Make sure that it is a file and that this user may read it.',
       },
     );

@@ -70,7 +70,7 @@ function withScope(command: Command): Command {
 }
 
 async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = loadConfigWithLists(context);
+  const config = withLists(context.loadConfig({ withoutHub: true }));
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const lists = await readLists(assembly, { scope, signal: context.signal });
@@ -83,7 +83,7 @@ function waits(lists: readonly TenantLists[]): boolean {
 }
 
 async function approveDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = loadConfigWithLists(context);
+  const config = withLists(context.loadConfig());
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const progress = context.output.progress();
@@ -99,7 +99,7 @@ async function approveDeletes(context: VerbContext, { options }: VerbInput<Delet
 }
 
 async function discardDeletes(context: VerbContext, { options }: VerbInput<DeletesFlags>): Promise<number> {
-  const config = loadConfigWithLists(context);
+  const config = withLists(context.loadConfig());
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const progress = context.output.progress();
@@ -110,8 +110,7 @@ async function discardDeletes(context: VerbContext, { options }: VerbInput<Delet
 }
 
 /** Throws `USAGE_INVALID` without Redis: a list in the memory of one process ends with that process. */
-function loadConfigWithLists(context: VerbContext): Config {
-  const config = context.loadConfig();
+function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
   throw new RollcallError(
     'USAGE_INVALID',

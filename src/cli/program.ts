@@ -17,6 +17,7 @@ Exit codes:
   3  success, but something needs a decision
 
 Examples:
+  rollcall init                       write a configuration to fill in
   rollcall check                      is every service reachable, and are the credentials right?
   rollcall run                        mirror, until stopped
   rollcall --config north.yaml status

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { passCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planIndexRecovery } from '../core/index-recovery.ts';
-import { describeError, RollcallError } from '../errors.ts';
+import { describeError } from '../errors.ts';
 import {
   CHAIN_COLLECTIONS,
   isChainCollection,
@@ -15,7 +15,7 @@ import type { Assembly } from '../pipeline/assemble.ts';
 import { readKnownProgress, type KnownProgress } from '../log/progress-reader.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
 import type { IndexPosition } from '../state/index-store.ts';
-import { chooseCollection, chooseTenants } from './choose.ts';
+import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import type { Output } from './output.ts';
 import { besideLog, type BesideLog } from './state/beside-log.ts';
 import { rebuildCommand } from './state/rebuild.ts';
@@ -25,7 +25,7 @@ import { formatAge, formatCount, isoOrNull } from '../core/words.ts';
 
 interface StateFlags {
   tenant?: string;
-  collection?: string;
+  collection?: string[];
 }
 
 /** `rollcall state`: compares the index with the log, and rebuilds it. */
@@ -35,7 +35,7 @@ export function stateCommand(): Command {
       "shows the size of the index, which transaction it reflects, and whether that is the log's last",
     )
     .option('--tenant <id>', 'only this tenant')
-    .option('--collection <name>', 'only this collection')
+    .option('--collection <name...>', 'only these collections')
     .addHelpText(
       'after',
       '\nThe index is derived from the topics: the next start of "rollcall run" brings it up to date. While a process is\nrunning, a transaction or two behind is normal: the log is read after the index.',
@@ -63,9 +63,9 @@ interface CollectionState extends IndexFacts {
 
 async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
   const { output, signal } = context;
-  const config = context.loadConfig();
+  const config = context.loadConfig({ withoutHub: true });
   const tenants = chooseTenants(config, options.tenant);
-  const only = options.collection === undefined ? null : sourceOf(chooseCollection(options.collection));
+  const only = new Set((options.collection ?? []).map(chooseCollection).map(sourceOf));
   if (config.redis === undefined) {
     output.line(
       'There is no stored index: no Redis is configured, so the index lives in the memory of the running process',
@@ -74,12 +74,16 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
     output.data({ lasting: false, collections: [] });
     return;
   }
-  refuseIfNotMirrored(tenants, only);
+  requireMirrored(
+    config,
+    tenants.map(({ id }) => id),
+    [...only],
+  );
   await withAssembly(config, async (assembly) => {
     const indexes: IndexFacts[] = [];
     for (const tenant of tenants) {
       for (const { name } of passCollections(tenant)) {
-        if (only === null || only === name) indexes.push(await readIndex(assembly, tenant.id, name));
+        if (only.size === 0 || only.has(name)) indexes.push(await readIndex(assembly, tenant.id, name));
       }
     }
     // Read the log after the index: an owner that commits meanwhile can only put the log ahead, never behind.
@@ -91,14 +95,6 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
       states = indexes.map((index) => compareWithLog(index, log));
     }
     show(output, { states, trouble: log.trouble });
-  });
-}
-
-function refuseIfNotMirrored(tenants: readonly TenantConfig[], only: CollectionName | null): void {
-  if (only === null) return;
-  if (tenants.some((tenant) => passCollections(tenant).some(({ name }) => name === only))) return;
-  throw new RollcallError('USAGE_INVALID', `${only} is not mirrored`, {
-    remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }
 
@@ -115,7 +111,7 @@ interface LogFacts {
 /** Without Kafka the command still shows the index, but cannot compare it with the log. */
 async function readLog(
   assembly: Assembly,
-  options: { tenants: readonly TenantConfig[]; only: CollectionName | null; signal: AbortSignal },
+  options: { tenants: readonly TenantConfig[]; only: ReadonlySet<string>; signal: AbortSignal },
 ): Promise<LogFacts> {
   const { tenants, only, signal } = options;
   try {
@@ -134,8 +130,8 @@ async function readLog(
       for (const topic of tenants.flatMap(({ id }) => assembly.tenant(id).topics)) {
         // The index of `absence-versions` also covers the topics of chains.
         const isWanted =
-          only === null ||
-          topic.suffix === only ||
+          only.size === 0 ||
+          only.has(topic.suffix) ||
           topic.suffix === 'rejects' ||
           topic.suffix === STATE_TOPIC ||
           isChainCollection(topic.suffix);

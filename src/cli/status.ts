@@ -68,7 +68,7 @@ Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does
 
 async function status(context: VerbContext, { options }: VerbInput<StatusFlags>): Promise<number> {
   const { signal } = context;
-  const config = context.loadConfig();
+  const config = context.loadConfig({ withoutHub: true });
   const tenants = chooseTenants(config, options.tenant);
   return withAssembly(config, async (assembly) => {
     const look = () => lookOnce(context, { assembly, tenants, isAll: options.tenant === undefined });

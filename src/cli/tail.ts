@@ -29,7 +29,7 @@ export function tailCommand(): Command {
         'Only --values or --json shows the contents of rows. For absence-changes the step, the version, its times in\n' +
         "the tenant's fullPull.timeZone, and its class are always shown.",
     )
-    .argument('<collection>', 'a collection, or rejects, or progress')
+    .argument('<collection...>', 'collections, rejects, progress')
     .option('--tenant <id>', 'only this tenant')
     .option('--from-beginning', 'also show existing records', false)
     .option('--limit <number>', 'end after this many records', positiveWhole)
@@ -43,7 +43,7 @@ With --json each line is {"topic", "partition", "offset", "timestamp", "key", "h
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
   rollcall tail users --from-beginning --limit 5          the first few records
-  rollcall tail progress                                  the progress of syncs
+  rollcall tail progress rejects                          two topics at once
   rollcall tail results --json | jq -r .key               for programs
 
 Ends on Ctrl-C, or after --limit records, with 0.`,
@@ -52,9 +52,9 @@ Ends on Ctrl-C, or after --limit records, with 0.`,
 }
 
 async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags>): Promise<void> {
-  const suffix = chooseTopic(args[0] ?? '');
-  const config = context.loadConfig();
-  const topics = topicsOf(config, { suffix, tenant: options.tenant });
+  const suffixes = [...new Set(args.map((name) => chooseTopic(name ?? '')))];
+  const config = context.loadConfig({ withoutHub: true });
+  const topics = topicsOf(config, { suffixes, tenant: options.tenant });
   await withAssembly(config, async (assembly) => {
     const from = await withAdmin({ assembly, signal: context.signal }, (admin) =>
       startingPoints(admin, {
@@ -62,20 +62,27 @@ async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags
         fromBeginning: options.fromBeginning,
       }),
     );
-    const timeZones = new Map(topics.map(({ name, timeZone }) => [name, timeZone]));
-    await follow({ context, assembly, suffix, from, timeZones, flags: options });
+    await follow({ context, assembly, topics, from, flags: options });
   }).catch((error: unknown) => {
     // A stop while connecting is a normal end.
     if (!context.signal.aborted) throw error;
   });
 }
 
-function topicsOf(config: Config, options: { suffix: TopicSuffix; tenant: string | undefined }) {
+interface TailedTopic {
+  readonly name: string;
+  readonly suffix: TopicSuffix;
+  readonly timeZone: string;
+}
+
+function topicsOf(
+  config: Config,
+  { suffixes, tenant }: { suffixes: readonly TopicSuffix[]; tenant: string | undefined },
+): TailedTopic[] {
   const { topicPrefix } = config.kafka;
-  return chooseTenants(config, options.tenant).map(({ id, fullPull }) => ({
-    name: topicName({ topicPrefix, tenantId: id }, options.suffix),
-    timeZone: fullPull.timeZone,
-  }));
+  return chooseTenants(config, tenant).flatMap(({ id, fullPull: { timeZone } }) =>
+    suffixes.map((suffix) => ({ name: topicName({ topicPrefix, tenantId: id }, suffix), suffix, timeZone })),
+  );
 }
 
 /** Reads the end offsets before the consumer starts, so that records committed while it joins are shown, too. */
@@ -114,17 +121,15 @@ const SHOWS_VALUE: ReadonlySet<TopicSuffix> = new Set(['rejects', 'progress', 'a
 async function follow(options: {
   context: VerbContext;
   assembly: Assembly;
-  suffix: TopicSuffix;
+  topics: readonly TailedTopic[];
   from: readonly StartingPoint[];
-  /** By topic. */
-  timeZones: ReadonlyMap<string, string>;
   flags: TailFlags;
 }): Promise<void> {
-  const { context, assembly, suffix, from, timeZones, flags } = options;
+  const { context, assembly, from, flags } = options;
   const { output, signal } = context;
   const { colors } = output;
+  const known = new Map(options.topics.map((topic) => [topic.name, topic]));
   const topics = [...new Set(from.map(({ topic }) => topic))];
-  const needsValue = output.json || flags.values || SHOWS_VALUE.has(suffix);
   const wantedKey = flags.key === undefined ? null : Buffer.from(flags.key, 'utf8');
   let shown = 0;
   await followTopics({
@@ -135,9 +140,12 @@ async function follow(options: {
     onReady: () => output.note(`listening to ${topics.join(', ')} …`),
     onMessage: async (topic, partition, message) => {
       if (wantedKey !== null && message.key?.equals(wantedKey) !== true) return true;
+      const followed = known.get(topic);
+      if (followed === undefined) return true;
+      const { suffix, timeZone } = followed;
+      const needsValue = output.json || flags.values || SHOWS_VALUE.has(suffix);
       const value = needsValue && message.value !== null ? await decoded(assembly, message.value) : null;
       const record = tailedRecord({ topic, suffix, partition }, message, value);
-      const timeZone = timeZones.get(topic) ?? 'UTC';
       output.line(
         recordLine(record, { colors, values: flags.values, showTopic: topics.length > 1, timeZone }),
       );

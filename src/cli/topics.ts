@@ -60,7 +60,7 @@ function wantedOf(assembly: Assembly, tenant: string | undefined) {
 
 async function listTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
   const { output, signal } = context;
-  return withAssembly(context.loadConfig(), async (assembly) => {
+  return withAssembly(context.loadConfig({ withoutHub: true }), async (assembly) => {
     const { prefix, tenant } = options;
     const configured = wantedUnder(assembly.config);
     const isNamed = (each: { tenantId: string }): boolean => tenant === undefined || each.tenantId === tenant;
@@ -175,7 +175,7 @@ function besideContract({ exists, differences }: TopicFinding): string {
 }
 
 async function applyTopics(context: VerbContext, { options }: VerbInput<TopicsFlags>): Promise<number> {
-  return withAssembly(context.loadConfig(), async (assembly) => {
+  return withAssembly(context.loadConfig({ withoutHub: true }), async (assembly) => {
     const wanted = wantedOf(assembly, options.tenant);
     return withAdmin({ assembly, signal: context.signal }, async (admin) => {
       const before = await inspectTopics(admin, wanted);

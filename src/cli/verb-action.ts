@@ -16,12 +16,12 @@ export interface VerbContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Path of the configuration as given on the command line or in the environment. */
   readonly configPath: string;
-  /** Loads the configuration. Throws `CONFIG_INVALID`. */
-  loadConfig(): Config;
+  /** Loads the configuration. `withoutHub`: the hub's credentials need no value. Throws `CONFIG_INVALID`. */
+  loadConfig(options?: { readonly withoutHub: true }): Config;
 }
 
 export interface VerbInput<Options> {
-  /** Arguments of the verb, in order; undefined for an omitted optional one. */
+  /** Arguments of the verb, in order, with every value of a variadic one; undefined for an omitted optional one. */
   readonly args: readonly (string | undefined)[];
   readonly options: Options;
 }
@@ -40,7 +40,7 @@ export function verbAction<Options extends object = Record<string, unknown>>(
     const stop = stopOf(process);
     try {
       const context = contextOf(options, stop.signal);
-      const args = parameters.slice(0, -2) as (string | undefined)[];
+      const args = parameters.slice(0, -2).flat() as (string | undefined)[];
       process.exitCode = (await body(context, { args, options })) ?? 0;
     } catch (error) {
       process.exitCode = reportError(error, {
@@ -83,7 +83,12 @@ function contextOf(options: GlobalOptions, signal: AbortSignal): VerbContext {
     signal,
     env: process.env,
     configPath,
-    loadConfig: () =>
-      loadConfig({ path: configPath, env: process.env, readFile: (path) => readFileSync(path, 'utf8') }),
+    loadConfig: (how) =>
+      loadConfig({
+        path: configPath,
+        env: process.env,
+        readFile: (path) => readFileSync(path, 'utf8'),
+        ...how,
+      }),
   };
 }

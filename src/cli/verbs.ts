@@ -10,6 +10,11 @@ export interface Verb {
 /** All verbs, in the order of the help text. */
 export const VERBS: readonly Verb[] = [
   {
+    name: 'init',
+    summary: 'write a commented configuration to begin with',
+    load: async () => (await import('./init.ts')).initCommand(),
+  },
+  {
     name: 'check',
     summary: 'is every service reachable, and are the credentials right?',
     load: async () => (await import('./check.ts')).checkCommand(),
@@ -68,5 +73,10 @@ export const VERBS: readonly Verb[] = [
     name: 'hub',
     summary: 'the reference hub: an invented school district behind the whole API',
     load: async () => (await import('./hub.ts')).hubCommand(),
+  },
+  {
+    name: 'version',
+    summary: 'the versions of Rollcall and Node',
+    load: async () => (await import('./version.ts')).versionCommand(),
   },
 ];

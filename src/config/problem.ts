@@ -11,6 +11,20 @@ export interface Problem {
   readonly line: number | null;
 }
 
+/** The smallest configuration; for another Redis, hub or registry only addresses change. */
+export const SMALLEST_CONFIG = `tenants:
+  - id: north
+    hub:
+      baseUrl: https://hub.example/north
+      tokenUrl: https://id.example/token
+      clientId: \${HUB_ID}
+      clientSecret: \${HUB_SECRET}
+kafka: { brokers: ["localhost:9092"] }
+registry: { url: "http://localhost:8081" }
+redis: { url: "redis://localhost:6379" }
+`;
+export const SMALLEST_REMEDY = `"rollcall init" writes a commented one; the smallest is\n\n${SMALLEST_CONFIG.replaceAll(/^(?=.)/gm, '  ')}`;
+
 const MAX_SHOWN = 50;
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/;
 
@@ -27,7 +41,11 @@ export function formatPath(path: KeyPath): string {
 }
 
 /** Returns one error with all problems, in the order of the file. */
-export function problemsError(file: string, problems: readonly Problem[]): RollcallError {
+export function problemsError(
+  file: string,
+  problems: readonly Problem[],
+  remedy = 'Correct the configuration; examples/rollcall.yaml shows every key with its meaning.',
+): RollcallError {
   const sorted = [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const lines = sorted.slice(0, MAX_SHOWN).map(formatProblem);
   if (sorted.length > MAX_SHOWN) lines.push(`and ${sorted.length - MAX_SHOWN} more`);
@@ -35,9 +53,7 @@ export function problemsError(file: string, problems: readonly Problem[]): Rollc
     lines.length === 1
       ? `${file}: ${lines[0] ?? ''}`
       : `${file} has ${sorted.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
-  return new RollcallError('CONFIG_INVALID', message, {
-    remedy: 'Correct the configuration; examples/rollcall.yaml shows every key with its meaning.',
-  });
+  return new RollcallError('CONFIG_INVALID', message, { remedy });
 }
 
 function formatProblem(problem: Problem): string {

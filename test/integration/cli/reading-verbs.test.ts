@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configFile } from './support/config-file.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 
@@ -135,6 +137,29 @@ describe('status', () => {
     tenant.hub.requests.clear();
     await rollcall(tenant.configPath, 'status');
     expect(tenant.hub.requests.all()).toEqual([]);
+  });
+});
+
+describe('verbs that only read', () => {
+  it('need no credential of the hub, and others name the variable that is missing', async () => {
+    const text = readFileSync(tenant.configPath, 'utf8').replace(
+      /clientSecret: .*/,
+      'clientSecret: "${HUB_SECRET}"',
+    );
+    using config = configFile(text);
+    const verbs = [
+      ['status'],
+      ['tail', 'orgs', 'users', '--from-beginning', '--limit', '1'],
+      ['topics', 'list'],
+      ['state', 'show', '--collection', 'users', 'orgs'],
+      ['deletes', 'list'],
+    ];
+    const ended = await Promise.all(verbs.map((verb) => rollcall(config.path, ...verb)));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+    expect(await rollcall(config.path, 'pull')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('HUB_SECRET'),
+    });
   });
 });
 

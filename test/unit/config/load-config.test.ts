@@ -161,7 +161,7 @@ describe('every problem at once, each with its path and line', () => {
   });
 
   it.each([
-    ['ENOENT', 'There is no configuration at ./rollcall.yaml', 'examples/rollcall.yaml'],
+    ['ENOENT', 'There is no configuration at ./rollcall.yaml', 'rollcall init'],
     ['EACCES', 'The configuration ./rollcall.yaml cannot be read (EACCES)', 'may read'],
   ])('a file that gives %s is refused with what to do', (code, message, remedy) => {
     const readFile = () => {
@@ -170,6 +170,23 @@ describe('every problem at once, each with its path and line', () => {
     const error = refusal(() => loadConfig({ path: './rollcall.yaml', env: {}, readFile }));
     expect(error.message).toBe(message);
     expect(error.remedy).toContain(remedy);
+  });
+});
+
+describe('a verb that sends the hub no request', () => {
+  const withoutHub = (yaml: string) =>
+    loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => yaml, withoutHub: true });
+
+  it('needs no credential of the hub', () => {
+    expect(withoutHub(yamlWith()).tenants[0]?.id).toBe('north');
+    expect(refusalOf(yamlWith(), { env: {} })).toContain('HUB_SECRET');
+  });
+
+  it('needs every other variable', () => {
+    const yaml = yamlWith({ root: 'redis: { url: "redis://h", password: "${REDIS_SECRET}" }' });
+    const { message } = refusal(() => withoutHub(yaml));
+    expect(message).toContain('REDIS_SECRET');
+    expect(message).not.toContain('HUB_SECRET');
   });
 });
 
