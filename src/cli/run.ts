@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { readPageFiles } from '../telemetry/page-files.ts';
 import { observePipeline } from '../telemetry/observe-pipeline.ts';
 import { packageVersion } from './package-version.ts';
+import { watchRegistry } from '../telemetry/watch-registry.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
@@ -69,6 +70,14 @@ async function run(context: VerbContext): Promise<number> {
     );
     process.exit(EXIT.ok);
   });
+  const ended = new AbortController();
+  const watched = watchRegistry({
+    ping: () => assembly.registry.ping(),
+    tenants: config.tenants.map(({ id }) => id),
+    health,
+    logger,
+    signal: ended.signal,
+  });
   try {
     await runWorker(assembly, context.signal, (tenant) => board.heartbeatOf(tenant));
     logger.info('stopped');
@@ -79,6 +88,8 @@ async function run(context: VerbContext): Promise<number> {
     throw error;
   } finally {
     health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
+    ended.abort();
+    await watched;
     await assembly[Symbol.asyncDispose]();
     await server.close();
     giveUp[Symbol.dispose]();

@@ -228,30 +228,45 @@ function syncMetrics(registry: Registry) {
   };
 }
 
+/** A histogram by tenant as `<name>_duration_seconds`, and as `<name>_seconds`, its name before. */
+function durations(
+  registry: Registry,
+  { name, help, buckets }: { name: string; help: string; buckets: number[] },
+): (tenant: string, seconds: number) => void {
+  const same = { labelNames: ['tenant'], buckets, registers: [registry] };
+  const histograms = [
+    new Histogram({ ...same, name: `${name}_duration_seconds`, help }),
+    new Histogram({
+      ...same,
+      name: `${name}_seconds`,
+      help: `${help} The earlier name of ${name}_duration_seconds.`,
+    }),
+  ];
+  return (tenant, seconds) => {
+    for (const histogram of histograms) histogram.observe({ tenant }, seconds);
+  };
+}
+
 function dependencyMetrics(registry: Registry) {
   const requests = counter(registry, {
     name: 'rollcall_hub_requests_total',
     help: 'Requests to the hub and its token endpoint, including retries.',
     labelNames: OUTCOME_LABELS,
   });
-  const requestSeconds = new Histogram({
-    name: 'rollcall_hub_request_seconds',
+  const requestSeconds = durations(registry, {
+    name: 'rollcall_hub_request',
     help: 'Duration of requests to the hub, including the body.',
-    labelNames: ['tenant'],
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    registers: [registry],
   });
   const transactions = counter(registry, {
     name: 'rollcall_transactions_total',
     help: 'Kafka transactions by outcome.',
     labelNames: OUTCOME_LABELS,
   });
-  const transactionSeconds = new Histogram({
-    name: 'rollcall_transaction_seconds',
+  const transactionSeconds = durations(registry, {
+    name: 'rollcall_transaction',
     help: 'Duration of Kafka transactions.',
-    labelNames: ['tenant'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
-    registers: [registry],
   });
   const owner = gauge(registry, {
     name: 'rollcall_owner',
@@ -261,11 +276,11 @@ function dependencyMetrics(registry: Registry) {
   return {
     hubRequest(tenant: string, { outcome, seconds }: { outcome: HubOutcome; seconds: number }) {
       requests.inc({ tenant, outcome });
-      requestSeconds.observe({ tenant }, seconds);
+      requestSeconds(tenant, seconds);
     },
     transaction(tenant: string, { outcome, seconds }: { outcome: TransactionOutcome; seconds: number }) {
       transactions.inc({ tenant, outcome });
-      transactionSeconds.observe({ tenant }, seconds);
+      transactionSeconds(tenant, seconds);
     },
     setOwner: (tenant: string, isOwner: boolean) => owner.set({ tenant }, isOwner ? 1 : 0),
     prepareTenant(tenant: string) {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { startFrailProxy } from '../state/frail-proxy.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
-import { rollcall } from './support/rollcall.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -20,5 +21,40 @@ describe('after a full sync whose lists were all empty', () => {
     expect(status.stdout).not.toContain('all well');
     expect(status.stdout).toContain('not complete: the last sync of orgs, courses, users');
     expect(status.code).toBe(3);
+  });
+});
+
+describe('a schema registry that goes away while rollcall run mirrors', () => {
+  it('shows within a minute in status, /readyz, /status.json and the metrics, and goes when it is back', async () => {
+    tenant.hub.faults.clear();
+    const proxy = await startFrailProxy(inject('stack').registryUrl);
+    const registry = new URL(inject('stack').registryUrl);
+    registry.host = new URL(proxy.url).host;
+    const config = tenant.configWith({ registryUrl: registry.href });
+    const run = startRollcall(config, ['run']);
+    try {
+      await run.says('"mirroring"');
+      const url = `http://127.0.0.1:${/"port":(\d+)/.exec(run.output())?.[1] ?? ''}`;
+      const ready = async () => (await fetch(`${url}/readyz`)).status;
+      await vi.waitFor(async () => expect(await ready()).toBe(200), { timeout: 60_000, interval: 200 });
+      proxy.cut();
+      await vi.waitFor(async () => expect(await ready()).toBe(503), { timeout: 60_000, interval: 200 });
+      const json = (await (await fetch(`${url}/status.json`)).json()) as { tenants: { headline: string }[] };
+      expect(json.tenants[0]?.headline).toContain('in trouble: registry: The schema registry');
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toContain('rollcall_ready{tenant="north",part="registry"} 0');
+      // The verb reads the heartbeat, and decodes progress with a registry of its own that answers.
+      await vi.waitFor(
+        async () =>
+          expect((await rollcall(tenant.configPath, 'status')).stdout).toContain('in trouble: registry'),
+        { timeout: 30_000, interval: 1_000 },
+      );
+      proxy.mend();
+      await vi.waitFor(async () => expect(await ready()).toBe(200), { timeout: 60_000, interval: 200 });
+    } finally {
+      run.kill('SIGTERM');
+      await run.ended;
+      await proxy.close();
+    }
   });
 });

@@ -13,6 +13,8 @@ export interface Ended {
 export interface Running {
   /** Resolves once stderr or stdout holds the text. */
   says(text: string): Promise<void>;
+  /** Both streams so far. */
+  output(): string;
   kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void;
   readonly ended: Promise<Ended>;
 }
@@ -66,6 +68,7 @@ export function startRollcall(
       });
       await Promise.race([said, endedSaying(text)]);
     },
+    output: () => stdout + stderr,
     kill: (signal) => child.kill(signal),
     ended,
   };
