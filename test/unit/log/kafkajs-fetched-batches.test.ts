@@ -102,11 +102,13 @@ const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 80 }),
   fc.constantFrom('ce_id', 'ce_type', '1'),
 );
+/** kafkajs takes a name that every object inherits (`valueOf`) for a header that came before. */
+const headerName = text.filter((name) => !(name in {}));
 const record = fc.record({
   key: text,
   body: fc.option(fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))),
   schemaId: fc.option(fc.nat()),
-  headers: fc.array(fc.tuple(text, text), { maxLength: 4 }).map((pairs) => Object.fromEntries(pairs)),
+  headers: fc.array(fc.tuple(headerName, text), { maxLength: 4 }).map((pairs) => Object.fromEntries(pairs)),
 });
 const owner = fc.record({
   producerId: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
