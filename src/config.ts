@@ -3,6 +3,7 @@ import { crossCheck } from './config/cross-checks.ts';
 import { errorCodeOf } from './config/error-code.ts';
 import { flag, ratio, secret, text, wholeNumber } from './config/fields.ts';
 import type { FillSources } from './config/fill.ts';
+import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
 import { formatPath, problemsError, SMALLEST_REMEDY, type KeyPath, type Problem } from './config/problem.ts';
@@ -97,7 +98,7 @@ export function configJsonSchema(): JsonSchema {
 
 /**
  * Reads a configuration, fills in its variables and checks it. Throws `CONFIG_INVALID` with every problem, its line and
- * its path.
+ * its path. Its secrets follow the files of `${file:/path}` as long as it is used.
  */
 export function loadConfig(options: {
   /** Path of the YAML file, for messages and for `readFile`. */
@@ -107,9 +108,23 @@ export function loadConfig(options: {
   env: FillSources['env'];
   /** Returns the UTF-8 text of a file, also for `${file:/path}`; throws as `node:fs` does. */
   readFile: FillSources['readFile'];
+  /** A clock that never jumps, ms. */
+  now?: (() => number) | undefined;
 }): Config {
-  const { path, env, readFile, withoutHub = false } = options;
-  const read = readYaml(readConfigFile(path, readFile), { env, readFile });
+  const { path, env, readFile, withoutHub = false, now = () => performance.now() } = options;
+  const text = readConfigFile(path, readFile);
+  const fill = (): { config: Config; files: FilledFiles } => {
+    const files = new FilledFiles(readFile);
+    return { config: parseConfig(text, { path, env, readFile: files.read, withoutHub }), files };
+  };
+  const { config, files } = fill();
+  followFiles(config, { files, readAgain: fill, now });
+  return config;
+}
+
+function parseConfig(text: string, options: FillSources & { path: string; withoutHub: boolean }): Config {
+  const { path, withoutHub, ...sources } = options;
+  const read = readYaml(text, sources);
   const file = withoutHub ? { ...read, problems: read.problems.filter(({ path }) => !isOfHub(path)) } : read;
   // A file that is not YAML has no value, and the schema's problems would be noise.
   if (file.value === undefined && file.problems.length > 0) throw problemsError(path, file.problems);

@@ -10,6 +10,8 @@ export interface FormatKafkaOptions {
   readonly javaFlags: readonly string[];
   /** Path of the broker's `server.properties`. */
   readonly properties: string;
+  /** SCRAM credentials that the broker begins with (KIP-900). */
+  readonly credentials?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -22,9 +24,14 @@ export async function formatKafka(options: FormatKafkaOptions): Promise<void> {
   // with "=", because one id in 64 begins with a hyphen and would look like a flag
   const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
   const format = ['kafka.tools.StorageTool', 'format', '--standalone', clusterId, '-c', options.properties];
-  const { code, output } = await runCommand(options.javaPath, [...options.javaFlags, ...format], {
-    signal: options.signal,
-  });
+  const credentials = (options.credentials ?? []).flatMap((each) => ['--add-scram', each]);
+  const { code, output } = await runCommand(
+    options.javaPath,
+    [...options.javaFlags, ...format, ...credentials],
+    {
+      signal: options.signal,
+    },
+  );
   if (code !== 0)
     throw new StackError(`Kafka's log folder could not be formatted (exit ${code}):\n${output.trim()}`);
 }

@@ -4,17 +4,29 @@ const REDACTED = '[redacted]';
 
 /**
  * A value that no log, error or dump may show (invariant 9): every form of output prints `[redacted]`.
- * Only {@link Secret.reveal} returns it; call it where the value is sent, not before.
+ * Only {@link Secret.reveal} returns it; call it where the value is sent, not before, because it may change: a secret
+ * that comes from a file follows the file.
  */
 export class Secret {
-  readonly #value: string;
+  #value: string;
+  #beforeReveal: () => void = () => undefined;
 
   constructor(value: string) {
     this.#value = value;
   }
 
   reveal(): string {
+    this.#beforeReveal();
     return this.#value;
+  }
+
+  /** Calls `update` before each use; it may replace the value. */
+  follow(update: () => void): void {
+    this.#beforeReveal = update;
+  }
+
+  replace(value: string): void {
+    this.#value = value;
   }
 
   toString(): string {

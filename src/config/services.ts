@@ -4,9 +4,12 @@ import { flag, httpUrl, secret, text, wholeNumber } from './fields.ts';
 import { redisUrl } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
-const pem = text(100_000).regex(/-----BEGIN [A-Z ]+-----/, {
-  error: 'is not PEM: "-----BEGIN …" is expected',
-});
+/** Certificates are no secrets, but follow their files like the key that belongs to them. */
+function pem() {
+  return text(100_000)
+    .regex(/-----BEGIN [A-Z ]+-----/, { error: 'is not PEM: "-----BEGIN …" is expected' })
+    .transform((value) => new Secret(value));
+}
 
 /** The connection to Kafka, and the settings of topics. */
 export const kafka = z
@@ -39,10 +42,9 @@ export const kafka = z
         [
           flag(),
           z.strictObject({
-            ca: pem.optional().describe('CA certificate, PEM: the text or the path of a file.'),
-            cert: pem.optional().describe('Client certificate, PEM: the text or the path of a file.'),
-            key: pem
-              .transform((value) => new Secret(value))
+            ca: pem().optional().describe('CA certificate, PEM: the text or the path of a file.'),
+            cert: pem().optional().describe('Client certificate, PEM: the text or the path of a file.'),
+            key: pem()
               .optional()
               .describe('Key of the client certificate, PEM: the text or the path of a file.'),
             rejectUnauthorized: flag()

@@ -1,10 +1,5 @@
-import {
-  Kafka,
-  logLevel,
-  type KafkaConfig as KafkaClientOptions,
-  type LogEntry,
-  type SASLOptions,
-} from 'kafkajs';
+import type { ConnectionOptions } from 'node:tls';
+import { Kafka, logLevel, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { decodeFetchedBatches } from './kafkajs-fetched-batches.ts';
 import { sendEncodedBatches } from './kafkajs-encoded-batches.ts';
@@ -14,8 +9,16 @@ import { dropSilentConnections } from './kafkajs-silent-connections.ts';
 export interface KafkaConnection {
   readonly brokers: readonly string[];
   readonly clientId: string;
-  readonly ssl: KafkaClientOptions['ssl'];
-  readonly sasl: SASLOptions | undefined;
+  /** Called for each connection, so that replaced certificates take effect. */
+  readonly tls: boolean | (() => ConnectionOptions);
+  readonly sasl: KafkaCredentials | undefined;
+}
+
+export interface KafkaCredentials {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+  readonly username: string;
+  /** Called for each authentication, so that a rotated password takes effect. */
+  readonly password: () => string;
 }
 
 /**
@@ -33,8 +36,8 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
   return new Kafka({
     clientId: connection.clientId,
     brokers: [...connection.brokers],
-    ...(connection.ssl === undefined ? {} : { ssl: connection.ssl }),
-    ...(connection.sasl === undefined ? {} : { sasl: connection.sasl }),
+    ssl: sslOf(connection.tls),
+    ...(connection.sasl === undefined ? {} : { sasl: saslOf(connection.sasl) }),
     connectionTimeout: 5_000,
     authenticationTimeout: 10_000,
     requestTimeout: 15_000,
@@ -43,6 +46,25 @@ export function createKafkaClient(connection: KafkaConnection, logger: Logger): 
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => logQuietly(entry, logger),
   });
+}
+
+/** kafkajs copies the properties of this object for each connection, which calls the getters. */
+function sslOf(tls: KafkaConnection['tls']): boolean | ConnectionOptions {
+  if (typeof tls === 'boolean') return tls;
+  const names = Object.keys(tls()) as (keyof ConnectionOptions)[];
+  const properties = names.map((name) => [name, { enumerable: true, get: () => tls()[name] }] as const);
+  return Object.defineProperties({}, Object.fromEntries(properties));
+}
+
+/** kafkajs keeps this very object, and reads the password at each authentication. */
+function saslOf({ mechanism, username, password }: KafkaCredentials): SASLOptions {
+  return {
+    mechanism,
+    username,
+    get password() {
+      return password();
+    },
+  };
 }
 
 /** kafkajs logs failures that it retries itself at error level. Rollcall logs the final failure, once. */

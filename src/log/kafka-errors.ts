@@ -47,6 +47,11 @@ function isLogin(failure: KafkaFailure): boolean {
   return failure.name === 'KafkaJSSASLAuthenticationError' || failure.type === 'SASL_AUTHENTICATION_FAILED';
 }
 
+/** Whether a code of OpenSSL or Node says that a certificate is not trusted. */
+export function isUntrusted(code: unknown): boolean {
+  return typeof code === 'string' && /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
+}
+
 const AUTHORISATION_TYPES = new Set([
   'TOPIC_AUTHORIZATION_FAILED',
   'GROUP_AUTHORIZATION_FAILED',
@@ -101,8 +106,9 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
     });
   }
   return new RollcallError('KAFKA_UNREACHABLE', `Kafka failed while ${doing}: ${reasonOf(failure)}`, {
-    remedy:
-      'Check kafka.brokers, that the brokers are up, and that their advertised listeners are reachable from here.',
+    remedy: isUntrusted(failure.code)
+      ? 'Use host names that are in the certificates of the brokers, and set kafka.ssl.ca to their authority.'
+      : 'Check kafka.brokers, that the brokers are up, that their advertised listeners are reachable from here, and kafka.ssl.',
     cause: error,
   });
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { RollcallError } from '../errors.ts';
 import { pauseMs, type Backoff } from '../retry-policy.ts';
+import { isUntrusted } from './kafka-errors.ts';
 import { networkTrouble } from './registry-answer.ts';
 
 /** Bound of concurrent requests; others wait, and their time-outs begin when they are sent. */
@@ -97,6 +98,8 @@ function isTimeout(error: unknown): boolean {
 function unreachable(url: string, error: unknown): RollcallError {
   const why = networkTrouble(error);
   return new RollcallError('REGISTRY_UNREACHABLE', `The schema registry at ${url} is unreachable: ${why}`, {
-    remedy: 'Check registry.url, and that the registry is up and reachable from here.',
+    remedy: isUntrusted(why)
+      ? 'Use a host name that is in the certificate of the registry; trust its authority with NODE_EXTRA_CA_CERTS=<file>.'
+      : 'Check registry.url, and that the registry is up and reachable from here.',
   });
 }

@@ -6,8 +6,10 @@ import { createHub } from '../hub/create-hub.ts';
 import type { Hub } from '../hub/hub.ts';
 import { createKafkaClient } from '../log/kafka-client.ts';
 import { createRegistry, type Registry } from '../log/registry.ts';
+import type { RegistryConnection } from '../log/registry-http.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { createMemoryStore } from '../state/memory-store.ts';
+import type { RedisConnectionOptions } from '../state/redis-connection.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
 
@@ -19,40 +21,42 @@ export function kafkaOf(config: Config, logger: Logger): Kafka {
     {
       brokers,
       clientId: 'rollcall',
-      ssl: typeof ssl === 'boolean' ? ssl : withRevealedKey(ssl),
-      sasl: sasl === undefined ? undefined : { ...sasl, password: sasl.password.reveal() },
+      tls: typeof ssl === 'boolean' ? ssl : () => revealed(ssl),
+      sasl: sasl === undefined ? undefined : { ...sasl, password: () => sasl.password.reveal() },
     },
     logger,
   );
 }
 
-function withRevealedKey(ssl: Exclude<Config['kafka']['ssl'], boolean>) {
-  const { ca, cert, key, rejectUnauthorized } = ssl;
+function revealed({ ca, cert, key, rejectUnauthorized }: Exclude<Config['kafka']['ssl'], boolean>) {
   return {
     rejectUnauthorized,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
+    ...(ca === undefined ? {} : { ca: ca.reveal() }),
+    ...(cert === undefined ? {} : { cert: cert.reveal() }),
     ...(key === undefined ? {} : { key: key.reveal() }),
   };
 }
 
-export function registryOf({ registry: { url, username, password } }: Config): Registry {
-  return createRegistry({
-    url,
-    username,
-    password: password === undefined ? undefined : () => password.reveal(),
-  });
+export function registryOf({ registry }: Config): Registry {
+  return createRegistry(registryConnection(registry));
+}
+
+export function registryConnection({ url, username, password }: Config['registry']): RegistryConnection {
+  return { url, username, password: password === undefined ? undefined : () => password.reveal() };
+}
+
+export function redisConnection(redis: NonNullable<Config['redis']>): RedisConnectionOptions {
+  const { url, username, password } = redis;
+  return { url, username, password: password === undefined ? undefined : () => password.reveal() };
 }
 
 /** The index in Redis, or in memory where no Redis is configured. */
 export function storeOf({ redis, kafka }: Config): StateStore {
   if (redis === undefined) return createMemoryStore();
   return createRedisStore({
-    url: redis.url,
+    ...redisConnection(redis),
     // Two installations may share a Redis, and name their tenants alike.
     keyPrefix: `${redis.keyPrefix}:${kafka.topicPrefix}`,
-    ...(redis.username === undefined ? {} : { username: redis.username }),
-    ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
   });
 }
 

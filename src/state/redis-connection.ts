@@ -8,7 +8,8 @@ export interface RedisConnectionOptions {
   /** `redis://` or `rediss://`, with or without user name and password. */
   readonly url: string;
   readonly username?: string | undefined;
-  readonly password?: string | undefined;
+  /** Called for each connection, so that a rotated password takes effect. */
+  readonly password?: (() => string) | undefined;
   /** How long a command may take, ms. */
   readonly commandTimeoutMs?: number | undefined;
   /** How long connecting may take, ms. */
@@ -38,13 +39,13 @@ export class RedisConnection {
   #trouble: Error | null = null;
 
   constructor(options: RedisConnectionOptions) {
-    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random } = options;
+    const { commandTimeoutMs = 10_000, connectTimeoutMs = 5_000, random = Math.random, password } = options;
     const url = new URL(options.url);
     this.address = `${url.hostname}:${url.port === '' ? '6379' : url.port}`;
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#client = new Redis(options.url, {
       ...(options.username === undefined ? {} : { username: options.username }),
-      ...(options.password === undefined ? {} : { password: options.password }),
+      ...(password === undefined ? {} : { password: password() }),
       lazyConnect: true,
       protocol: 2,
       connectTimeout: connectTimeoutMs,
@@ -55,7 +56,10 @@ export class RedisConnection {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       disableClientInfo: true,
-      retryStrategy: (attempt) => jitteredPauseMs(RECONNECTIONS, attempt, random),
+      retryStrategy: (attempt) => {
+        if (password !== undefined) this.#client.options.password = password();
+        return jitteredPauseMs(RECONNECTIONS, attempt, random);
+      },
       // After a failover the old primary still answers, as a replica: only a new connection finds the new primary.
       reconnectOnError: (error) => replyCode(error) === 'READONLY',
     });

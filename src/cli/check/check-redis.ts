@@ -1,4 +1,5 @@
 import type { Config } from '../../config.ts';
+import { redisConnection } from '../../pipeline/clients.ts';
 import type { StateStore } from '../../state/index-store.ts';
 import { inspectRedis, type RedisFacts } from '../../state/inspect-redis.ts';
 import { failure, failureOf, ok, warning, type Finding, type Section } from './finding.ts';
@@ -25,11 +26,7 @@ export async function checkRedis(config: Config, store: StateStore): Promise<Sec
   }
   let facts: RedisFacts;
   try {
-    facts = await inspectRedis({
-      url: redis.url,
-      ...(redis.username === undefined ? {} : { username: redis.username }),
-      ...(redis.password === undefined ? {} : { password: redis.password.reveal() }),
-    });
+    facts = await inspectRedis(redisConnection(redis));
   } catch (error) {
     return { title, findings: [failureOf('connection', error)] };
   }

@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { AssembledTenant } from '../../pipeline/assemble.ts';
+import { registryConnection } from '../../pipeline/clients.ts';
 import {
   createRegistryInspection,
   type RegistryInspection,
@@ -17,12 +18,8 @@ export async function checkRegistry(
 ): Promise<Section> {
   const { tenants, signal } = options;
   const title = 'Schema registry';
-  const { url, username, password } = config.registry;
-  const inspection = createRegistryInspection({
-    url,
-    username,
-    password: password === undefined ? undefined : () => password.reveal(),
-  });
+  const { url } = config.registry;
+  const inspection = createRegistryInspection(registryConnection(config.registry));
   const findings: Finding[] = [];
   try {
     const count = await inspection.subjectCount(signal);

@@ -185,7 +185,7 @@ describe('trouble with Redis', () => {
 
   it('a wrong password is reported as refused, not as an outage, and no error shows it', async () => {
     await admin.acl('SETUSER', 'mirror', 'on', '>right-secret', '~*', '&*', '+@all');
-    const wrong = await newStore({ username: 'mirror', password: 'wrong-secret' })
+    const wrong = await newStore({ username: 'mirror', password: () => 'wrong-secret' })
       .ready()
       .catch((error: unknown) => error);
     expect(wrong).toMatchObject({ ...refused, remedy: expect.stringContaining('redis.url') });
@@ -217,7 +217,7 @@ describe('trouble with Redis', () => {
   it('missing rights are found at the start, and the rights named in the remedy are enough', async () => {
     const rights = ['~{rc:*', '~{rc}:probe:*'];
     await admin.acl('SETUSER', 'poor', 'reset', 'on', '>p', ...rights, '+@read', '+ping', '+info');
-    await expect(newStore({ username: 'poor', password: 'p' }).ready()).rejects.toMatchObject({
+    await expect(newStore({ username: 'poor', password: () => 'p' }).ready()).rejects.toMatchObject({
       ...refused,
       remedy: expect.stringContaining('+evalsha'),
     });
@@ -232,7 +232,7 @@ describe('trouble with Redis', () => {
       '+info',
     ];
     await admin.acl('SETUSER', 'enough', 'reset', 'on', '>p', ...rights, ...named);
-    const store = newStore({ username: 'enough', password: 'p' });
+    const store = newStore({ username: 'enough', password: () => 'p' });
     await store.ready();
     const tenant = store.tenant('north');
     const { deletions } = tenant;

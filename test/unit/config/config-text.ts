@@ -30,14 +30,15 @@ function indented(text: string | undefined, spaces: number): string[] {
 
 export function load(
   yaml: string,
-  options: { env?: Record<string, string>; files?: Record<string, string> } = {},
+  options: { env?: Record<string, string>; files?: Record<string, string>; now?: () => number } = {},
 ): Config {
-  const files: Record<string, string> = { 'rollcall.yaml': yaml, ...options.files };
+  const { files = {}, now } = options;
   return loadConfig({
     path: 'rollcall.yaml',
     env: options.env ?? { HUB_SECRET: 'hub-secret' },
+    now,
     readFile: (path) => {
-      const text = files[path];
+      const text = path === 'rollcall.yaml' ? yaml : files[path];
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
       return text;
     },

@@ -54,11 +54,16 @@ describe('places for values', () => {
   it('TLS files may be named by path or given as text', () => {
     const cert = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
     const yaml = yamlWith({ kafka: 'ssl: { ca: /ca.pem, cert: "${CERT}", key: "${file:/key.pem}" }' });
-    const { ssl } = load(yaml, {
+    const { kafka } = load(yaml, {
       env: { HUB_SECRET: 's', CERT: cert },
       files: { '/ca.pem': `${cert}\n`, '/key.pem': '-----BEGIN PRIVATE KEY-----' },
-    }).kafka;
-    expect(ssl).toMatchObject({ ca: cert, cert, rejectUnauthorized: true });
+    });
+    const { rejectUnauthorized, ...files } = kafka.ssl as Exclude<typeof kafka.ssl, boolean>;
+    const texts = Object.values(files).map((file) => file?.reveal());
+    expect({ rejectUnauthorized, texts }).toEqual({
+      rejectUnauthorized: true,
+      texts: [cert, cert, '-----BEGIN PRIVATE KEY-----'],
+    });
     expect(refusalOf(yamlWith({ kafka: 'ssl: { ca: /gone.pem }' }))).toMatch(/kafka\.ssl\.ca .*\/gone\.pem/);
     expect(
       refusalOf(yamlWith({ kafka: 'ssl: { ca: /ca.pem }' }), {

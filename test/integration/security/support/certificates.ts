@@ -1,0 +1,52 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from '../../../../stack/run-command.ts';
+
+/** PEM files of an authority made for one test run. */
+export interface Certificates {
+  readonly ca: string;
+  /** For 127.0.0.1 and localhost; the key is PKCS#8. */
+  readonly server: Certified;
+  /** For the client `CN=rollcall`. */
+  readonly client: Certified;
+}
+
+export interface Certified {
+  readonly cert: string;
+  readonly key: string;
+  /** Key and certificate in one file, as Kafka wants them. */
+  readonly both: string;
+}
+
+/** Makes an authority, a certificate of a server and one of a client with openssl, valid for two days. */
+export async function makeCertificates(folder: string): Promise<Certificates> {
+  await mkdir(folder, { recursive: true });
+  const at = (name: string): string => join(folder, name);
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-noenc', '-days', '2'];
+  const extensions = ['-addext', 'basicConstraints=critical,CA:TRUE'];
+  await openssl([
+    ...request,
+    '-keyout',
+    at('ca.key'),
+    '-out',
+    at('ca.pem'),
+    '-subj',
+    '/CN=test',
+    ...extensions,
+  ]);
+  const certify = async (name: string, extension: string): Promise<Certified> => {
+    const [key, cert, both] = [at(`${name}.key`), at(`${name}.pem`), at(`${name}-both.pem`)];
+    const authority = ['-CA', at('ca.pem'), '-CAkey', at('ca.key')];
+    const own = ['-addext', 'basicConstraints=CA:FALSE', '-addext', extension];
+    await openssl([...request, '-keyout', key, '-out', cert, '-subj', `/CN=${name}`, ...authority, ...own]);
+    await writeFile(both, `${await readFile(key, 'utf8')}${await readFile(cert, 'utf8')}`);
+    return { key, cert, both };
+  };
+  const server = await certify('server', 'subjectAltName=IP:127.0.0.1,DNS:localhost');
+  return { ca: at('ca.pem'), server, client: await certify('rollcall', 'extendedKeyUsage=clientAuth') };
+}
+
+async function openssl(args: readonly string[]): Promise<void> {
+  const { code, output } = await runCommand('openssl', args);
+  if (code !== 0) throw new Error(`openssl ${args[0]} ended with ${code}: ${output}`);
+}
