@@ -32,7 +32,7 @@ function leaks(shown: string, texts: ReadonlySet<string>): string[] {
 }
 
 describe('secrecy', () => {
-  it('no row content, id or secret is in any log line, metric or error', async () => {
+  it('no row content, id or secret is in any log line, metric, error, status page or probe', async () => {
     const key = 'a pseudonym key of thirty-two characters';
     await using mirror = await openMirror({
       hubOptions: { students: 40, clientSecret: 'the-secret-of-the-client' },
@@ -74,9 +74,15 @@ describe('secrecy', () => {
     expect(new Set(errors.map((error) => (error as RollcallError).code))).toEqual(
       new Set(['HUB_REQUEST_REFUSED', 'HUB_FORBIDDEN', 'HUB_TOKEN_UNAVAILABLE']),
     );
+    // The page shows what /status.json has: a decision about courses, and why collections are not ready.
+    // Times of syncs are by the hub's clock, on whose day some rows have a date.
+    const status = mirror.statusText().replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"');
+    expect(status).toContain('rollcall deletes approve --tenant north');
+    expect(status).toContain('"part":"hub"');
     const shown = [
       ...mirror.logLines,
       await mirror.metricsText(),
+      status,
       ...errors.flatMap((error) => [describeError(error), String((error as Error).stack)]),
     ].join('\n');
     expect(mirror.logLines.length).toBeGreaterThan(50);

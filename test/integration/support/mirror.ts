@@ -18,6 +18,8 @@ import {
 import { createHealth } from '../../../src/telemetry/health.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { registerBoardMetrics } from '../../../src/telemetry/board-metrics.ts';
+import { Board } from '../../../src/telemetry/monitor/board.ts';
 import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
 import { differences } from './hub-oracle.ts';
 import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
@@ -66,6 +68,8 @@ export interface Mirror extends AsyncDisposable {
   /** Lines of the log at level debug. */
   readonly logLines: string[];
   metricsText(): Promise<string>;
+  /** What `/status.json`, `/readyz` and the heartbeat show; the page shows the first. */
+  statusText(): string;
   /** One sync of each named collection (all by default). Throws the first error. */
   full(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
   delta(...collections: CollectionName[]): Promise<Map<CollectionName, SyncResult>>;
@@ -156,13 +160,15 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   readonly #afterschoolIds: readonly string[];
   readonly #partsOver: (parts: TenantParts) => Partial<TenantParts>;
   readonly #metrics = new Registry();
+  readonly #health = createHealth();
+  #board: Board | null = null;
   readonly #logger = createLogger({
     level: 'debug',
     destination: { write: (line: string) => this.logLines.push(line) },
   });
   readonly #observe = observePipeline({
     metrics: createMetrics(this.#metrics, { process: false }),
-    health: createHealth(),
+    health: this.#health,
     logger: this.#logger,
     now: () => Date.now(),
   });
@@ -202,10 +208,16 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   async open(): Promise<void> {
     this.#stop = new AbortController();
     const config = loadConfig({ path: 'rollcall.yaml', env: {}, readFile: () => this.configText });
+    if (this.#board === null) {
+      this.#board = new Board(config.tenants, { health: this.#health, version: '0', now: () => Date.now() });
+      registerBoardMetrics(this.#metrics, this.#board);
+    }
+    const board = this.#board;
     this.#assembly = assemble(config, {
       logger: this.#logger,
       emit: (tenant, event) => {
         if (event.type !== 'pass-page') this.events.push(event);
+        board.note(tenant, event);
         this.#observe(tenant, event);
       },
     });
@@ -226,6 +238,11 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
 
   metricsText(): Promise<string> {
     return this.#metrics.metrics();
+  }
+
+  statusText(): string {
+    const board = this.#board;
+    return JSON.stringify([board?.json(), board?.reasons(), board?.heartbeatOf(this.tenantId)]);
   }
 
   attempt(mode: 'FULL' | 'DELTA', ...collections: CollectionName[]): Promise<readonly Outcome[]> {
