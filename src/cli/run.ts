@@ -21,6 +21,10 @@ import { verbAction, type VerbContext } from './verb-action.ts';
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
 const STOP_WITHIN_MS = 28_000;
 
+interface RunFlags {
+  readonly logLevel?: string | undefined;
+}
+
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
 export function runCommand(): Command {
   return new Command('run')
@@ -28,22 +32,27 @@ export function runCommand(): Command {
       'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
         'between. Keeps running, and reports why it is not ready, while hub, Kafka, registry or Redis is unavailable.',
     )
+    .option(
+      '--log-level <level>',
+      'trace, debug, info, warn, error, fatal or silent (else ROLLCALL_LOG_LEVEL, else info)',
+    )
     .addHelpText(
       'after',
       `
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
-Logs are JSON lines on stdout (ROLLCALL_LOG_LEVEL sets the level).
+On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when another process took a tenant over, or a topic or
 schema in Kafka does not fit; 2 for a configuration with mistakes.`,
     )
-    .action(verbAction((context) => run(context)));
+    .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
 }
 
-async function run(context: VerbContext): Promise<number> {
+async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const config = context.loadConfig();
-  const destination = await openLogDestination({ fd: 1, isTty: process.stdout.isTTY });
-  const logger = createLogger({ level: logLevelFrom(context.env), destination });
+  const hasColors = context.output.colors.isColorSupported;
+  const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
+  const logger = createLogger({ level: logLevelFrom(context.env, options.logLevel), destination });
   const health = createHealth();
   const registry = new Registry();
   const metrics = createMetrics(registry, { process: true });

@@ -1,6 +1,8 @@
+import picocolors from 'picocolors';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import { RollcallError } from '../errors.ts';
 import { safeError, safeErrorMessage, scrub } from './safe-error.ts';
+import { readableLine } from './terminal-log.ts';
 
 export type { Logger } from 'pino';
 
@@ -37,15 +39,19 @@ const SECRET_PATHS = [
   'cookie',
 ].flatMap((key) => [key, `*.${key}`]);
 
-/** Returns the level in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
-export function logLevelFrom(env: Readonly<Record<string, string | undefined>>): LogLevel {
-  const wanted = env['ROLLCALL_LOG_LEVEL'] ?? '';
+/** Returns the wanted level, else that in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
+export function logLevelFrom(env: Readonly<Record<string, string | undefined>>, option?: string): LogLevel {
+  const wanted = option ?? env['ROLLCALL_LOG_LEVEL'] ?? '';
   if (wanted === '') return 'info';
   const level = LEVELS.find((known) => known === wanted.toLowerCase());
   if (level !== undefined) return level;
-  throw new RollcallError('CONFIG_INVALID', 'ROLLCALL_LOG_LEVEL is not a log level', {
-    remedy: `Set it to one of ${LEVELS.join(', ')}, or leave it out.`,
-  });
+  throw new RollcallError(
+    'CONFIG_INVALID',
+    `${option === undefined ? 'ROLLCALL_LOG_LEVEL' : '--log-level'} is not a log level`,
+    {
+      remedy: `Set it to one of ${LEVELS.join(', ')}, or leave it out.`,
+    },
+  );
 }
 
 /**
@@ -72,22 +78,19 @@ export function createLogger(options: { level: LogLevel; destination: Destinatio
   );
 }
 
-/**
- * Opens a file descriptor for logs: JSON, or on a terminal a readable form if pino-pretty is installed (a development
- * dependency).
- */
-export async function openLogDestination(options: { fd: 1 | 2; isTty: boolean }): Promise<DestinationStream> {
+/** Opens a file descriptor for logs: JSON lines, or on a terminal lines for people. */
+export function openLogDestination(options: {
+  fd: 1 | 2;
+  isTty: boolean;
+  hasColors: boolean;
+}): DestinationStream {
   // Synchronous, so that no line is lost when the process ends; there are few lines.
   const destination = pino.destination({ fd: options.fd, sync: true });
   // A reader that closes its end must not end the process.
   destination.on('error', () => {});
   if (!options.isTty) return destination;
-  try {
-    const { default: pretty } = await import('pino-pretty');
-    return pretty({ destination, colorize: true, translateTime: 'SYS:HH:MM:ss', sync: true });
-  } catch {
-    return destination;
-  }
+  const colors = picocolors.createColors(options.hasColors);
+  return { write: (line) => void destination.write(readableLine(line, colors)) };
 }
 
 const MAX_DEPTH = 6;

@@ -1,0 +1,78 @@
+import picocolors from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { logEvent } from '../../../src/telemetry/log-pipeline.ts';
+import { readableLine } from '../../../src/telemetry/terminal-log.ts';
+
+/** What a terminal shows of an event, through the real log. */
+function shown(event: Parameters<typeof logEvent>[1], colors = picocolors.createColors(false)): string {
+  let text = '';
+  const destination = { write: (line: string) => void (text += readableLine(line, colors)) };
+  logEvent(createLogger({ level: 'info', destination }).child({ tenant: 'north' }), event, true);
+  return text;
+}
+
+const ended = {
+  type: 'pass-ended',
+  collection: 'users',
+  outcome: 'complete',
+  why: null,
+  durationMs: 2_345,
+  rows: 7_501,
+  rejects: 1,
+  progress: null,
+} as const;
+const stats = newSyncStats({ passId: 'p1', mode: 'FULL', startedAtMs: 0 });
+
+describe('the log on a terminal', () => {
+  it('tells a sync in one line', () => {
+    const line = shown({
+      ...ended,
+      stats: { ...stats, rowsSeen: 7_501, rowsCreated: 12, rowsRemoved: 1_000, rowsRejected: 1 },
+    });
+    expect(line).toMatch(
+      /^\d\d:\d\d:\d\d {2}north {2}users +full sync: 7,501 rows read, 12 new, 1,000 removed, 1 rejected \(2\.3 s\)\n$/,
+    );
+  });
+
+  it('tells what a sync of absences led to, and a sync without changes', () => {
+    const chains = { ...stats.chains, created: 3, deleted: 1 };
+    expect(
+      shown({ ...ended, stats: { ...stats, mode: 'DELTA', rowsSeen: 4, rowsCreated: 4, chains } }),
+    ).toContain('incremental sync: 4 rows read, 4 new, absences 3 created, 1 deleted (2.3 s)');
+    expect(shown({ ...ended, stats: { ...stats, rowsSeen: 4 } })).toContain('4 rows read, no change (2.3 s)');
+  });
+
+  it('shows a failure with its remedy on the next line, in colour', () => {
+    const error = new RollcallError('HUB_UNREACHABLE', 'The hub is away', { remedy: 'Check hub.baseUrl.' });
+    const event = {
+      type: 'pass-failed',
+      collection: 'users',
+      mode: 'DELTA',
+      error,
+      retryInMs: 5,
+      durationMs: 1,
+    } as const;
+    const lines = shown(event, picocolors.createColors(true)).split('\n');
+    expect(lines[0]).toContain('\u001B[33m! The hub is away');
+    expect(lines[1]).toContain('→\u001B[39m Check hub.baseUrl.');
+  });
+
+  it('has no line for an index that needed nothing, and steers no terminal', () => {
+    const ready = {
+      type: 'caught-up',
+      collection: 'users',
+      why: '',
+      rejects: 0,
+      progress: null,
+      contradictions: null,
+    } as const;
+    expect(shown({ ...ready, how: 'current', rows: 9 })).toBe('');
+    expect(shown({ ...ready, how: 'rebuilt', rows: 9, why: 'Redis is empty' })).toContain(
+      '9 rows in the index (Redis is empty)',
+    );
+    expect(readableLine('{"time":0,"level":"info","msg":"a\\u001b[2J"}')).not.toContain('\u001B');
+  });
+});
