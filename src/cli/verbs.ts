@@ -70,6 +70,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./republish.ts')).republishCommand(),
   },
   {
+    name: 'contract',
+    summary: 'the topics for those who read them, as an AsyncAPI 3 document',
+    load: async () => (await import('./contract.ts')).contractCommand(),
+  },
+  {
     name: 'hub',
     summary: 'the reference hub: an invented school district behind the whole API',
     load: async () => (await import('./hub.ts')).hubCommand(),
