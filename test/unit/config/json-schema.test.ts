@@ -1,29 +1,52 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../../src/config.ts';
+import { configurationPage } from '../../../src/config/configuration-page.ts';
 import { knownKeys } from '../../../src/config/json-schema.ts';
 
+interface Key {
+  readonly key: string;
+  readonly description: string | undefined;
+}
+
+/** Every key of every map, with its description. */
+function keysIn(schema: unknown, found: Key[] = []): Key[] {
+  if (typeof schema !== 'object' || schema === null) return found;
+  for (const [word, value] of Object.entries(schema)) {
+    if (word === 'properties') {
+      for (const [key, property] of Object.entries(value as Record<string, { description?: string }>)) {
+        found.push({ key, description: property.description });
+        keysIn(property, found);
+      }
+    } else keysIn(value, found);
+  }
+  return found;
+}
+
 describe('config.schema.json', () => {
-  it('is what the code makes of it (else: node src/config/write-json-schema.ts, then oxfmt config.schema.json)', () => {
+  it('is what the code makes of it (else: npm run schemas)', () => {
     const text = readFileSync(new URL('../../../config.schema.json', import.meta.url), 'utf8');
     expect(JSON.parse(text)).toEqual(configJsonSchema());
   });
 
+  it('and so is docs/configuration.md', () => {
+    const text = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(text).toBe(configurationPage(configJsonSchema()));
+  });
+
+  it('docs/configuration.md has every key, with its description', () => {
+    const page = configurationPage(configJsonSchema());
+    const missing = keysIn(configJsonSchema()).filter(
+      ({ key, description }) =>
+        !page
+          .split('\n')
+          .some((line) => line.startsWith(`| \`${key}\` |`) && line.endsWith(`${description} |`)),
+    );
+    expect(missing).toEqual([]);
+  });
+
   it('every key has a description', () => {
-    const without: string[] = [];
-    const scan = (schema: unknown, path: string): void => {
-      if (typeof schema !== 'object' || schema === null) return;
-      for (const [word, value] of Object.entries(schema)) {
-        if (word !== 'properties') scan(value, path);
-        else {
-          for (const [key, property] of Object.entries(value as Record<string, object>)) {
-            if (!('description' in property)) without.push(`${path}.${key}`);
-            scan(property, `${path}.${key}`);
-          }
-        }
-      }
-    };
-    scan(configJsonSchema(), '');
+    const without = keysIn(configJsonSchema()).filter(({ description }) => description === undefined);
     expect(without).toEqual([]);
   });
 
