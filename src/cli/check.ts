@@ -9,6 +9,7 @@ import { checkRedis } from './check/check-redis.ts';
 import { checkRegistry } from './check/check-registry.ts';
 import { failureOf, findingLines, hasFailure, ok, type Section } from './check/finding.ts';
 import { chooseTenants } from './choose.ts';
+import { ProgressBars } from './progress-bars.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAssembly } from './with-assembly.ts';
 import { countOf } from '../core/words.ts';
@@ -17,6 +18,8 @@ interface CheckFlags {
   tenant?: string;
 }
 
+/** Kafka, registry and Redis. */
+const SERVICES = 3;
 /** Hubs to check at the same time; each has its own limit of requests. */
 const HUBS_AT_ONCE = 8;
 
@@ -43,9 +46,9 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   const progress = output.progress();
-  if (process.stderr.isTTY) progress.update('checking Kafka, registry, Redis and hubs …');
+  const bars = new ProgressBars(progress, { title: 'checked', expected: SERVICES + tenants.length });
   const sections = await withAssembly(config, (assembly) =>
-    checkAll(assembly, { tenants, configPath: context.configPath, signal }),
+    checkAll(assembly, { tenants, configPath: context.configPath, bars, signal }),
   );
   progress.end();
   const { columns } = process.stdout;
@@ -67,15 +70,24 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
 /** Checks everything at the same time, so that time-outs do not add up; the order of the sections is fixed. */
 async function checkAll(
   assembly: Assembly,
-  options: { tenants: readonly TenantConfig[]; configPath: string; signal: AbortSignal },
+  options: {
+    tenants: readonly TenantConfig[];
+    configPath: string;
+    bars: ProgressBars;
+    signal: AbortSignal;
+  },
 ): Promise<Section[]> {
-  const { tenants, configPath, signal } = options;
+  const { tenants, configPath, bars, signal } = options;
   const assembled = tenants.map(({ id }) => assembly.tenant(id));
-  const guarded = async (title: string, work: Promise<Section>): Promise<Section> =>
-    work.catch((error: unknown): Section => {
+  const guarded = async (title: string, work: Promise<Section>): Promise<Section> => {
+    bars.set(title, { done: 0, of: null });
+    const section = await work.catch((error: unknown): Section => {
       signal.throwIfAborted();
       return { title, findings: [failureOf('check', error)] };
     });
+    bars.end(title);
+    return section;
+  };
   const services = Promise.all([
     guarded('Kafka', checkKafka(assembly, assembled)),
     guarded('Schema registry', checkRegistry(assembly.config, { tenants: assembled, signal })),

@@ -1,15 +1,14 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { collectionSettings, type TenantConfig } from '../config.ts';
+import { collectionSettings, passCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { assemble } from '../pipeline/assemble.ts';
-import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { planTenant } from '../pipeline/plan/plan-tenant.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { planAsJson } from './plan/plan-as-json.ts';
 import { showPlan, type TenantPlan } from './plan/show-plan.ts';
-import type { ProgressLine } from './progress-line.ts';
+import { ProgressBars } from './progress-bars.ts';
 import { exitCodeFor } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { formatCount } from '../core/words.ts';
@@ -73,20 +72,22 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   );
   const { output, signal } = context;
   const progress = output.progress();
-  const lines = new Map(tenants.map(({ id }) => [id, new PlanProgress(progress, id)]));
   await using assembly = assemble(config, {
     logger: pino({ level: 'silent' }),
     emit: () => undefined,
   });
   const plans: TenantPlan[] = [];
   for (const tenant of tenants) {
-    const line = lines.get(tenant.id);
+    const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+    const bars = new ProgressBars(progress, { title: `${tenant.id}: collections`, expected });
+    let read = 0;
     const planned = await planTenant(assembly, {
       tenantId: tenant.id,
       collections,
       keysAtMost: flags.keys === true ? KEYS_AT_MOST : 0,
-      emit: (event) => line?.note(event),
-      onRead: (records) => line?.noteRead(records),
+      emit: (event) => bars.note(event),
+      onRead: (records) =>
+        bars.set('the topics', { done: (read += records), of: null, what: 'records read' }),
       signal,
     });
     plans.push({ tenant: tenant.id, leftOut: leftOut(tenant, collections), collections: planned });
@@ -110,36 +111,4 @@ function requirePlannable(collections: readonly CollectionName[]): void {
 
 function leftOut(tenant: TenantConfig, asked: readonly CollectionName[]): readonly CollectionName[] {
   return asked.length === 0 && collectionSettings(tenant, 'schedules').enabled ? ['schedules'] : [];
-}
-
-/** The progress line of a tenant's plan. */
-class PlanProgress {
-  readonly #line: ProgressLine;
-  readonly #tenant: string;
-  readonly #rows = new Map<CollectionName, string>();
-  #read = 0;
-
-  constructor(line: ProgressLine, tenant: string) {
-    this.#line = line;
-    this.#tenant = tenant;
-  }
-
-  note(event: PipelineEvent): void {
-    if (event.type === 'pass-page') {
-      const { rowsSeen, totalAtStart } = event.stats;
-      const of = totalAtStart === null ? '' : ` of ${formatCount(totalAtStart)}`;
-      this.#rows.set(event.collection, `${event.collection} ${formatCount(rowsSeen)}${of}`);
-    } else if (event.type === 'pass-ended' || event.type === 'pass-failed') {
-      this.#rows.delete(event.collection);
-    } else {
-      return;
-    }
-    if (this.#rows.size > 0)
-      this.#line.update(`${this.#tenant}: reading ${[...this.#rows.values()].join(' · ')}`);
-  }
-
-  noteRead(records: number): void {
-    this.#read += records;
-    this.#line.update(`${this.#tenant}: ${formatCount(this.#read)} records of the topics read`);
-  }
 }

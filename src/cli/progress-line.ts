@@ -8,8 +8,8 @@ export interface ProgressStream {
 }
 
 export interface ProgressLine {
-  /** Shows progress: redrawn in place on a terminal, otherwise a plain line every few seconds. */
-  update(text: string): void;
+  /** Shows progress: `lines` redrawn in place on a terminal, otherwise `text` every few seconds. */
+  update(text: string, lines?: readonly string[]): void;
   /** Writes a line that stays, above the progress. */
   print(line: string): void;
   /** Erases the progress, and writes a last line if there is one. */
@@ -18,6 +18,7 @@ export interface ProgressLine {
 
 const REDRAW_EVERY_MS = 100;
 const ERASE_LINE = '\r\u001B[2K';
+const LINE_UP = '\u001B[1A';
 
 /** A progress line. `nowMs` is a monotonic clock. */
 export function createProgressLine(options: {
@@ -28,31 +29,25 @@ export function createProgressLine(options: {
 }): ProgressLine {
   const { stream, nowMs, plainEveryMs = 5000 } = options;
   const isTty = stream.isTTY === true;
-  let shown: string | null = null;
+  let shown: readonly string[] = [];
   let lastMs = Number.NEGATIVE_INFINITY;
 
-  const erase = () => {
-    if (isTty && shown !== null) stream.write(ERASE_LINE);
-  };
-  const draw = (text: string) => {
-    stream.write(isTty ? ERASE_LINE + fit(text, stream.columns) : `${text}\n`);
-  };
+  const erase = (): string => (isTty ? shown.map(() => ERASE_LINE).join(LINE_UP) : '');
+  const drawn = (lines: readonly string[]): string =>
+    lines.map((line) => ERASE_LINE + fit(line, stream.columns)).join('\n');
   return {
-    update(text) {
+    update(text, lines = [text]) {
       if (nowMs() - lastMs < (isTty ? REDRAW_EVERY_MS : plainEveryMs)) return;
       lastMs = nowMs();
-      draw(text);
-      shown = text;
+      stream.write(isTty ? erase() + drawn(lines) : `${text}\n`);
+      shown = lines;
     },
     print(line) {
-      erase();
-      stream.write(`${line}\n`);
-      if (isTty && shown !== null) draw(shown);
+      stream.write(`${erase()}${line}\n${isTty ? drawn(shown) : ''}`);
     },
     end(line) {
-      erase();
-      shown = null;
-      if (line !== undefined) stream.write(`${line}\n`);
+      stream.write(`${erase()}${line === undefined ? '' : `${line}\n`}`);
+      shown = [];
     },
   };
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
+import { passCollections } from '../config.ts';
 import { exitCode } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
@@ -8,7 +9,7 @@ import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
-import type { ProgressLine } from './progress-line.ts';
+import { ProgressBars } from './progress-bars.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 
@@ -52,17 +53,22 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     acceptNew: flags.acceptNew ?? false,
   };
   const progress = context.output.progress();
-  const tally = new Map<string, string>();
-  const emit = (tenant: string, event: PipelineEvent): void =>
-    showProgress(progress, { tally, tenant, event });
+  const bars = new Map(
+    chooseTenants(config, flags.tenant).map((tenant) => {
+      const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+      return [tenant.id, new ProgressBars(progress, { title: `${tenant.id}: collections`, expected })];
+    }),
+  );
+  const emit = (tenant: string, event: PipelineEvent): void => bars.get(tenant)?.note(event);
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
   const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
-  for (const { id } of chooseTenants(config, flags.tenant)) {
+  for (const id of bars.keys()) {
     const outcomes = await asOwner(assembly, {
       tenantId: id,
       request: PULL,
       parameters,
       progress,
+      onReport: (report) => bars.get(id)?.endElsewhere((report as { done?: number }).done ?? 0),
       signal: context.signal,
     });
     results.push({ tenant: id, collections: outcomes });
@@ -74,21 +80,6 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     results.flatMap(({ collections: outcomes }) => outcomes),
     collections.length > 0,
   );
-}
-
-function showProgress(
-  progress: ProgressLine,
-  at: { tally: Map<string, string>; tenant: string; event: PipelineEvent },
-): void {
-  const { tally, tenant, event } = at;
-  if (event.type === 'pass-page') {
-    tally.set(event.collection, `${event.collection} ${event.stats.rowsSeen}`);
-  } else if (event.type === 'pass-ended' || event.type === 'pass-failed') {
-    tally.delete(event.collection);
-  } else {
-    return;
-  }
-  if (tally.size > 0) progress.update(`${tenant}: reading ${[...tally.values()].join(' · ')}`);
 }
 
 /** The collections that the hub does not offer, while it offers others. If it offers none, the address is wrong. */

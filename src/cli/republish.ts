@@ -16,10 +16,11 @@ import { readKnownProgress } from '../log/progress-reader.ts';
 import { asOwner } from './as-owner.ts';
 import { redactEvents } from './republish/redact-events.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
+import { ProgressBars } from './progress-bars.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin } from './with-assembly.ts';
-import { countOf, formatCount, printable } from '../core/words.ts';
+import { countOf, printable } from '../core/words.ts';
 
 interface RepublishFlags {
   readonly tenant?: string | undefined;
@@ -77,11 +78,8 @@ async function republish(
   if (keys.length > MOST_KEYS) throw tooManyKeys();
   const tenants = mirroring(config, collection, flags.tenant);
   const progress = output.progress();
-  const emit = (tenant: string, event: PipelineEvent): void => {
-    if (event.type === 'pass-page') {
-      progress.update(`${tenant}: ${event.collection} ${formatCount(event.stats.rowsSeen)}`);
-    }
-  };
+  const bars = new ProgressBars(progress, { title: 'tenants', expected: tenants.length });
+  const emit = (_tenant: string, event: PipelineEvent): void => bars.note(event);
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
   const results: ({ tenant: string; known: number | null } & Partial<Republished>)[] = [];
   for (const tenantId of tenants) {

@@ -1,17 +1,19 @@
 import { Command } from 'commander';
+import { enabledCollections } from '../config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { verifyTenant } from '../pipeline/verify/verify-tenant.ts';
 import type { PullOutcome } from '../pipeline/requests/pull.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import type { Output } from './output.ts';
+import { ProgressBars } from './progress-bars.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 import { repairTenant } from './verify/repair-tenant.ts';
 import { exitCodeFor, showVerification, type VerifiedTenant } from './verify/show-verification.ts';
 import { withAssembly } from './with-assembly.ts';
-import { countOf, formatCount } from '../core/words.ts';
+import { countOf } from '../core/words.ts';
 
 interface VerifyFlags {
   readonly tenant?: string | undefined;
@@ -127,11 +129,14 @@ async function compare(
   },
 ): Promise<VerifiedTenant> {
   const { tenant, collections, progress, signal } = options;
+  const expected =
+    collections.length > 0 ? collections.length : enabledCollections(assembly.tenant(tenant).config).length;
+  const bars = new ProgressBars(progress, { title: `${tenant}: collections`, expected });
   const verified = await verifyTenant(assembly, {
     tenantId: tenant,
     collections,
-    onProgress: ({ collection, what, count }) =>
-      progress.update(`${tenant}: ${collection}: ${what} ${formatCount(count)}`),
+    onProgress: ({ collection, what, count, of = null }) => bars.set(collection, { done: count, of, what }),
+    onReport: ({ collection }) => bars.end(collection),
     signal,
   });
   return { tenant, ...verified };

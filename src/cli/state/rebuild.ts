@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
+import { passCollections } from '../../config.ts';
 import { sourceOf } from '../../model/collections.ts';
 import { assemble } from '../../pipeline/assemble.ts';
 import { REBUILD, type RebuiltIndex } from '../../pipeline/requests/rebuild.ts';
 import { asOwner } from '../as-owner.ts';
 import { chooseCollection, chooseTenants } from '../choose.ts';
 import type { Output } from '../output.ts';
+import { ProgressBars } from '../progress-bars.ts';
 import { verbAction, type VerbContext } from '../verb-action.ts';
 import { formatCount } from '../../core/words.ts';
 
@@ -51,19 +53,18 @@ async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void>
   const progress = output.progress();
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
   const results: { tenant: string; collections: readonly RebuiltIndex[] }[] = [];
-  for (const { id } of chooseTenants(config, flags.tenant)) {
+  for (const tenant of chooseTenants(config, flags.tenant)) {
+    const { id } = tenant;
+    const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+    const bars = new ProgressBars(progress, { title: `${id}: collections`, expected });
     const rebuilt = await asOwner(assembly, {
       tenantId: id,
       request: REBUILD,
       parameters: { collections },
       progress,
       onReport: (report) => {
-        const { collection, done, of } = (report ?? {}) as {
-          collection?: string;
-          done?: number;
-          of?: number;
-        };
-        if (collection !== undefined) progress.update(`${id}: ${collection} (${(done ?? 0) + 1} of ${of})`);
+        const { collection, done } = report as { collection?: string; done?: number };
+        bars.endElsewhere(done ?? 0, collection);
       },
       signal,
     });

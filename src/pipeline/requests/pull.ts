@@ -45,9 +45,13 @@ export const PULL: OwnerRequestKind<PullParameters, readonly PullOutcome[]> = {
   async handle({ collections, full, acceptNew }, work) {
     const { runners } = work.session;
     const wanted = collections.length > 0 ? collections : [...runners.keys()];
-    return parentsFirst(runners, wanted, (collection) =>
-      pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew }),
-    );
+    let done = 0;
+    return parentsFirst(runners, wanted, async (collection) => {
+      const outcome = await pullOne(work, collection, { mode: full ? 'FULL' : 'DELTA', acceptNew });
+      done += 1;
+      await work.report({ done, of: wanted.length });
+      return outcome;
+    });
   },
 };
 

@@ -81,7 +81,7 @@ async function readHub(
         if (modifiedAtMs === null || modifiedAtMs < sinceMs) oldNews += 1;
       }
       rows += page.length;
-      tools.onProgress({ collection: name, what: 'rows of the hub', count: rows });
+      tools.onProgress({ collection: name, what: 'rows of the hub', count: rows, of: known });
     }, signal);
     if (scan === null) throw new TypeError(`${name} is no list`);
     return { scan, news, oldNews };

@@ -171,7 +171,12 @@ class StudentRequests {
           failed.push(student);
         }
         asked += 1;
-        this.#tools.onProgress({ collection: NAME, what: 'students asked for', count: asked });
+        this.#tools.onProgress({
+          collection: NAME,
+          what: 'students asked for',
+          count: asked,
+          of: students.length,
+        });
       }
     };
     await Promise.all(Array.from({ length: api.concurrency }, worker));

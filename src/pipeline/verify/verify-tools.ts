@@ -14,7 +14,13 @@ export interface VerifyTools extends CircumstanceParts, TopicReaderParts {
   readonly check: RecordCheck;
   readonly rejects: RejectsView;
   /** Reports progress. */
-  readonly onProgress: (at: { collection: CollectionName; what: string; count: number }) => void;
+  readonly onProgress: (at: {
+    readonly collection: CollectionName;
+    readonly what: string;
+    readonly count: number;
+    /** What the count will be at the end, about; left out where that is unknown. */
+    readonly of?: number;
+  }) => void;
 }
 
 export type Compared = 'compared' | 'unproven' | 'not-offered' | 'failed';

@@ -74,7 +74,9 @@ describe('progress', () => {
     progress.print('stays');
     progress.end('done');
     const erase = '\r\u001B[2K';
-    expect(target.text()).toBe(`${erase}one${erase}01234567…${erase}stays\n${erase}01234567…${erase}done\n`);
+    expect(target.text()).toBe(
+      `${erase}one${erase}${erase}01234567…${erase}stays\n${erase}01234567…${erase}done\n`,
+    );
   });
 
   it('elsewhere is a plain line every few seconds, without control characters', () => {
