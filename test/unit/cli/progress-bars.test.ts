@@ -36,7 +36,7 @@ function world(isTTY: boolean) {
     bars,
     line,
     page,
-    after(ms: number, work: () => void): string {
+    after: (ms: number, work: () => void): string => {
       nowMs += ms;
       work();
       return last;
