@@ -4,8 +4,8 @@ import type { ChainShape } from './chain-shape.ts';
 import type { ChainState } from './chain-state.ts';
 
 /**
- * Rules 12 and 16 of the design note in resolve.ts. An id under which its versions were published before, and that
- * nobody has now, comes first.
+ * Chooses the id of a new absence (rules 12 and 16 in chain-rules.ts). A free id under which versions of the chain were
+ * published before comes first.
  */
 export function nameOf(parts: {
   chainState: ChainState;
@@ -19,9 +19,9 @@ export function nameOf(parts: {
   const student = studentOfChain(nodes);
   const isFree = (id: string): boolean => {
     if (parts.taken.has(id) || (chainState.absences.get(id) ?? null) !== null) return false;
-    // Published under it, and forgotten since.
+    // Another student's versions were published under this id, and the absence was forgotten since.
     if ((graph.studentsByAbsence.get(id) ?? student) !== student) return false;
-    // The other chain may need it.
+    // The id is a version of another chain, which may need it.
     const owner = graph.known.get(id);
     return owner === undefined || owner.component === tail?.component;
   };

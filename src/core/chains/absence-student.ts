@@ -2,11 +2,12 @@ import { compositeKey } from '../../model/keys.ts';
 import type { AbsenceEntry, ChainState, VersionEntry } from './chain-state.ts';
 
 /**
- * Whose records stand under each absence id (rule 16 of the design note in resolve.ts), by {@link studentFingerprint}:
- * as the absence itself knows, else those of the version published last, else of the one that gave the id, else of another
- * published under it. An id that no named student's record was published under is left out.
+ * The student of each absence id (rule 16 in chain-rules.ts), as a {@link studentFingerprint}. Sources, best first: the
+ * absence's own entry, the version published last, the version that gave the id, another version published under the
+ * id.
+ * Ids without any record that names a student are left out.
  *
- * @param versionIds all versions that `knowledge` may hold
+ * @param versionIds all versions that `chainState` may hold
  */
 export function studentsByAbsence(
   chainState: ChainState,
@@ -17,7 +18,7 @@ export function studentsByAbsence(
   for (const id of versionIds) {
     const { absenceId = null, student = 0 } = chainState.versions.get(id) ?? {};
     if (absenceId === null || student === 0) continue;
-    // The hub may have given the others to another student since.
+    // Prefer the version that gave the id: the hub may have assigned the others to another student since.
     const other = chosen.get(absenceId);
     if (other !== undefined && id !== absenceId && (other === absenceId || other < id)) continue;
     chosen.set(absenceId, id);
@@ -30,7 +31,7 @@ export function studentsByAbsence(
     }
     const published = chainState.versions.get(entry?.publishedVersionId ?? '') ?? null;
     if (entry === null || published === null || published.student === 0) continue;
-    // What was published under another id since says nothing of this one, but where the two were merged.
+    // A version published under another id since does not show this absence's student, unless the two were merged.
     const isUnderIt = (published.absenceId ?? absenceId) === absenceId;
     if (isUnderIt || (entry.mergedInto !== null && !students.has(absenceId)))
       students.set(absenceId, published.student);
@@ -39,16 +40,18 @@ export function studentsByAbsence(
 }
 
 /**
- * Absence ids for a version whose `sourcedId` another student's absence bears, in the order in which they are tried: a
- * key of two parts, written like every other one.
+ * Yields absence ids for a version whose `sourcedId` is the id of another student's absence, in the order in which to
+ * try
+ * them. Each is a key of two parts, in the notation of all composite keys.
  */
 export function* ownAbsenceIds(versionId: string): Generator<string> {
   for (let number = 2; ; number += 1) yield compositeKey(versionId, `absence-${number}`);
 }
 
 /**
- * Whether a version may be the one that gave its `sourcedId` to an absence. One that nobody had seen when the id was given
- * is not, nor one that was itself published under another id since, unless the two were merged.
+ * Whether a version may have given its `sourcedId` to an absence. False if Rollcall had not seen the version when the
+ * id was
+ * given, or if the version was published under another id since, unless the two absences were merged.
  */
 export function mayHaveGivenItsId(
   version: VersionEntry | null,

@@ -1,6 +1,6 @@
 import type { AbsenceVersionValue } from './chain-row.ts';
 
-/** Who is absent when, of a current absence. */
+/** The student and the time of a current absence. */
 export interface AbsentEntry {
   readonly studentId: string;
   /** ms since the epoch, to the second */
@@ -14,7 +14,7 @@ const SECONDS_BYTES = 6;
 
 /* absent := from, to (seconds since the epoch, 48 bits signed each) · student id, UTF-8 */
 
-/** Null where the record says not who is absent, or not when. */
+/** Null if the record lacks the student or the times. */
 export function absentEntryOf(value: AbsenceVersionValue): AbsentEntry | null {
   const { student, fromTime, toTime } = value;
   if (student === undefined || student === null || typeof fromTime !== 'number' || typeof toTime !== 'number')

@@ -3,7 +3,7 @@ import { clusterOf, rowsById, type ChainInput, type Cluster } from './cluster.ts
 import { placeholdersIn } from './placeholder-ids.ts';
 import { studentFingerprint, type ChainRow, type VersionEntry, type VersionState } from './chain-state.ts';
 
-/** A version, or an id that versions refer to, amid a resolution. */
+/** A version, or an id that versions refer to, during a resolution. */
 export interface ChainNode {
   readonly id: string;
   readonly state: VersionState;
@@ -12,35 +12,35 @@ export interface ChainNode {
   isDeleted: boolean;
   readonly student: number;
   readonly before: VersionEntry | null;
-  /** It comes in this input: as a row, vanished, or to be looked at again. */
+  /** Part of this input: as a row, as vanished, or to revisit. */
   readonly isTouched: boolean;
-  /** Versions right after this one, each once. */
+  /** Direct successors, each once. */
   readonly later: ChainNode[];
-  /** Versions right before this one, each once. */
+  /** Direct predecessors, each once. */
   readonly earlier: ChainNode[];
-  /** Position of its component; -1 until known. */
+  /** Index of its component; -1 until known. */
   component: number;
 }
 
-/** By {@link studentFingerprint}: whose records a component is made of; 0 where none of them names a student. */
+/** The {@link studentFingerprint} of a component's records; 0 if none of them names a student. */
 export function studentOfChain(nodes: readonly ChainNode[]): number {
   return nodes.find((node) => !isUnattributed(node))?.student ?? 0;
 }
 
 export interface ChainGraph {
   readonly cluster: Cluster;
-  /** Of versions that are or were at the hub: one each. */
+  /** Versions that are or were at the hub. */
   readonly known: ReadonlyMap<string, ChainNode>;
-  /** Of ids merely referred to: one for each student whose records do so. */
+  /** Ids that are only referred to: one node for each student whose records refer to the id. */
   readonly danglingReferences: ReadonlyMap<string, ReadonlyMap<number, ChainNode>>;
-  /** Ids in the index that were referred to and are no longer. */
+  /** Ids in the index that nothing refers to any more. */
   readonly unlinked: ReadonlyMap<string, VersionEntry>;
   readonly components: readonly (readonly ChainNode[])[];
-  /** See there. */
+  /** See the function of this name. */
   readonly studentsByAbsence: ReadonlyMap<string, number>;
   /** Ids that too many versions refer to. */
   readonly placeholders: ReadonlyMap<string, VersionEntry | null>;
-  /** Links that are not followed, because they lead to the record itself, to another student's, or where too many lead. */
+  /** Links that are not followed: to the record itself, to another student's record, or to a placeholder id. */
   readonly refused: readonly {
     kind: 'self-reference' | 'other-student' | 'crowded';
     from: ChainNode;
@@ -48,10 +48,10 @@ export interface ChainGraph {
   }[];
 }
 
-/** By id and student. */
+/** Nodes by id, then by student. */
 type DanglingMap = Map<string, Map<number, ChainNode>>;
 
-/** @throws Error if something has not been looked up that `missing` asks for */
+/** @throws Error if the chain state lacks an entry that `missing` asks for */
 export function graphOf(input: ChainInput): ChainGraph {
   const rows = rowsById(input.rows);
   const cluster = clusterOf(input, rows);
@@ -83,8 +83,9 @@ export function graphOf(input: ChainInput): ChainGraph {
 type Linked = Pick<ChainGraph, 'danglingReferences' | 'components' | 'placeholders' | 'refused'>;
 
 /**
- * Links versions. One that names no student may be anybody's; but where it would join two students' records, it joins
- * none (rule 1).
+ * Links versions. An unattributed version may belong to any student. But where it would connect records of two
+ * students,
+ * it is linked only to other unattributed versions (rule 1).
  */
 function linkedNodes(parts: {
   input: ChainInput;
@@ -165,7 +166,7 @@ function knownNodes(parts: {
   return known;
 }
 
-/** A record that names no student any more stays with the one that it named. */
+/** A record that no longer names a student keeps the student that it named before. */
 function studentOf({ studentId }: ChainRow, before: VersionEntry | null): number {
   return studentId === null ? (before?.student ?? 0) : studentFingerprint(studentId);
 }
@@ -191,7 +192,7 @@ function link(parts: {
   known: ReadonlyMap<string, ChainNode>;
   danglingReferences: DanglingMap;
   placeholders: ReadonlyMap<string, unknown>;
-  /** Versions that name no student, and that only such others may be linked to. */
+  /** Unattributed versions that may be linked only to other unattributed versions. */
   unattributed: ReadonlySet<string>;
 }): ChainGraph['refused'] {
   const { known, danglingReferences } = parts;
@@ -217,7 +218,7 @@ function link(parts: {
       return null;
     }
     const to = known.get(id) ?? danglingOf(id, from.student);
-    // One that names nobody is nobody else's.
+    // An unattributed version may belong to the same student.
     const mayBe = (node: ChainNode): boolean => isUnattributed(node) && !parts.unattributed.has(node.id);
     if (to.student === from.student || mayBe(to) || mayBe(from)) return to;
     refused.push({ kind: 'other-student', from, to: id });
@@ -237,7 +238,11 @@ function connect(earlier: ChainNode, later: ChainNode): void {
   later.earlier.push(earlier);
 }
 
-/** An absence that was published as deleted stays so when the hub throws the tombstone away, also with an index rebuilt since. */
+/**
+ * Keeps an absence deleted that was published as deleted, when the hub drops its tombstone. This holds after an import
+ * too,
+ * where the version's own entry is lost.
+ */
 function retirePublished(parts: {
   input: ChainInput;
   cluster: Cluster;

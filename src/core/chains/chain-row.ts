@@ -2,7 +2,7 @@ import { inForce, type LoggedValue } from '../in-force.ts';
 import type { RowReader } from '../decoded-row.ts';
 import type { ChainRow } from './chain-state.ts';
 
-/** What chains need of a published version (avro/absence-versions.avsc). */
+/** The fields of a published version that chains need (avro/absence-versions.avsc). */
 export interface AbsenceVersionValue {
   readonly sourcedId: string;
   readonly dateLastModified?: number | null;
@@ -17,7 +17,7 @@ export interface AbsenceVersionValue {
   readonly deletedTime?: number | null;
 }
 
-/** A version as chains see it. Only a `deletedTime` that is set deletes (spec 2.2, 3 rule 2). */
+/** The chain fields of a version. A version is deleted only if `deletedTime` is set (spec 2.2, 3 rule 2). */
 export function chainRowOf(value: AbsenceVersionValue): ChainRow {
   return {
     id: value.sourcedId,
@@ -28,12 +28,13 @@ export function chainRowOf(value: AbsenceVersionValue): ChainRow {
   };
 }
 
-/** As `pseudonymise` makes them. */
+/** The format of `pseudonymise`. */
 const PSEUDONYM = /^[0-9a-f]{64}$/;
 
 /**
- * The same of a value that was read back from the log, with its student as the mapping in force names them: else who
- * was pseudonymised since would be another student than before. Behind a pseudonym of another mapping may be anybody.
+ * The chain fields of a value read back from the log, with the student as the mapping in force names it. Otherwise a
+ * student who was pseudonymised since would look like another student. A pseudonym of another mapping may stand for any
+ * student.
  */
 export function chainRowInForce(
   reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>,
@@ -42,7 +43,7 @@ export function chainRowInForce(
   const row = chainRowOf(logged.value as AbsenceVersionValue);
   const { mapping = null } = reader;
   if (row.studentId === null || logged.mapping === mapping) return row;
-  // Before records named their mapping, a pseudonym is taken for one of the mapping in force.
+  // Old records do not name their mapping. Their pseudonyms are taken for pseudonyms of the mapping in force.
   if (PSEUDONYM.test(row.studentId)) return logged.mapping === null ? row : { ...row, studentId: null };
   const { student } = inForce(reader, logged).value as AbsenceVersionValue;
   return { ...row, studentId: student?.sourcedId ?? null };

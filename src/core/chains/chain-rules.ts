@@ -12,8 +12,8 @@ import { changedVersions, isForgotten } from './version-entries.ts';
 /**
  * # How versions become absences and their changes
  *
- * The hub's records (spec 2.2, 3) are versions, linked by `replaces` and `replacedBy`. Versions that hang together are
- * one chain, and one absence. To consumers an absence is always in one of three states:
+ * The hub's absence records are versions, linked by `replaces` and `replacedBy` (spec 2.2, 3). The versions that these
+ * links connect are one chain, and one absence. A consumer sees an absence in one of three states:
  *
  * ```
  *              CREATED                 DELETED (HUB, VANISHED, MERGED)
@@ -23,94 +23,106 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  *               ◀────────────┘                     RESTORED
  * ```
  *
- * 1. *Links.* Either of `replaces` and `replacedBy` links two versions. A link to the record itself, or to a record of
- *    another student, is not followed: a guardian never hears of another family's child.
- * 2. *Closed.* A chain is published once each reference from it leads to a version known, or to an id that the hub was
- *    asked for and does not have. Until then it is open: nothing of it is published. In `final` mode it is published as far as
- *    it is known, and reported.
- * 3. *Tail.* The version that no other follows. Ids that the hub does not have are passed over, so a chain with a hole
- *    is one chain, and one whose end cannot be had ends with the last version that the hub has. Only a version that
- *    was deleted when it left the hub remains the end: throwing a tombstone away revives nothing.
- * 4. *Several tails* (a fork): the one not deleted; then the one that the hub's own `replacedBy` leads to; then the
- *    greatest id. A record that the hub holds for current is rather shown than lost.
- * 5. *No tail* (a loop): of the versions in it the one chosen as in 4.
- * 6. *Path.* From the tail backwards by `replaces`, else by who names it in `replacedBy` (the greatest id of several).
- *    Versions beside the path belong to the absence but are never published.
- * 7. *Steps.* One event for each version of the path after the one published last, in order: `CREATED` for the first ever,
- *    `RESTORED` after a deletion, else `REPLACED`; then `DELETED` if the tail is deleted. Created and deleted between
- *    two polls is two events. A deleted version that was replaced after all is no deletion.
- * 8. *Jumps.* If the version published last is not on the path (a fork was decided otherwise, the tail left the hub), the
- *    path's versions that were never published are published, and the tail.
- * 9. *Vanished.* An absence is deleted by it only when the hub has no version of it left (`DELETED`, `VANISHED`). If
- *    only the tail vanished, the version before is published as `REPLACED`, `VANISHED`: a removal at the hub that leaves an
- *    older version behind is more often a fault than a withdrawal, and the cause lets a consumer decide otherwise. Such
- *    a step waits for `final` mode: in the middle of a sync the rest of the chain may be about to vanish too.
- * 10. *Late ancestors* change nothing: an absence's id is frozen once published.
- * 11. *Forgotten* absences (their events expired after a deletion) are not published again while they stay deleted. Alive
- *    again, they begin with `CREATED`, step 1.
- * 12. *Absence id.* The oldest id of the path, also of a version that the hub no longer has; if that is another
- *    absence's already, the next one.
- * 13. *Merged.* Two published absences in one chain: the one published first goes on (of the same transaction: the
- *    lesser id), and is published first; the other is published as `DELETED`, `MERGED`, unless it was deleted before.
- * 14. *Split.* If one absence falls into two chains (links that changed against spec 3), it goes on where the version is
- *    that gave it its id, else where the version published last is, unless that was published under another id since; the
- *    other chain is an absence of its own, published by its tail. A version that nobody had seen when its id was given takes
- *    nothing over: the absence stays with the record that was published under it.
- * 15. *A lost index* is made again from the records of the versions at the hub and the last event of each absence:
- *    every version resolved, and in the absence to whose last event (but for `MERGED`) its chain leads, whatever an older
- *    event says of it. Ids and steps of sound chains go on from there, also if their older versions have left the hub.
- * 16. *Students.* Records of two students never stand under one absence id (invariant 11). An absence is the student's
- *    whose record was published under it last, which it remembers, and no chain of another student's takes it over. Where
- *    all ids of a chain are taken (a record of B turns up under the id that A's absence got from an unseen ancestor), it
- *    gets the first free of `<sourcedId>|absence-2`, `|absence-3`, …, frozen like any other. An absence whose versions
- *    are all another student's now is published as `DELETED`. Only where the hub gives the record published last itself to
- *    another student, the absence goes with the record.
+ * 1. *Links.* Either of `replaces` and `replacedBy` links two versions. Rollcall does not follow a link to the record
+ *    itself, to a placeholder id, or to a record of another student: a guardian never sees another family's child.
+ * 2. *Pending.* A chain is pending until each reference from it leads to a known version, or to an id that the hub was
+ *    asked for and does not have. Nothing of a pending chain is published. In `final` mode it is published as far as it
+ *    is known, and reported.
+ * 3. *Tail.* The version that no other follows. Ids that the hub does not have are skipped: a chain with a hole is one
+ *    chain, and if the hub does not have its newest version, the chain ends with the last version that the hub has. One
+ *    exception: a version that was deleted when it left the hub stays the tail, because a hub that drops a tombstone
+ *    does not revive the absence.
+ * 4. *Several tails* (a fork). A tail that is not deleted comes first; then one that no `replacedBy` on its path
+ *    contradicts; then the one with the greatest id. A record that the hub treats as current is shown rather than lost.
+ * 5. *No tail* (a loop). Of the versions in the loop, the one that rule 4 prefers.
+ * 6. *Path.* From the tail backwards: to the version that `replaces` names, else to the version that names this one in
+ *    `replacedBy` (of several, the greatest id). Versions beside the path belong to the absence but are never published.
+ * 7. *Steps.* One event for each version on the path after the version published last, in order: `CREATED` for the first
+ *    event of an absence, `RESTORED` after a deletion, else `REPLACED`. Then `DELETED` if the tail is deleted. A version
+ *    that is created and deleted between two polls leads to two events. A deleted version that another version replaced
+ *    is no deletion.
+ * 8. *Jumps.* If the version published last is not on the path (a fork was decided differently, or the tail left the
+ *    hub), the versions on the path that were never published are published, and the tail.
+ * 9. *Vanished.* Vanished versions delete an absence only when the hub has no version of it left: `DELETED`, `VANISHED`.
+ *    If only the tail vanished, the version before it is published as `REPLACED`, `VANISHED`. A hub that removes a
+ *    version and keeps an older one more often has a fault than a withdrawn absence, and the cause lets a consumer
+ *    decide otherwise. Such a step waits for `final` mode, because more of the chain may vanish before the sync ends.
+ * 10. *Late ancestors* change nothing: the id of a published absence never changes.
+ * 11. *Forgotten* absences (their events expired after a deletion) are not published again while they stay deleted. When
+ *    such an absence is live again, it starts over with `CREATED`, step 1.
+ * 12. *Absence id.* The oldest id on the path, even if the hub does not have that version. If another absence has that
+ *    id, the next one on the path.
+ * 13. *Merged.* If one chain holds two published absences, the one published first continues, and its steps come first.
+ *    (If one transaction published both first, the lesser id continues.) The other absence is published as `DELETED`,
+ *    `MERGED`, unless it was deleted before.
+ * 14. *Split.* If one absence falls into two chains, because links changed against spec 3, it continues in the chain of
+ *    the version that gave it its id; else in the chain of the version published last, unless that version was published
+ *    under another id since. The other chain becomes an absence of its own. Of its versions that were published before,
+ *    it publishes only the tail. An absence can have the id of a version that Rollcall has never seen (12); if that
+ *    version appears later in another chain, the absence stays with the version that was published under it.
+ * 15. *Import.* If the changelog is lost too, the chain state is rebuilt from the versions at the hub and the last event
+ *    of each absence. Every version counts as resolved. A version belongs to the absence whose last event (other than
+ *    `MERGED`) names a version of the same chain, whatever older events say. Chains without contradictions continue with
+ *    the same ids and steps, even if their older versions have left the hub.
+ * 16. *Students.* Records of two students never share an absence id (invariant 11). An absence belongs to the student of
+ *    the record published last under its id. Its entry remembers that student, and no chain of another student takes the
+ *    absence over. If all ids of a chain are taken (a record of B appears under the id that A's absence took from a
+ *    version not seen), the chain gets the first free of `<sourcedId>|absence-2`, `|absence-3`, …, which never changes
+ *    either. An absence whose versions all belong to another student now is published as `DELETED`. One exception: if
+ *    the hub assigns the version published last itself to another student, the absence moves with that version.
  *
- * What does not depend on the order in which rows came, once no chain is open: which versions are current, one for each
- * chain that is not deleted. What may: ids and numbers of steps, where something was published before a fact came that
- * would have changed them (10, 13, 14, 4).
+ * Once no chain is pending, the set of current versions (one for each chain whose tail is not deleted) does not depend
+ * on the order in which rows arrived. Ids and step numbers may depend on it, where an event was published before a fact
+ * arrived that would have changed it (4, 10, 13, 14).
  */
 
 export type ResolveMode = 'page' | 'final';
 
 export interface ResolveInput extends ChainInput {
   readonly mode: ResolveMode;
-  /** Number of the transaction that will carry the outcome, not less than any before: orders first publications. */
+  /** Number of the transaction that commits the result; never decreases. It orders first publications (rule 13). */
   readonly sequence: number;
-  /** Tails of chains that are not published unless they were before: they ended too long ago. */
+  /** Tails of chains that ended too long ago: these chains are published only if they were published before. */
   readonly forgotten?: ReadonlySet<string> | undefined;
-  /** Versions whose chains wait in any mode, because what is said of them cannot be had, or is in doubt. */
+  /** Versions whose chains stay pending in any mode: the hub's answer about them is missing or in doubt. */
   readonly defer?: ReadonlySet<string> | undefined;
-  /** Versions of which it is not known whose they are are still to be read, under a mapping that shows it. */
+  /**
+   * Whether a full sync under a new mapping is still running. Until it reads an unattributed version again, the
+   * version's
+   * chain waits: the new mapping may show its student.
+   */
   readonly awaitsStudents?: boolean | undefined;
 }
 
 export interface PendingChain {
-  /** Null if it was never published. */
+  /** Null if the chain was never published. */
   readonly absenceId: string | null;
-  /** To be given as `revisit`, at the latest at the end of the sync. They are unresolved in the index, too. */
+  /**
+   * The caller passes them as `revisit`, at the latest at the end of the sync. The index marks them as unresolved too.
+   */
   readonly versionIds: readonly string[];
-  /** Ids that neither the index nor the hub knows. None: the chain is vanishing, and waits for the sync's end. */
+  /** Ids that neither the index nor the hub knows. Empty if the chain only waits because its versions are vanishing. */
   readonly waitingFor: readonly string[];
 }
 
 export interface Resolution {
-  /** For the index; null removes an entry. Only what changes. */
+  /** Changed entries for the index; null removes an entry. */
   readonly versions: ReadonlyMap<string, VersionEntry | null>;
-  /** For the index. Only what changes. */
+  /** Changed entries for the index. */
   readonly absences: ReadonlyMap<string, AbsenceEntry>;
-  /** In the order in which they are to be published. */
+  /** In the order of publication. */
   readonly steps: readonly ChainStep[];
   /**
-   * For the topic `absences`: the current version of each absence where that, or the version's record, may have
-   * changed; null once the absence is no longer shown.
+   * For the topic `absences`: the current version of each absence, where the version or its record may have changed.
+   * Null
+   * if the absence is no longer shown.
    */
   readonly currents: readonly { readonly absenceId: string; readonly versionId: string | null }[];
-  /** In `final` mode: what was published nevertheless. */
+  /** Chains with unresolved references. In `page` mode they wait; in `final` mode they are published nevertheless. */
   readonly open: readonly PendingChain[];
-  /** All contradictions of every chain touched: they replace what was reported of these chains before. */
+  /** All contradictions of the resolved chains. They replace what was reported of these chains before. */
   readonly contradictions: readonly Contradiction[];
-  /** Absences of which the hub has no version any more. */
+  /** Absences of which the hub has no version left. */
   readonly vanished: readonly string[];
 }
 
@@ -121,20 +133,25 @@ interface Draft {
   readonly open: PendingChain[];
   readonly contradictions: Contradiction[];
   readonly vanished: string[];
-  /** By component; null while unpublished. */
+  /** Absence id by component; null while it is unpublished. */
   readonly names: (string | null)[];
-  /** By component that has to wait, and that was published and forgotten: an id that keeps that in mind. */
+  /**
+   * Absence id by component, for deferred components that were published and then forgotten. The versions keep this id,
+   * so
+   * that they stay distinguishable from versions that were never published.
+   */
   readonly forgottenNames: Map<number, string>;
-  /** Components that must be resolved again, beginning from the versions that came or from any. */
+  /** Components to resolve again, and from which versions. */
   readonly pending: Map<number, Deferred>;
   readonly taken: Set<string>;
 }
 
 /**
- * What new or changed versions lead to. Pure; linear in the rows and the chains that they belong to, unchanged rows need
- * not come. The same rows again, on the knowledge that came of them, give no step.
+ * Resolves the chains of new or changed versions. Pure, and linear in the rows and the chains that they belong to;
+ * unchanged
+ * rows are not needed. The same rows again, on the chain state that resulted from them, give no step.
  *
- * @throws Error if something was not looked up that `missing` asks for
+ * @throws Error if the chain state lacks an entry that `missing` asks for
  */
 export function resolve(input: ResolveInput): Resolution {
   const graph = graphOf(input);
@@ -185,13 +202,13 @@ function awaitsStudent({ state, student, isTouched }: ChainNode, input: ResolveI
   return input.awaitsStudents === true && state === 'present' && student === 0 && !isTouched;
 }
 
-/** What another chain's change has split off has no version that came: then all are to be looked at again. */
+/** A component that another chain's change split off has no touched version; then all its versions are revisited. */
 function deferredBy(mustWait: boolean, nodes: readonly ChainNode[]): Deferred | null {
   if (!mustWait) return null;
   return nodes.some((node) => isToRevisit(node, 'touched')) ? 'touched' : 'all';
 }
 
-/** Publishes one chain. Returns its absence's id, null if there is nothing to publish. */
+/** Publishes one chain. Returns the id of its absence, or null if there is nothing to publish. */
 function publishChain(parts: {
   input: ResolveInput;
   graph: ChainGraph;
@@ -211,7 +228,7 @@ function publishChain(parts: {
   const isAtHub = (versionId: string): boolean => parts.graph.known.get(versionId)?.state === 'present';
   const steps = stepsOf({ absenceId: id, before, shape, nodes: parts.nodes, isAtHub });
   const last = steps.at(-1);
-  // Forgotten, and still deleted (rule 11).
+  // The absence was forgotten and is still deleted (rule 11).
   if (before === null && last === undefined) return null;
   draft.steps.push(...steps);
   draft.taken.add(id);
@@ -232,7 +249,7 @@ function publishChain(parts: {
   for (const other of others) merge({ other, into: id, draft });
   if (shape.tail !== null) return id;
   draft.vanished.push(id);
-  // Nothing new is published under it, so nothing needs to belong to it.
+  // No version is published under the id, so no version needs to belong to it.
   return last === undefined ? null : id;
 }
 
@@ -246,7 +263,7 @@ function showCurrent(parts: {
   const { id: absenceId, before, draft } = parts;
   const { tail } = parts.shape;
   if (tail !== null && !tail.isDeleted) {
-    // One that came while its chain was open is not touched any more.
+    // A version that arrived while its chain was pending is not touched in this resolution, but is not shown yet.
     const mayDiffer = parts.hasSteps || tail.isTouched || tail.before?.isResolved === false;
     if (mayDiffer) draft.currents.push({ absenceId, versionId: tail.id });
   } else if (before !== null && !before.isPublishedAsDeleted) {
@@ -254,7 +271,7 @@ function showCurrent(parts: {
   }
 }
 
-/** Of an absence whose versions are all another student's now, none remains (rule 16). */
+/** Publishes an absence as deleted whose versions now all belong to another student (rule 16). */
 function deleteUnclaimed(parts: {
   input: ResolveInput;
   graph: ChainGraph;

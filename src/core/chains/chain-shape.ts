@@ -1,14 +1,14 @@
 import type { ChainNode } from './chain-node.ts';
 
-/** Which version of a component is its last one, and how it came to that. */
+/** The tail of a component, and the path to it. */
 export interface ChainShape {
-  /** From the oldest id known or referred to, to the tail; ids that the hub does not have stand among them. */
+  /** From the oldest known or referenced id to the tail, including ids that the hub does not have. */
   readonly path: readonly ChainNode[];
-  /** Null when the hub has no version of it any more. */
+  /** Null if the hub has no version of the component left. */
   readonly tail: ChainNode | null;
 }
 
-/** Rules 3 to 6 of the design note in resolve.ts. The same for any order of the nodes; linear in them. */
+/** Applies rules 3 to 6 in chain-rules.ts. Linear in the nodes; their order makes no difference. */
 export function shapeOf(nodes: readonly ChainNode[]): ChainShape {
   if (!nodes.some((node) => node.state === 'present')) return { path: [], tail: null };
   const disowned = new Map<ChainNode, boolean>();
@@ -30,7 +30,7 @@ function isLive(node: ChainNode): boolean {
   return node.state === 'present' && !node.isDeleted;
 }
 
-/** A version of which nothing is known leads nowhere; one that was deleted when it left is still the end. */
+/** Whether a node can be a tail: a version at the hub, or one that was deleted when it left the hub. */
 function canEnd(node: ChainNode): boolean {
   return node.state === 'present' || node.isDeleted;
 }
@@ -51,7 +51,7 @@ function tailsOf(nodes: readonly ChainNode[]): readonly ChainNode[] {
   return tails.length > 0 ? tails : loopOf(nodes);
 }
 
-/** Without an end, any version that can be reached from itself may be the last one. */
+/** In a loop, every version that can be reached from itself may be the tail. */
 function loopOf(nodes: readonly ChainNode[]): readonly ChainNode[] {
   const open = new Map(nodes.map((node) => [node, node.earlier.length]));
   const starts = nodes.filter((node) => node.earlier.length === 0);
@@ -66,7 +66,7 @@ function loopOf(nodes: readonly ChainNode[]): readonly ChainNode[] {
   return looped.length > 0 ? looped : nodes.filter((node) => node.state === 'present');
 }
 
-/** Backwards from the tail, each version once. */
+/** The versions from the tail backwards, each once. */
 function pathTo(tail: ChainNode): ChainNode[] {
   const path: ChainNode[] = [];
   const met = new Set<ChainNode>();
@@ -77,7 +77,10 @@ function pathTo(tail: ChainNode): ChainNode[] {
   return path;
 }
 
-/** What the version itself says comes first; else of those that name it as their successor the greatest id. */
+/**
+ * The version named in `replaces`; else, of the versions that name this one in `replacedBy`, the one with the greatest
+ * id.
+ */
 function predecessorOf(node: ChainNode): ChainNode | null {
   let found: ChainNode | null = null;
   for (const earlier of node.earlier) {
@@ -87,7 +90,7 @@ function predecessorOf(node: ChainNode): ChainNode | null {
   return found;
 }
 
-/** Whether some version on the way to this one says that another one replaced it. `known` remembers the answers. */
+/** Whether a version on the path to `end` names another successor in its `replacedBy`. `known` caches the answers. */
 function isDisowned(end: ChainNode, known: Map<ChainNode, boolean>): boolean {
   const way: ChainNode[] = [];
   const position = new Map<ChainNode, number>();
@@ -97,7 +100,7 @@ function isDisowned(end: ChainNode, known: Map<ChainNode, boolean>): boolean {
     way.push(node);
     node = predecessorOf(node);
   }
-  // In a loop, what holds for one version holds for all, wherever it was entered.
+  // In a loop, all versions get the same answer, wherever the walk entered it.
   const loopAt = node === null ? undefined : position.get(node);
   if (loopAt !== undefined) {
     const loop = way.splice(loopAt);

@@ -1,61 +1,69 @@
 /**
- * Whether the hub has a version: it does · it did, and the version left for good · it never was seen there, and the hub
- * says it has none · it is referred to, and nobody has asked yet or the answer could not be read.
+ * Whether the hub has a version:
+ * - `present`: the hub has it
+ * - `vanished`: the hub had it, and its removal is confirmed
+ * - `gone`: Rollcall never saw it, and the hub answered that it does not have it
+ * - `unresolved`: a version refers to it, and the hub was not asked yet or did not answer
  */
 export type VersionState = 'present' | 'vanished' | 'gone' | 'unresolved';
 
-/** What is remembered of one version of an absence, or of an id that a version refers to. */
+/** The index entry of a version, or of an id that a version refers to. */
 export interface VersionEntry {
   readonly state: VersionState;
-  /** Id in `replaces`; of a vanished version, as it last was. */
+  /** Id in `replaces`; for a vanished version, the last one seen. */
   readonly replaces: string | null;
-  /** Id in `replacedBy`; of a vanished version, as it last was. */
+  /** Id in `replacedBy`; for a vanished version, the last one seen. */
   readonly replacedBy: string | null;
-  /** Versions that refer to this one although it does not refer to them, sorted. */
+  /** Versions that refer to this one while it does not refer to them, sorted. */
   readonly linkedFrom: readonly string[];
   readonly isDeleted: boolean;
   /** {@link studentFingerprint} */
   readonly student: number;
-  /** Null until its chain is published. */
+  /** The absence that the version belongs to; null until its chain is published. */
   readonly absenceId: string | null;
-  /** Whether the chain has been published since this version last changed; else it must be resolved again. */
+  /** Whether the chain was published since this version last changed. If not, it must be resolved again. */
   readonly isResolved: boolean;
 }
 
-/** What was published of one absence. Follows from its last record in `absence-changes`, but for `since`. */
+/** What was published of an absence. All but `since` follows from its last record in `absence-changes`. */
 export interface AbsenceEntry {
-  /** Of the last event, from 1. */
+  /** Number of the last event, from 1. */
   readonly step: number;
   /** The version that the last event named. */
   readonly publishedVersionId: string;
   readonly isPublishedAsDeleted: boolean;
-  /** The absence that this one turned out to be. */
+  /** The absence that this one was merged into. */
   readonly mergedInto: string | null;
-  /** Orders first publications: the sequence number of the transaction of `CREATED`. */
+  /** Sequence number of the transaction with its `CREATED` event; orders first publications. */
   readonly since: number;
-  /** {@link studentFingerprint} of the record published under it last; 0 where that named nobody, or is not known. */
+  /**
+   * {@link studentFingerprint} of the record published last under this absence; 0 if that record names no student, or
+   * is
+   * unknown.
+   */
   readonly student: number;
 }
 
-/** Null: looked up, and there is none. Not in the map: not looked up. */
+/** Entries that were looked up. Null: there is no entry. Absent from the map: not looked up. */
 export interface ChainState {
   readonly versions: ReadonlyMap<string, VersionEntry | null>;
   readonly absences: ReadonlyMap<string, AbsenceEntry | null>;
 }
 
-/** A new or changed absence detail (spec 2.2), as far as chains depend on it. */
+/** The fields of a new or changed absence record (spec 2.2) that chains depend on. */
 export interface ChainRow {
   readonly id: string;
   readonly replaces: string | null;
   readonly replacedBy: string | null;
   readonly isDeleted: boolean;
-  /** Null where the record names none. */
+  /** Null if the record names no student. */
   readonly studentId: string | null;
 }
 
 /**
- * 32 bits of a student's id (FNV-1a over UTF-16 code units), 0 for none. It only shows that two records are not of the
- * same student; that it misses a wrong link has a probability of 2⁻³².
+ * 32-bit hash of a student's id (FNV-1a over UTF-16 code units), 0 for no student. It only serves to tell that two
+ * records
+ * are of different students; it misses a difference with a probability of 2⁻³².
  */
 export function studentFingerprint(studentId: string | null): number {
   if (studentId === null) return 0;

@@ -5,17 +5,17 @@ import type { AbsenceEntry } from './chain-state.ts';
 /** One event of `absence-changes`, without its records, `snapshot` and `detectedAt`. */
 export interface ChainStep {
   readonly absenceId: string;
-  /** 1, 2, … per absence */
+  /** Numbered from 1 for each absence. */
   readonly step: number;
   readonly operation: 'CREATED' | 'REPLACED' | 'DELETED' | 'RESTORED';
   readonly versionId: string;
-  /** The version published before, where it is another one. */
+  /** The version published before, if it differs from `versionId`. */
   readonly previousVersionId: string | null;
   readonly cause: 'HUB' | 'VANISHED' | 'MERGED';
   readonly mergedInto: string | null;
 }
 
-/** What consumers know of an absence after some steps. */
+/** The state of an absence that consumers see after some steps. */
 interface Published {
   readonly step: number;
   readonly versionId: string | null;
@@ -23,9 +23,9 @@ interface Published {
 }
 
 /**
- * The steps from what was published to what is; rules 7 to 11 of the design note in resolve.ts.
+ * The steps that lead from the published state to the current chain (rules 7 to 11 in chain-rules.ts).
  *
- * @returns none if the two are the same
+ * @returns no steps if the two are equal
  */
 export function stepsOf(parts: {
   absenceId: string;
@@ -83,7 +83,7 @@ function versionsToPublish(parts: {
     const versions = wasPublished ? present.filter(isNew) : present;
     return { versions: withTail(versions, tail), isBackwards: false };
   }
-  // A merged absence that lives again publishes nothing twice that was published of the other one.
+  // An absence that was merged and is live again does not repeat what the other absence published.
   const index =
     before.mergedInto === null ? path.findIndex(({ id }) => id === before.publishedVersionId) : -1;
   if (index >= 0) {
@@ -96,13 +96,13 @@ function versionsToPublish(parts: {
   return { versions: withTail(fresh, tail), isBackwards: fresh.length === 0 };
 }
 
-/** A live tail is always published in the end; a deleted one that is not new needs only its deletion published. */
+/** Appends the tail if it is live, so that the last event always shows it. A deleted tail needs only its deletion. */
 function withTail(versions: readonly ChainNode[], tail: ChainNode): readonly ChainNode[] {
   if (tail.state !== 'present' || tail.isDeleted) return versions;
   return versions.at(-1) === tail ? versions : [...versions, tail];
 }
 
-/** Its chain was published before, with this version in account. */
+/** Whether the chain was published before with this version taken into account. */
 export function isResolved({ before }: ChainNode): boolean {
   if (before === null || (before.state !== 'present' && before.state !== 'vanished')) return false;
   return before.isResolved || before.absenceId !== null;

@@ -8,12 +8,12 @@ export interface NamedAbsence {
   readonly entry: AbsenceEntry;
 }
 
-/** Not found to be another absence. */
+/** Not merged into another absence. */
 export function isAlive({ entry }: NamedAbsence): boolean {
   return entry.mergedInto === null;
 }
 
-/** The published absences that belong to a component, the one that stays first. */
+/** The published absences of each component; the one that continues comes first. */
 export type Claims = ReadonlyMap<number, readonly NamedAbsence[]>;
 
 const IS_PUBLISHED_AND_CHANGED_STUDENT = 0;
@@ -24,10 +24,14 @@ const GAVE_ITS_ID = 4;
 const HAS_VERSIONS = 8;
 
 /**
- * To which component each published absence belongs: where the version is that gave it its id, so that no other chain
- * needs that id; else where the last published version is; else where one is that was published under it. A component of
- * which the hub still has a version comes before all others; of equals, the one with the least id. Never to one of
- * another student (rule 16), unless that is the last published version itself, whose student the hub has changed.
+ * Assigns each published absence to a component (rule 14). In order of preference: the component with the version that
+ * gave
+ * the absence its id, since then no other chain needs that id; with the version published last; with a version
+ * published
+ * under it. A component of which the hub still has a version comes before all others. Among equals, the least id
+ * decides.
+ * A component of another student never gets the absence (rule 16), unless it holds the version published last itself,
+ * whose student the hub has changed.
  */
 export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
   const best = new Map<string, { component: number; strength: number; leastId: string }>();
@@ -58,7 +62,7 @@ export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
     if (node.state === 'present') {
       if (mayHaveGivenItsId(node.before, node.id, named)) claim(node, node.id, GAVE_ITS_ID);
     }
-    // Versions published under another id have left this one for good.
+    // A component with published versions uses another id now, so the departed version claims nothing for it.
     else if (!isPublished[node.component]) claim(node, node.id, GAVE_ITS_ID_AND_DEPARTED);
   };
   for (const node of graph.known.values()) claimAll(node);
@@ -66,11 +70,11 @@ export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
     for (const dangling of danglingReferences.values()) claimAll(dangling);
   for (const id of graph.cluster.absences) {
     const entry = chainState.absences.get(id) ?? null;
-    // What was merged comes back by its own id only: nothing else leads from a version to it.
+    // A merged absence revives only by its own id: no version leads to it otherwise.
     if (entry === null || entry.mergedInto !== null) continue;
     const published = entry.publishedVersionId;
     const node = graph.known.get(published);
-    // What was published under another id since is that one's.
+    // A version published under another id since belongs to that absence.
     if (node !== undefined && (node.before?.absenceId ?? id) === id) claim(node, id, PUBLISHED);
     for (const dangling of graph.danglingReferences.get(published)?.values() ?? [])
       claim(dangling, id, PUBLISHED);
@@ -94,7 +98,7 @@ function ordered(
   return claims;
 }
 
-/** The older publication wins; what was merged into another lives again only where nothing else does. */
+/** The absence published first wins. A merged absence continues only where no other does. */
 function byPrecedence(one: NamedAbsence, other: NamedAbsence): number {
   const merged = Number(one.entry.mergedInto !== null) - Number(other.entry.mergedInto !== null);
   if (merged !== 0) return merged;

@@ -2,20 +2,20 @@ import { mayHaveGivenItsId, ownAbsenceIds, studentsByAbsence } from './absence-s
 import { isKnownPlaceholder } from './placeholder-ids.ts';
 import { studentFingerprint, type ChainState, type ChainRow } from './chain-state.ts';
 
-/** What a resolution starts from. */
+/** The input of a resolution. */
 export interface ChainInput {
-  /** New or changed versions; where an id comes twice, the last one counts. */
+  /** New or changed versions; of two rows with one id, the last counts. */
   readonly rows: readonly ChainRow[];
-  /** Ids that the hub was asked for and does not have. It removes nothing that is known (invariant 3). */
+  /** Ids that the hub was asked for and does not have. This removes no known version (invariant 3). */
   readonly gone?: readonly string[] | undefined;
-  /** Versions whose removal from the hub is resolved (invariant 3). */
+  /** Versions whose removal from the hub is confirmed (invariant 3). */
   readonly vanished?: readonly string[] | undefined;
-  /** Versions that were left unresolved earlier. */
+  /** Versions that earlier resolutions left unresolved. */
   readonly revisit?: readonly string[] | undefined;
   readonly chainState: ChainState;
 }
 
-/** Everything that the outcome may depend on, and what is not known of it yet. */
+/** Everything that the result may depend on, and which of it is not looked up yet. */
 export interface Cluster {
   readonly versions: ReadonlySet<string>;
   readonly absences: ReadonlySet<string>;
@@ -24,9 +24,10 @@ export interface Cluster {
 }
 
 /**
- * Closes the input over links in both directions, as they were and as they are, over the absences of versions, over the
- * versions that gave absences their ids or are named by their last events, and over the ids that an absence may get where a
- * version's own is another student's absence already (rule 16).
+ * Computes the closure of the input over: old and new links in both directions; the absences of versions; the versions
+ * that
+ * gave absences their ids or that last events name; the ids that an absence may get if its version's own id belongs to
+ * another student's absence (rule 16).
  */
 export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>): Cluster {
   const { chainState } = input;
@@ -75,7 +76,7 @@ export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>
   return { versions, absences, unknownVersions, unknownAbsences };
 }
 
-/** Of each version whose id bears an absence that is not of its student: ids up to the first that nothing has. */
+/** For each version whose id is the id of another student's absence: the ids to try, up to the first that is unused. */
 function ownIdsNeeded(parts: {
   chainState: ChainState;
   rows: ReadonlyMap<string, ChainRow>;
@@ -94,7 +95,7 @@ function ownIdsNeeded(parts: {
     if (mayClaim && students.get(versionId) === student) continue;
     for (const id of ownAbsenceIds(versionId)) {
       needed.push(id);
-      // Also of what is forgotten a version may still know whose it was.
+      // A version may still know the student of a forgotten absence, so forgotten ids count as taken too.
       const isTaken =
         rows.has(id) ||
         students.has(id) ||
@@ -106,7 +107,7 @@ function ownIdsNeeded(parts: {
   return needed;
 }
 
-/** By id; the last of an id counts. */
+/** Rows by id; of several with one id, the last counts. */
 export function rowsById(rows: readonly ChainRow[]): Map<string, ChainRow> {
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -1,32 +1,34 @@
 import type { ChainGraph, ChainNode } from './chain-node.ts';
 import type { ChainShape } from './chain-shape.ts';
 
-/** In what way the hub's records do not fit each other. */
+/** How the hub's records contradict each other. */
 export type ContradictionKind =
   /** Refers to itself. */
   | 'self-reference'
   /** Refers to a record of another student. */
   | 'other-student'
-  /** Refers to an id that very many records refer to: none of a record, and not followed. */
+  /** Refers to a placeholder id; the link is not followed. */
   | 'crowded'
   /** Several records follow the same one. */
   | 'fork'
-  /** Several records come before the same one. */
+  /** Several records precede the same one. */
   | 'join'
-  /** Follows itself through others. */
+  /** A record follows itself through others. */
   | 'loop'
-  /** Deleted, and replaced by a record that is not. */
+  /** Deleted, but replaced by a record that is not deleted. */
   | 'deleted-and-replaced'
-  /** Says that it replaces a record which says nothing of it. Passing, where the hub writes one after the other. */
+  /**
+   * Says that it replaces a record that does not refer to it. Temporary, if the hub writes one record after the other.
+   */
   | 'replaces-only'
-  /** Is named as the replacement by a record that it says nothing of. */
+  /** Named as the replacement by a record that it does not refer to. */
   | 'replaced-by-only'
-  /** Says that it was replaced, by a record that the hub does not have. */
+  /** Says that a record replaced it which the hub does not have. */
   | 'replacement-gone';
 
 export interface Contradiction {
   readonly kind: ContradictionKind;
-  /** Null for a chain not published. */
+  /** Null if the chain is not published. */
   readonly absenceId: string | null;
   /** Sorted. */
   readonly versionIds: readonly string[];
@@ -34,7 +36,7 @@ export interface Contradiction {
 
 type Found = Omit<Contradiction, 'absenceId'>;
 
-/** All that is contradictory in a component, in an order of its own. */
+/** All contradictions of a component, sorted by kind and ids. */
 export function contradictionsIn(parts: {
   graph: ChainGraph;
   nodes: readonly ChainNode[];
@@ -69,7 +71,10 @@ export function contradictionsIn(parts: {
   return found.sort(byKindAndIds);
 }
 
-/** The path stops where it would come back to itself: what stands before its first version is then on the path. */
+/**
+ * The loop that a path runs into, or nothing. A path stops before it would repeat a version; if it stopped for that, a
+ * predecessor of its first version is on the path.
+ */
 function loopThrough(path: readonly ChainNode[]): readonly string[] {
   const [first] = path;
   if (first === undefined || first.earlier.length === 0) return [];

@@ -22,7 +22,7 @@ const IS_DELETED = 4;
 const IS_RESOLVED = 8;
 const HAS_REPLACES = 16;
 const HAS_REPLACED_BY = 32;
-/** Two bits: none · the version's own id · the id in `replaces` · written out. */
+/** Two bits: no absence · its id is the version's own · its id is the one in `replaces` · its id is written out. */
 const ABSENCE_SHIFT = 6;
 
 const IS_PUBLISHED_AS_DELETED = 1;
@@ -57,7 +57,7 @@ export function encodeVersionEntry(versionId: string, entry: VersionEntry): Buff
   return Buffer.concat(parts);
 }
 
-/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+/** @throws RangeError if the bytes have another format or are cut short: the index must be rebuilt */
 export function decodeVersionEntry(versionId: string, bytes: Buffer): VersionEntry {
   const reader = new EntryReader(bytes);
   const head = reader.head();
@@ -101,7 +101,7 @@ export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buff
   return Buffer.concat(parts);
 }
 
-/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+/** @throws RangeError if the bytes have another format or are cut short: the index must be rebuilt */
 export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEntry {
   const reader = new EntryReader(bytes);
   const flags = reader.head();

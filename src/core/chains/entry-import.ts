@@ -1,12 +1,12 @@
 import { isKnownPlaceholder } from './placeholder-ids.ts';
 import { studentFingerprint, type AbsenceEntry, type ChainRow, type VersionEntry } from './chain-state.ts';
 
-/** One event of `absence-changes` as it stands in the topic. */
+/** One event of `absence-changes`, as read from the topic. */
 export interface LoggedStep {
   readonly absenceId: string;
   readonly step: number;
   readonly isDeletion: boolean;
-  /** The version that it names. */
+  /** The version that the event names. */
   readonly row: ChainRow;
   readonly mergedInto: string | null;
   /** See {@link AbsenceEntry.since}. */
@@ -14,9 +14,11 @@ export interface LoggedStep {
 }
 
 /**
- * Chain entries made again out of the topics' records, in whatever order the topics come; within one, records of a key
- * come in theirs. To be fed with the entries of all ids that a batch names ({@link idsIn}); `changed` gives what is to be
- * written back. Whether a chain was published cannot be seen yet: {@link examine} finds that out at the end.
+ * Rebuilds chain entries from the records of the public topics (rule 15). The topics may come in any order; within one
+ * topic,
+ * the records of a key come in log order. The caller passes the entries of all ids that a batch names ({@link idsIn})
+ * and
+ * writes `changed` back. Whether a chain was published is not known before the end, when {@link examine} finds it out.
  */
 export class EntryImport {
   readonly #entries: Map<string, VersionEntry | null>;
@@ -36,12 +38,13 @@ export class EntryImport {
   }
 
   /**
-   * A record of `absence-versions`. One that came after the last complete full sync (`isNews`) may not be published yet.
+   * Imports a record of `absence-versions`. A record after the last complete full sync (`isNews`) may not be published
+   * yet.
    * Events that were read before may be of a student whom the record no longer names.
    */
   row(row: ChainRow, options: { isNews: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
-    // As in a resolution: a record that names no student any more stays with the one that it named.
+    // As in a resolution, a record that no longer names a student keeps the student that it named before.
     const student = row.studentId === null ? (before?.student ?? 0) : studentFingerprint(row.studentId);
     const isOthers = before !== null && areOfTwo(before.student, student);
     this.#set(row.id, {
@@ -56,8 +59,9 @@ export class EntryImport {
   }
 
   /**
-   * The version has left the hub, and the log says so: it is unresolved, unlike one that the log merely lacks.
-   * The student of a version without an entry is not known: it joins no chains (rule 1).
+   * Imports a tombstone of `absence-versions`: the version left the hub. It becomes unresolved, unlike a version that
+   * the log
+   * merely lacks. The student of a version without an entry is unknown, so it joins no chains (rule 1).
    */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
@@ -65,8 +69,9 @@ export class EntryImport {
   }
 
   /**
-   * An event of an absence. What the hub has given to another student since is not that absence's by it; where nothing
-   * was published after it, it is put back in the end (rule 16).
+   * Imports an event. If the hub assigned the version to another student since, the event does not make the version
+   * part of
+   * this absence. If it is the absence's last event, the next resolution moves the absence with the version (rule 16).
    */
   step({ absenceId, row, mergedInto }: LoggedStep): void {
     if (mergedInto !== null) return;
@@ -78,7 +83,7 @@ export class EntryImport {
       this.#set(row.id, { ...before, absenceId: isOthers ? before.absenceId : absenceId, student });
       return;
     }
-    // Unless its record comes too, it has left the hub, or the log has lost it.
+    // The version has left the hub or the log lost its record, unless that record is still to come.
     this.#set(row.id, {
       ...entryOf(row),
       state: 'vanished',
@@ -89,7 +94,7 @@ export class EntryImport {
     this.#link(row);
   }
 
-  /** Versions that refer to this one although it does not refer to them: also those that it no longer refers to. */
+  /** Versions that refer to this one while it does not refer to them, including those that it referred to before. */
   #linksTo(row: ChainRow, before: VersionEntry | null): string[] {
     if (before === null) return [];
     if (isKnownPlaceholder(before)) return [...before.linkedFrom];
@@ -122,7 +127,7 @@ export class EntryImport {
   }
 }
 
-/** Of two students, by fingerprint; 0 is nobody. */
+/** Whether two fingerprints are of two students; 0 is no student. */
 function areOfTwo(one: number, other: number): boolean {
   return one !== 0 && other !== 0 && one !== other;
 }
@@ -147,7 +152,7 @@ function entryOf(row: ChainRow): Pick<VersionEntry, 'replaces' | 'replacedBy' | 
   return { replaces, replacedBy, isDeleted, student: studentFingerprint(studentId) };
 }
 
-/** The version ids whose entries {@link EntryImport} needs for a row. */
+/** The version ids whose entries {@link EntryImport} needs to import a row. */
 export function idsIn(row: ChainRow): readonly string[] {
   return [row.id, row.replaces, row.replacedBy].filter((id) => id !== null);
 }

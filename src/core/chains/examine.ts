@@ -5,26 +5,27 @@ import type { ChainInput } from './cluster.ts';
 import { contradictionsIn, type Contradiction } from './contradictions.ts';
 
 export interface ExaminationInput extends ChainInput {
-  /** Ids of versions that the hub has, but that could not be read. */
+  /** Ids of versions that the hub has and that could not be decoded. */
   readonly unreadable?: ReadonlySet<string> | undefined;
 }
 
 export interface Examination {
-  /** Versions of chains that no published absence belongs to, and that have a tail not deleted. */
+  /** Versions of chains without a published absence, whose tail is not deleted. */
   readonly unpublished: readonly string[];
   /**
-   * The same, but the tail is deleted, or replaced by a version that the hub has no more: never published, or published as deleted
-   * so long ago that it was forgotten.
+   * Versions of chains without a published absence, whose tail is deleted or was replaced by a version that the hub
+   * does not
+   * have. Such a chain was never published, or was published as deleted and forgotten.
    */
   readonly unpublishedEnded: readonly string[];
   readonly contradictions: readonly Contradiction[];
 }
 
 /**
- * What is to be said of chains as an index made again from the topics knows them (rule 15 in resolve.ts). Publishes
- * nothing.
+ * Examines chains after an import (rule 15 in chain-rules.ts): which are unpublished, and which contradict themselves.
+ * Publishes nothing.
  *
- * @throws Error if something was not looked up that `missing` asks for
+ * @throws Error if the chain state lacks an entry that `missing` asks for
  */
 export function examine(input: ExaminationInput): Examination {
   const graph = graphOf(input);
@@ -42,8 +43,9 @@ export function examine(input: ExaminationInput): Examination {
     }
     if (owned.length > 0 || shape.tail === null) continue;
     const isOver = shape.tail.isDeleted || isReplaced(shape.tail, { graph, unreadable: input.unreadable });
-    // Where all came after the last complete full sync, nothing can have been published and forgotten. One that came before
-    // was published then: what came since may be no more than another content of what was forgotten.
+    // If all versions arrived after the last complete full sync, the chain cannot have been published and forgotten. A
+    // version
+    // that arrived before it was published then, and what arrived since may only be new content of a forgotten absence.
     const present = nodes.filter(({ state }) => state === 'present');
     const isNew = present.every(({ before }) => before?.isResolved === false);
     const ids = isOver && !isNew ? unpublishedEnded : unpublished;
@@ -53,16 +55,20 @@ export function examine(input: ExaminationInput): Examination {
 }
 
 /**
- * Versions of chains of which the hub still has some version. Of others nothing needs to be remembered.
+ * Versions of chains of which the hub still has at least one. The index needs to remember nothing of the others.
  *
- * @throws Error if something was not looked up that `missing` asks for
+ * @throws Error if the chain state lacks an entry that `missing` asks for
  */
 export function ofChainsAtHub(input: ChainInput): ReadonlySet<string> {
   const chains = graphOf(input).components.filter((nodes) => nodes.some(({ state }) => state === 'present'));
   return new Set(chains.flatMap((nodes) => nodes.map(({ id }) => id)));
 }
 
-/** It says that another one replaced it, which the hub does not have. One that cannot be read keeps its chain waiting. */
+/**
+ * Whether a version says that a version replaced it which the hub does not have. An undecodable replacement keeps its
+ * chain
+ * pending.
+ */
 function isReplaced(
   { id, replacedBy }: ChainNode,
   known: { graph: ChainGraph; unreadable: ReadonlySet<string> | undefined },

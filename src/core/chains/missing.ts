@@ -1,23 +1,27 @@
 import { clusterOf, rowsById, type ChainInput } from './cluster.ts';
 
-/** What must be looked up before the rows can be resolved. */
+/** Ids to look up before the rows can be resolved. */
 export interface MissingChainState {
   /** Version ids to look up in the index. */
   readonly versions: readonly string[];
   /** Absence ids to look up in the index. */
   readonly absences: readonly string[];
   /**
-   * Ids to ask the hub for; complete only when the other two are empty. What it has comes back as a row, what it does
-   * not have in `gone`. Asking may be put off (in a full sync the rest of the chain mostly comes by itself): a chain
-   * with such an id stays open.
+   * Ids to ask the hub for; complete only when the other two are empty. Versions that the hub has come back as rows;
+   * ids that
+   * it does not have come back in `gone`. The caller may defer the question (during a full sync the rest of the chain
+   * mostly
+   * arrives by itself): a chain with such an id stays pending.
    */
   readonly hub: readonly string[];
 }
 
 /**
- * What to look up: to be called again with what was found until `versions` and `absences` are empty, and `hub` too where
- * the hub is asked. Takes at most some more rounds than the longest chain has versions, each for all
- * chains at once; every id comes at most once.
+ * The ids to look up. The caller looks them up and calls again, until `versions` and `absences` are empty, and `hub`
+ * too if
+ * it asks the hub. This takes few more rounds than the longest chain has versions. A round serves all chains at once,
+ * and
+ * each id comes at most once.
  */
 export function missing(input: ChainInput): MissingChainState {
   const rows = rowsById(input.rows);

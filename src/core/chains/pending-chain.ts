@@ -2,10 +2,10 @@ import type { ChainGraph, ChainNode } from './chain-node.ts';
 import type { ChainShape } from './chain-shape.ts';
 import { isAlive, type NamedAbsence } from './claims.ts';
 
-/** Which versions of a chain that has to wait are to be looked at again: those that came, or all. */
+/** Which versions of a deferred chain are to be revisited: those touched in this resolution, or all. */
 export type Deferred = 'touched' | 'all';
 
-/** Ids that are not known yet; only what a version at the hub refers to is waited for. */
+/** Unresolved ids that a chain waits for. Only references from versions at the hub count. */
 export function awaitedBy(nodes: readonly ChainNode[]): readonly string[] {
   return nodes.filter((node) => isAwaited(node)).map(({ id }) => id);
 }
@@ -21,8 +21,8 @@ export function isToRevisit(node: ChainNode, deferred: Deferred | null): boolean
 }
 
 /**
- * Whether a chain has to wait for the end of the sync, and which of its versions are to be looked at again then. A
- * chain that begins to vanish often goes on to: only at the end is it known what remains (rule 9).
+ * Whether a chain must wait for the end of the sync, and which of its versions to revisit then. When part of a chain
+ * vanishes, more of it often follows, and only the end of the sync shows what remains (rule 9).
  */
 export function whyDeferred(parts: {
   nodes: readonly ChainNode[];

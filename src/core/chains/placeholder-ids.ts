@@ -1,17 +1,17 @@
 import type { ChainState, ChainRow, VersionEntry } from './chain-state.ts';
 
 /**
- * An id that so many versions refer to is none of a version: a placeholder, as where a hub fills in the same text for
- * "none". Sound chains have two such references, forks a few more. Without a bound all these versions would be one chain.
+ * An id that more versions refer to is a placeholder, as where a hub writes the same text for "none". Chains without
+ * contradictions have two such references, forks a few more. Without this bound all these versions would be one chain.
  */
 export const PLACEHOLDER_REFERENCES = 100;
 
-/** Whether the index has met a crowd around an id: its references are not followed, and no more are noted. */
+/** Whether the index knows an id as a placeholder. Its links are not followed, and no more of them are stored. */
 export function isKnownPlaceholder(entry: VersionEntry | null | undefined): boolean {
   return entry !== null && entry !== undefined && entry.linkedFrom.length >= PLACEHOLDER_REFERENCES;
 }
 
-/** The ids that too many versions refer to, as the index knows it or among those at hand. */
+/** The placeholder ids: known to the index, or referred to by too many of the given versions. */
 export function placeholdersIn(
   versions: Iterable<Pick<ChainRow, 'id' | 'replaces' | 'replacedBy'>>,
   chainState: ChainState,

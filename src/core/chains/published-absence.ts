@@ -2,11 +2,11 @@ import { CONTENT_HASH_BYTES } from '../content-hash.ts';
 import { decodeAbsenceEntry, encodeAbsenceEntry } from './entry-codec.ts';
 import type { AbsenceEntry } from './chain-state.ts';
 
-/** All that the index holds of an absence under its id. */
+/** The index value of an absence. */
 export interface PublishedAbsence {
-  /** Null amid a replay, where the topic `absences` was read further than `absence-changes`. */
+  /** Null if no event of the absence was read: the log lost it, or an import has not come to it yet. */
   readonly entry: AbsenceEntry | null;
-  /** Content hash (16 bytes) of its record in `absences`; null where that has none. */
+  /** Content hash (16 bytes) of the absence's record in `absences`; null if that topic has none. */
   readonly shown: Buffer | null;
 }
 
@@ -22,7 +22,7 @@ export function encodePublishedAbsence(absenceId: string, { entry, shown }: Publ
   return Buffer.concat(parts);
 }
 
-/** @throws RangeError for bytes of another format, or cut short: the index must be rebuilt */
+/** @throws RangeError if the bytes have another format or are cut short: the index must be rebuilt */
 export function decodePublishedAbsence(absenceId: string, bytes: Buffer | null): PublishedAbsence {
   if (bytes === null) return NOTHING;
   const isShown = bytes[0] === IS_SHOWN;

@@ -5,17 +5,22 @@ import type { ChainInput } from './cluster.ts';
 import type { VersionEntry } from './chain-state.ts';
 
 /**
- * Versions of an index made again, or brought up to the end of the log, as the index that published them would have them: all
- * of a published chain belong to its absence (rule 15 in resolve.ts). The log says so only of the last published version,
- * and what older events say depends on what compaction has left of them. What came since the chain was published is left out,
- * and so are chains to which no absence or several lead. Only what changes.
+ * Assigns the versions of published chains to their absences after an import (rule 15 in chain-rules.ts), as in the
+ * index that
+ * published them. The log names the absence only of the last published version, and which older events remain depends
+ * on
+ * compaction. Left out: versions that arrived since the chain was published, and chains to which no absence or several
+ * lead. Returns only changed entries.
  *
- * @throws Error if something was not looked up that `missing` asks for
+ * @throws Error if the chain state lacks an entry that `missing` asks for
  */
 export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEntry> {
   const graph = graphOf(input);
   const published = new Map<number, NamedAbsence[]>();
-  /** Live absences whose last record came under another one: only their other versions still lead to them. */
+  /**
+   * Live absences whose last record was published under another absence since: only their other versions still lead to
+   * them.
+   */
   const homeless = new Set<string>();
   for (const id of graph.cluster.absences) {
     const entry = input.chainState.absences.get(id) ?? null;
@@ -46,7 +51,10 @@ export function publishedNames(input: ChainInput): ReadonlyMap<string, VersionEn
   return changes;
 }
 
-/** Of several that have ended, the chain is the one whose last event is its end: the others have left it. */
+/**
+ * Of several deleted absences, the chain belongs to the one whose last event names the tail. The others no longer have
+ * it.
+ */
 function ofTail(ended: readonly NamedAbsence[], nodes: readonly ChainNode[]): readonly NamedAbsence[] {
   if (ended.length < 2) return ended;
   const { tail } = shapeOf(nodes);

@@ -3,15 +3,15 @@ import { PLACEHOLDER_REFERENCES, isKnownPlaceholder } from './placeholder-ids.ts
 import { isResolved } from './chain-steps.ts';
 import type { VersionEntry } from './chain-state.ts';
 
-/** What the index is to hold of the versions of a resolution; null for an id that nothing refers to any more. */
+/** The changed index entries of the versions of a resolution; null for an id that nothing refers to any more. */
 export function changedVersions(
   graph: ChainGraph,
   outcome: {
-    /** Absence id by component; null where nothing was published. */
+    /** Absence id by component; null if nothing was published. */
     names: readonly (string | null)[];
-    /** Components that must be resolved again, beginning from the versions that came or from any. */
+    /** Components to resolve again, and from which versions. */
     pending: ReadonlyMap<number, 'touched' | 'all'>;
-    /** By component that has to wait: an absence id for those of its versions that are forgotten. */
+    /** Absence id by deferred component, for those of its versions that are forgotten. */
     forgottenNames: ReadonlyMap<number, string>;
   },
 ): Map<string, VersionEntry | null> {
@@ -27,7 +27,7 @@ export function changedVersions(
   for (const node of graph.known.values()) {
     const deferred = outcome.pending.get(node.component);
     const isKept = deferred === 'touched' && !node.isTouched && node.before?.isResolved === true;
-    // Once it is unresolved, nothing else distinguishes it from one that was never published.
+    // Only this id distinguishes an unresolved forgotten version from one that was never published.
     const forgottenName = !isKept && isForgotten(node) ? outcome.forgottenNames.get(node.component) : null;
     const name = outcome.names[node.component] ?? forgottenName ?? null;
     note(node.id, node.before, {
@@ -53,12 +53,12 @@ export function changedVersions(
   return changes;
 }
 
-/** It was published, but nobody knows any more under which id. */
+/** Whether the version was published, and its absence id is no longer known. */
 export function isForgotten(node: ChainNode): boolean {
   return node.state === 'present' && isResolved(node) && node.before?.absenceId === null;
 }
 
-/** Nobody needs to be asked for it. */
+/** An id that the hub does not need to be asked for. */
 const NO_VERSION: VersionEntry = {
   state: 'gone',
   replaces: null,
@@ -74,14 +74,14 @@ function danglingOf({ state, isDeleted, before }: ChainNode): VersionEntry {
   return { ...NO_VERSION, state, isDeleted, absenceId: before?.absenceId ?? null };
 }
 
-/** So many as show that they are too many. */
+/** Stores only as many links as it takes to recognise a placeholder. */
 function placeholderLinks(before: VersionEntry | null, links: readonly string[]): string[] {
   const known = before?.linkedFrom ?? [];
   if (isKnownPlaceholder(before)) return [...known];
   return [...new Set([...known, ...links])].slice(0, PLACEHOLDER_REFERENCES).sort();
 }
 
-/** For each id the versions that name it and that it does not name. */
+/** For each id, the versions that refer to it while it does not refer to them. */
 function backLinks(graph: ChainGraph): Map<string, string[]> {
   const links = new Map<string, string[]>();
   const refer = (from: ChainNode, to: string | null): void => {
