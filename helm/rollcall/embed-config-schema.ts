@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configJsonSchema } from '../../src/config.ts';
 import type { JsonSchema } from '../../src/config/json-schema.ts';
+import { README_FILE, readmeWithTable } from './values-table.ts';
 
 /*
  * Run this after a change of the configuration's schema: `node helm/rollcall/embed-config-schema.ts`. Helm reads one
@@ -33,5 +34,7 @@ function pathsForPem(schema: JsonSchema): JsonSchema {
 }
 
 if (import.meta.main) {
-  writeFileSync(TARGET, `${JSON.stringify(withConfigSchema(readValuesSchema()), null, 2)}\n`);
+  const schema = withConfigSchema(readValuesSchema());
+  writeFileSync(TARGET, `${JSON.stringify(schema, null, 2)}\n`);
+  writeFileSync(README_FILE, readmeWithTable(schema));
 }

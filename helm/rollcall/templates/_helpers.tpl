@@ -20,6 +20,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "rollcall.labels" -}}
 {{ include "rollcall.selectorLabels" . }}
+app.kubernetes.io/part-of: {{ include "rollcall.name" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
@@ -46,7 +47,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{/* Rollcall reads its configuration at the start: the checksum makes a change restart the Pod. */}}
 {{- define "rollcall.podAnnotations" -}}
 checksum/config: {{ toJson .Values.config | sha256sum }}
-{{- if .Values.metrics.annotations }}
+{{- if and .Values.metrics.annotations (not .Values.metrics.podMonitor.enabled) }}
 prometheus.io/scrape: "true"
 prometheus.io/port: {{ .Values.config.http.port | quote }}
 prometheus.io/path: /metrics

@@ -24,6 +24,9 @@ Checks that the schema cannot express, or whose errors a person would not unders
 {{- if or (kindIs "string" $port) (lt (int $port) 1) -}}
 {{- $problems = append $problems (printf "config.http.port is %v: it must be a number from 1 to 65535, because probes and Service name it." $port) -}}
 {{- end -}}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.egress) -}}
+{{- $problems = append $problems "networkPolicy.egress is empty: name the hub, its token endpoint, Kafka, the schema registry and Redis, or Rollcall reaches none of them." -}}
+{{- end -}}
 {{- $problems = concat $problems (include "rollcall.openSecrets" . | fromJsonArray) (include "rollcall.unfilled" . | fromJsonArray) -}}
 {{- if $problems -}}
 {{- fail (printf "\n\nThese values cannot work:\n- %s\n" (join "\n- " $problems)) -}}

@@ -1,0 +1,117 @@
+{{/* What the Pod of the Deployment and those of the Jobs have in common: environment, files, and the user. */}}
+{{- define "rollcall.env" -}}
+env:
+  - name: ROLLCALL_CONFIG
+    value: /etc/rollcall/config/rollcall.yaml
+  - name: ROLLCALL_LOG_LEVEL
+    value: {{ .Values.logLevel }}
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- if or .Values.existingSecret .Values.extraEnvFrom }}
+envFrom:
+  {{- with .Values.existingSecret }}
+  - secretRef:
+      name: {{ . }}
+  {{- end }}
+  {{- with .Values.extraEnvFrom }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "rollcall.volumeMounts" -}}
+volumeMounts:
+  - name: config
+    mountPath: /etc/rollcall/config
+    readOnly: true
+  {{- if .Values.existingSecretFiles }}
+  - name: secrets
+    mountPath: /etc/rollcall/secrets
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* Takes a dict: root, and configMap, the name of the ConfigMap with rollcall.yaml. */}}
+{{- define "rollcall.volumes" -}}
+volumes:
+  - name: config
+    configMap:
+      name: {{ .configMap }}
+  {{- with .root.Values.existingSecretFiles }}
+  - name: secrets
+    secret:
+      secretName: {{ . }}
+      defaultMode: 0440
+  {{- end }}
+  {{- with .root.Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{- define "rollcall.scheduling" -}}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- end }}
+
+{{/* A Job that runs one verb to its end. Takes a dict: root, component, args, configMap. */}}
+{{- define "rollcall.jobSpec" -}}
+backoffLimit: 2
+activeDeadlineSeconds: 300
+template:
+  metadata:
+    labels:
+      {{- toYaml (mergeOverwrite (deepCopy .root.Values.podLabels) (include "rollcall.jobLabels" . | fromYaml)) | nindent 6 }}
+  spec:
+    restartPolicy: Never
+    automountServiceAccountToken: false
+    enableServiceLinks: false
+    {{- include "rollcall.scheduling" .root | nindent 4 }}
+    containers:
+      - name: rollcall
+        image: {{ include "rollcall.image" .root | quote }}
+        imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+        args: {{ toJson .args }}
+        {{- include "rollcall.env" .root | nindent 8 }}
+        resources:
+          requests:
+            cpu: 50m
+            memory: 192Mi
+          limits:
+            memory: 512Mi
+        securityContext:
+          {{- toYaml .root.Values.securityContext | nindent 10 }}
+        {{- include "rollcall.volumeMounts" .root | nindent 8 }}
+    {{- include "rollcall.volumes" . | nindent 4 }}
+{{- end }}
+
+{{/* Other selector labels than the Deployment's, so that the Service never finds a Job. */}}
+{{- define "rollcall.jobLabels" -}}
+app.kubernetes.io/name: {{ include "rollcall.name" .root }}-{{ .component }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/part-of: {{ include "rollcall.name" .root }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{- end }}
