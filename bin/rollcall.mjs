@@ -5,6 +5,7 @@ import { earlyExitCode, handOverStop, stopEarly } from '../src/cli/early-stop.mj
 const argv = process.argv.slice(2);
 // before any slow import, since orchestrators also stop processes that have just started
 stopEarly(argv);
+await installMissing();
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   await keepCompiledModules();
   if (process.env.npm_lifecycle_event === 'npx') {
@@ -29,6 +30,15 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     const { SIGTERM, SIGINT } = constants.signals;
     process.exitCode = code === 128 + SIGTERM || code === 128 + SIGINT ? earlyExitCode(argv) : code;
   }
+}
+
+/** In a checkout the dependencies may not be installed yet; elsewhere there is no lock file. */
+async function installMissing() {
+  const { existsSync } = await import('node:fs');
+  const isThere = (/** @type {string} */ path) => existsSync(new URL(`../${path}`, import.meta.url));
+  if (isThere('node_modules') || !isThere('package-lock.json')) return;
+  const { installDependencies } = await import('../scripts/setup.mjs');
+  await installDependencies((line) => process.stderr.write(`set-up: ${line}\n`));
 }
 
 /** Stripping types and compiling some 400 modules is more than half of a start; Node keeps the result for the next one. */

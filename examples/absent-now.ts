@@ -1,8 +1,8 @@
 /**
  * Shows who is absent now: keeps a table of the current absences that are not over yet, from the topic `absences`.
  *
- *   npx node examples/absent-now.ts                    # prints the table, and again whenever it changes
- *   npx node examples/absent-now.ts --once --json      # for programs: one line of JSON, then ends
+ *   npm run -s example -- examples/absent-now.ts                    # prints the table, and again whenever it changes
+ *   npm run -s example -- examples/absent-now.ts --once --json      # for programs: one line of JSON, then ends
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --at <ISO time>              who is absent then, instead of now
@@ -17,6 +17,7 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
+import { waitForTopics } from './wait-for-topics.ts';
 
 /** The fields of a value in `absences` that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Absence {
@@ -53,10 +54,8 @@ const MAX_WAIT_MS = 500;
 const registry = new SchemaRegistry({
   host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
 });
-const kafka = new Kafka({
-  brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(','),
-  logLevel: logLevel.ERROR,
-});
+const brokers = (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
+const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR });
 
 /** Absences that are not over yet, by absence id. */
 const notOver = new Map<string, Absence>();
@@ -66,6 +65,7 @@ let full: Progress['lastCompleteFull'] = null;
 let printed = '';
 let isWaitTold = false;
 
+await waitForTopics(brokers, [ABSENCES, PROGRESS]);
 const admin = kafka.admin();
 await admin.connect();
 const [{ high: progressEnd } = { high: '0' }] = await admin.fetchTopicOffsets(PROGRESS);

@@ -1,19 +1,37 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { Kafka } from 'kafkajs';
+import { Kafka, logLevel } from 'kafkajs';
+import { waitForTopics } from './wait-for-topics.ts';
 
+const TOPIC = 'rollcall.north.absence-changes';
 const registry = new SchemaRegistry({
   host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
 });
-const kafka = new Kafka({ brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',') });
+const brokers = (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
+const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR });
 // kafkajs reads committed records only, unless configured otherwise
 const consumer = kafka.consumer({ groupId: 'example', allowAutoTopicCreation: false });
+await waitForTopics(brokers, [TOPIC]);
 await consumer.connect();
-await consumer.subscribe({ topic: 'rollcall.north.absence-changes', fromBeginning: true });
+await consumer.subscribe({ topic: TOPIC, fromBeginning: true });
+console.error(`Listening to ${TOPIC}; changes appear here as they happen.`);
 await consumer.run({
-  eachMessage: async ({ message: { key, value, headers } }) => {
+  eachMessage: async ({ message: { key, value } }) => {
     if (value === null) return; // the absence is forgotten: no event
-    const change = (await registry.decode(value)) as { snapshot: boolean };
+    const change = (await registry.decode(value)) as AbsenceChange;
     if (change.snapshot) return; // was there when Rollcall first looked: no news
-    console.log(String(headers?.['ce_type']), String(key), change);
+    const { operation, step, version } = change;
+    console.log(operation, String(key), `step ${step}`, time(version.fromTime), '–', time(version.toTime));
   },
 });
+
+/** Some fields of avro/absence-changes.avsc; times in ms since the epoch. */
+interface AbsenceChange {
+  readonly operation: string;
+  readonly step: number;
+  readonly snapshot: boolean;
+  readonly version: { readonly fromTime: number | null; readonly toTime: number | null };
+}
+
+function time(ms: number | null): string {
+  return ms === null ? 'open' : new Date(ms).toISOString();
+}

@@ -1,7 +1,7 @@
 /**
  * Reacts to each change of an absence exactly once in effect: decides about messages, from the topic `absence-changes`.
  *
- *   npx node examples/react-once.ts --db reactions.sqlite
+ *   npm run -s example -- examples/react-once.ts --db reactions.sqlite
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --db <file>                  file of the reactions (SQLite)
@@ -18,6 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
+import { waitForTopics } from './wait-for-topics.ts';
 
 /** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Version {
@@ -85,10 +86,8 @@ const markSent = db.prepare('update reactions set sent = 1 where ce_id = ?');
 const registry = new SchemaRegistry({
   host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
 });
-const kafka = new Kafka({
-  brokers: (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(','),
-  logLevel: logLevel.ERROR,
-});
+const brokers = (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
+const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR });
 const consumer = kafka.consumer({
   groupId: options.group,
   sessionTimeout: SESSION_TIMEOUT_MS,
@@ -101,6 +100,7 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
   if (!payload.restart) ended.reject(payload.error);
 });
 send(); // what a crash may have left
+await waitForTopics(brokers, [`${options.topics}.absence-changes`]);
 await consumer.connect();
 // The group reads from the beginning, also if its offsets expired meanwhile: events that are known or too old cause nothing.
 await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });

@@ -16,7 +16,9 @@ export function runNode(node, args) {
   const path = [dirname(node), join(dirname(scripts), 'node_modules', '.bin'), process.env.PATH].join(
     delimiter,
   );
-  const child = spawn(node, ['--import', join(scripts, 'end-with-parent.mjs'), ...args], {
+  // kafkajs arms timers with a negative delay, about which Node warns: that is no user's concern
+  const quiet = '--disable-warning=TimeoutNegativeWarning';
+  const child = spawn(node, [quiet, '--import', join(scripts, 'end-with-parent.mjs'), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, PATH: path, ROLLCALL_PARENT_FD: '3' },
   });

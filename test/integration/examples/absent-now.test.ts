@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
-import { openMirror, type Mirror } from '../support/mirror.ts';
+import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';
 import { absentAtHub, startTable, tables } from './absent-table.ts';
-import type { ExampleProcess } from './example-process.ts';
+import { startExample, type ExampleProcess } from './example-process.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const MINUTE_MS = 60_000;
@@ -32,6 +32,26 @@ function liveOn(hub: ReferenceHub): void {
 }
 
 describe('examples/absent-now.ts', () => {
+  it('started before Rollcall, it says what it waits for, and prints nothing but its table', async () => {
+    const topicPrefix = newTopicPrefix();
+    await using example = startExample(
+      'absent-now.ts',
+      ['--topics', `${topicPrefix}.north`, '--once', '--json'],
+      {
+        launcher: 'npm',
+      },
+    );
+    await example.until('what it waits for', () => example.said().includes('Waiting for'));
+    expect(example.said().trim()).toBe(
+      `Waiting for ${topicPrefix}.north.absences and ${topicPrefix}.north.progress: "rollcall run" creates them.`,
+    );
+    await using mirror = await openMirror({ collections: COLLECTIONS, topicPrefix });
+    await mirror.full();
+    expect(await example.ended).toBe(0);
+    expect(tables(example)).toHaveLength(1);
+    expect(example.said()).not.toMatch(/Warning|ERROR/);
+  });
+
   it('the table is shown only once it is complete', async () => {
     await using mirror = await openMirror({
       collections: COLLECTIONS,
@@ -42,7 +62,7 @@ describe('examples/absent-now.ts', () => {
     await mirror.attempt('FULL');
     expect((await mirror.view('absences')).size).toBeGreaterThan(10);
     await using example = tableOf(mirror);
-    await example.until('that it waits', () => example.said().includes('waiting'));
+    await example.until('that it waits', () => example.said().includes('has not read all absences'));
     faults.clear();
     await mirror.full();
     await example.until('a table', () => example.lines().length > 0);

@@ -19,10 +19,16 @@ export interface ExampleProcess extends AsyncDisposable {
 
 const GIVE_UP_AFTER_MS = 180_000;
 
-export function startExample(name: string, args: readonly string[]): ExampleProcess {
+/** With `launcher: 'npm'` as `npm run example` starts it, and otherwise without a process between, which a test can kill. */
+export function startExample(
+  name: string,
+  args: readonly string[],
+  { launcher }: { launcher?: 'npm' } = {},
+): ExampleProcess {
   const { kafkaBrokers, registryUrl } = inject('stack');
   const program = fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
-  const child = spawn(process.execPath, [program, ...args], {
+  const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
+  const child = spawn(process.execPath, [...(launcher === 'npm' ? [setup] : []), program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,

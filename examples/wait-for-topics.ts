@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kafka, logLevel } from 'kafkajs';
+
+const LOOK_AGAIN_MS = 2_000;
+
+/**
+ * Waits until the topics exist: Rollcall creates them when it first mirrors a tenant, and a consumer may be started
+ * before. Says on stderr, once, what it waits for.
+ */
+export async function waitForTopics(brokers: readonly string[], topics: readonly string[]): Promise<void> {
+  const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING, retry: { retries: 0 } });
+  let said = '';
+  for (;;) {
+    const missing = await missingOf(kafka, topics).catch(() => null);
+    if (missing?.length === 0) return;
+    const reason =
+      missing === null
+        ? `Waiting for Kafka at ${brokers.join(', ')} (ROLLCALL_KAFKA_BROKERS names another address).`
+        : `Waiting for ${missing.join(' and ')}: "rollcall run" creates them.`;
+    if (reason !== said) console.error(reason);
+    said = reason;
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+async function missingOf(kafka: Kafka, topics: readonly string[]): Promise<string[]> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    const existing = new Set(await admin.listTopics());
+    return topics.filter((topic) => !existing.has(topic));
+  } finally {
+    await admin.disconnect();
+  }
+}
