@@ -8,7 +8,11 @@ import type { AbsenceView } from './absence-view.ts';
 import type { LookUp } from './chain-lookup.ts';
 import type { ChainOutcome, ChainTask, FetchedVersions } from './chain-task.ts';
 
-/** Versions that a chain refers to and that the page did not bring: more of them wait for the sync's end. */
+/**
+ * At most so many referenced versions that no page brought are asked for in an incremental sync's transaction; the rest
+ * waits
+ * for the end of the sync.
+ */
 const ASK_AT_ONCE_AT_MOST = 50;
 const ASK_AT_END_AT_MOST = 2_000;
 
@@ -16,7 +20,7 @@ type Page = { readonly readings: readonly KeyedRow[]; readonly readVersion: numb
 
 export interface ChainParts {
   readonly view: AbsenceView;
-  /** Asks the hub for single rows; null when it cannot be had at present. */
+  /** Asks the hub for single rows; null if the hub does not answer at present. */
   readonly fetch: (
     ids: readonly string[],
     readVersion: () => number,
@@ -27,29 +31,33 @@ export interface ChainParts {
   readonly onCommitted: (outcome: ChainOutcome) => void;
 }
 
-/** What is needed of the writer of `absence-versions`, whose transactions also carry what follows from them. */
+/**
+ * The part of the writer of `absence-versions` that the emitter needs. Its transactions also carry the derived records.
+ */
 export interface UnitOfWork {
   pending(): PendingTransaction;
   isFull(): boolean;
   commit(sync: ActiveSync): Promise<void>;
-  /** The index as of the last commit. */
+  /** Reads the index as of the last commit. */
   readonly lookUp: LookUp;
-  /** As of what is about to be committed. */
+  /** Content hashes, with the changes of the pending transaction. */
   hashesOf(versionIds: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>>;
-  /** Rows that were asked for one by one are decided like those of a page. */
+  /** Decides rows that were fetched singly like those of a page. */
   decide(sync: ActiveSync, page: Page): Promise<unknown>;
   readonly readVersion: () => number;
-  /** Of the next transaction. */
+  /** Sequence number of the next transaction. */
   sequence(): number;
   progress(): Progress | null;
-  /** Whether all absences were published at least once: later events are no snapshot. */
+  /** Whether the first load of absences is over: later events are news, not snapshots. */
   isFirstLoadOver(): boolean;
   isFullSyncRunning(): boolean;
   /** Whether rows were published under another mapping. */
   isMappingNew(): boolean;
 }
 
-/** How a sync ends: not yet · without having seen everything the hub has, for certain · having seen it. */
+/**
+ * How a sync ends. `isComplete`: it is a complete full sync. `isProven`: its scan certainly saw everything at the hub.
+ */
 export interface SyncEnd {
   readonly isComplete: boolean;
   readonly isProven: boolean;
@@ -58,8 +66,9 @@ export interface SyncEnd {
 const IN_PAGES = { mode: 'page', isComplete: false, isProven: false } as const;
 
 /**
- * Adds to a transaction what follows from the changed versions in it; at a sync's end also what was left open, which may
- * take transactions of its own.
+ * Adds to each transaction the records that follow from its changed versions. At the end of a sync it also resolves the
+ * pending
+ * chains, which may take several transactions.
  */
 export class AbsenceEmitter {
   readonly #parts: ChainParts;
@@ -71,14 +80,15 @@ export class AbsenceEmitter {
   }
 
   /**
-   * Whether a full sync publishes what follows from unchanged versions, because it was lost,
-   * was never published, or is requested again. The sync brings their records, so that nothing has to read them back out of the log.
+   * Whether a full sync also derives records from unchanged versions: the derived records were lost, were never
+   * published, or
+   * are requested again. The sync reads the versions anyway, so nothing has to be read back from the log.
    */
   republishes(sync: ActiveSync): boolean {
     return sync.seen !== null && (this.#isSnapshot || sync.republication?.absences !== undefined);
   }
 
-  /** To be called right before each commit. `end`: null in the middle of the sync. */
+  /** Called right before each commit. `end`: null in the middle of the sync. */
   async emitChanges(sync: ActiveSync, end: SyncEnd | null): Promise<void> {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
@@ -89,7 +99,7 @@ export class AbsenceEmitter {
     const { isProven, isComplete } = end;
     let isResolved = false;
     for await (const revisit of view.pendingVersions()) {
-      // The next resolution must see the previous one.
+      // The next resolution must see the result of the previous one.
       if (isResolved) await unitOfWork.commit(sync);
       await this.#resolveChains(sync, { mode: 'final', revisit, isProven, isComplete });
       isResolved = true;
@@ -97,7 +107,7 @@ export class AbsenceEmitter {
     if (!isResolved && !unitOfWork.pending().isEmpty) {
       await this.#resolveChains(sync, { mode: 'final', revisit: [], isProven, isComplete });
     }
-    // An index that was lost meanwhile had nothing open, either.
+    // This throws if the index was lost meanwhile, since a lost index shows no pending chains.
     await unitOfWork.lookUp('open', []);
     if (!end.isComplete) return;
     const hidesUnattributed = this.#isSnapshot || sync.republication?.hidesUnattributed === true;
@@ -109,7 +119,7 @@ export class AbsenceEmitter {
     return !this.#unitOfWork.isFirstLoadOver();
   }
 
-  /** An incremental sync publishes what it can; it does not end what a full sync or a first load has left pending. */
+  /** An incremental sync leaves chains pending that a running full sync or first load will resolve. */
   #leavesPending(sync: ActiveSync): boolean {
     return sync.seen === null && (this.#isSnapshot || this.#unitOfWork.isFullSyncRunning());
   }
@@ -125,7 +135,7 @@ export class AbsenceEmitter {
     }
   }
 
-  /** What is too old; but nothing that is about to be committed anyway. */
+  /** Forgets what is too old, except entries that the pending transaction changes. */
   async #forget(sync: ActiveSync): Promise<void> {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
@@ -156,9 +166,9 @@ export class AbsenceEmitter {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
     const snapshot = this.#isSnapshot;
-    // A full sync mostly brings the rest by itself.
+    // A full sync brings most of the other versions by itself.
     const askInPages = sync.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
-    // A lost topic of versions is filled again; the events were not lost.
+    // `absence-versions` was lost and is filled again, while the events still exist.
     const isRefill = !snapshot && unitOfWork.progress()?.lastCompleteFull == null;
     const outcome = await view.resolve({
       ...how,

@@ -14,29 +14,31 @@ import { forgetting, hiding, renderChains, type RenderChainsParts } from './rend
 import { resolveTask, type ReadPublishedVersions, type Resolved } from './resolve-task.ts';
 
 export interface AbsenceViewParts extends RenderChainsParts {
-  /** Of `absence-versions`. */
+  /** The index of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   readonly readPublishedVersions: ReadPublishedVersions;
-  /** How long after a deletion the absence's key is nulled, ms. */
+  /** How long after a deletion the absence's key in `absence-changes` is nulled, ms. */
   readonly forgetAfterMs: number;
 }
 
-/** So many chains left open are looked at again in one transaction. */
+/** At most so many pending versions are revisited in one transaction. */
 const REVISIT_AT_ONCE = 5_000;
 const FORGET_AT_ONCE = 5_000;
-/** A hub that serves lists, but fails to find single rows for so long, will not find them. */
+/** After so many syncs, a hub that serves lists but fails to answer for single rows is taken to have no answer. */
 const UNANSWERED_ENDS_AT_MOST = 5;
 const LOOK_UP_AT_ONCE = 5_000;
 
 /**
- * Turns changed versions into absences and their changes (spec 3; contract, `absences` and `absence-changes`). Decides
- * by core/chains; what it gives is committed in the transaction of the versions, and only then remembered.
+ * Derives `absences` and `absence-changes` from changed versions (spec 3; contract, `absences` and `absence-changes`).
+ * The
+ * decisions are in core/chains. The result joins the transaction of the versions; the index changes only after the
+ * commit.
  */
 export class AbsenceView {
   readonly #parts: AbsenceViewParts;
   readonly #pending: PendingRecords;
-  /** Ends of passes in a row at which the hub could not be asked. */
+  /** Ends of syncs in a row at which the hub did not answer for single rows. */
   #unansweredEnds = 0;
 
   constructor(parts: AbsenceViewParts) {
@@ -44,7 +46,7 @@ export class AbsenceView {
     this.#pending = new PendingRecords({ encode: parts.encodeVersion, decode: parts.decodeVersion });
   }
 
-  /** Before then (ms since the epoch) what was deleted has been forgotten. */
+  /** Absences that were deleted before this time (ms since the epoch) are forgotten. */
   get forgottenBeforeMs(): number {
     return this.#parts.now() - this.#parts.forgetAfterMs;
   }
@@ -67,7 +69,7 @@ export class AbsenceView {
       });
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      // An entry that cannot be read was written by another version, or damaged.
+      // Another version of Rollcall wrote the entry, or it is damaged.
       await this.#parts.index.rebuild();
       throw new RollcallError('INDEX_DIVERGED', 'the index of chains holds what cannot be read', {
         remedy: 'It is made again from the topics.',
@@ -76,7 +78,7 @@ export class AbsenceView {
     }
   }
 
-  /** Versions whose chains were left open, in batches. */
+  /** Versions of pending chains, in batches. */
   async *pendingVersions(): AsyncGenerator<readonly string[]> {
     let batch: string[] = [];
     for await (const ids of this.#parts.index.keys('open')) {
@@ -88,12 +90,12 @@ export class AbsenceView {
     if (batch.length > 0) yield batch;
   }
 
-  /** How many keys the two topics will have, as the index knows and with these changes to it. */
+  /** How many keys the two topics have after these changes, by the index. */
   async countRows(changes: readonly IndexChange[], lookUp: LookUp): Promise<Record<ChainCollection, number>> {
     const published = await this.#countAfter('absences', changes, lookUp);
-    // An absence that was published as deleted still has an event, and nothing to show.
+    // An absence that was published as deleted has an event but no record in `absences`.
     const ended = await this.#countAfter('ended', changes, lookUp);
-    // An index that was lost or restored meanwhile has counted otherwise.
+    // This throws if the index was lost or restored meanwhile: then the counts are wrong.
     await lookUp('absences', []);
     return { 'absence-changes': published, absences: published - ended };
   }
@@ -114,7 +116,12 @@ export class AbsenceView {
     return count;
   }
 
-  /** Nulls the keys of absences that were published as deleted long enough ago; `transaction`: the one that will carry it; `but`: not these. */
+  /**
+   * Nulls the keys of absences that were published as deleted long enough ago.
+   *
+   * @param transaction the transaction that will carry the records
+   * @param but absences to leave out
+   */
   async *forgetDeleted(
     transaction: () => { transactionId: string; firstRecord: number },
     but: ReadonlySet<string>,
@@ -132,7 +139,7 @@ export class AbsenceView {
     if (due.length > 0) yield this.#forget(due, transaction());
   }
 
-  /** Hides absences that are shown although no event stands for them, once everything is published again. */
+  /** Nulls records of `absences` for which no event exists, once every absence is published again. */
   async *hideUnattributed(
     transaction: () => { transactionId: string; firstRecord: number },
     but: ReadonlySet<string>,
@@ -146,7 +153,7 @@ export class AbsenceView {
     }
   }
 
-  /** Entries of `absent` that are too old to matter. */
+  /** Removals of `absent` entries that ended before the window of schedules. */
   async *outlivedAbsents(but: ReadonlySet<string>): AsyncGenerator<readonly IndexChange[]> {
     const sinceMs = this.#parts.absentSinceMs();
     for await (const batch of this.#parts.index.entries('absent')) {
@@ -200,7 +207,7 @@ export class AbsenceView {
     }
   }
 
-  /** What is to be written of them, and how many entries there are then. */
+  /** The changes of the contradictions in the index, and their number afterwards. */
   async #contradictions(
     task: Pick<ChainTask, 'lookUp'>,
     { known, resolution }: Resolved,

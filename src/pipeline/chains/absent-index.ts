@@ -3,15 +3,18 @@ import type { CollectionIndex } from '../../state/index-store.ts';
 import type { AbsentStudents } from '../schedules/absent-students.ts';
 
 export interface AbsentIndex extends AbsentStudents {
-  /** To be called after a commit that changed current absences of these students. */
+  /** Called after a commit that changed current absences of these students. */
   changed(students: ReadonlySet<string>): void;
 }
 
-/** Who is absent, out of the chain index; it forgets absences as they leave the window of schedules. */
+/**
+ * Tells which students are absent, from the chain index. It covers absences that end within or after the window of
+ * schedules.
+ */
 export function createAbsentIndex(options: {
-  /** Of `absence-versions`. */
+  /** The index of `absence-versions`. */
   index: Pick<CollectionIndex, 'entries'>;
-  /** `YYYY-MM-DD` of an instant, ms since the epoch, in the tenant's zone. */
+  /** The date `YYYY-MM-DD` of an instant (ms since the epoch) in the tenant's time zone. */
   dateAt: (ms: number) => string;
 }): AbsentIndex {
   const { index, dateAt } = options;

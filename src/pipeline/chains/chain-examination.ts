@@ -21,10 +21,10 @@ export interface ChainExaminationParts {
 
 const EMPTY = Buffer.alloc(0);
 const EXAMINE_AT_ONCE = 1_000;
-/** A hash that no row has. */
+/** A content hash that no row has. */
 export const UNKNOWN_CONTENT = Buffer.alloc(16);
 
-/** Finds chains that the log leaves unpublished or shows wrongly, and leaves them pending (rule 15 in resolve.ts). */
+/** Finds chains that the log does not show, or shows wrongly, and leaves them pending (rule 15 in chain-rules.ts). */
 export class ChainExamination {
   readonly #parts: ChainExaminationParts;
   readonly #entries: ImportedEntries;
@@ -35,8 +35,10 @@ export class ChainExamination {
   }
 
   /**
-   * A version belongs to the living absence whose last event names it: an older event of another absence may have
-   * been read after that, from another partition. An absence whose last event is its deletion keeps the version where no other has it.
+   * Assigns a version to the live absence whose last event names it. (The import may have read an older event of
+   * another absence
+   * later, from another partition.) A deleted absence whose last event names the version gets it only if no other has
+   * it.
    */
   async nameByPublished(published: ReadonlyMap<string, PublishedAbsence>): Promise<void> {
     const alive = new Map<string, string>();
@@ -56,8 +58,9 @@ export class ChainExamination {
   }
 
   /**
-   * A version that the last event of an absence names, and that the log does not hold, is taken to be at the hub, with a
-   * content that nobody knows: the log may have lost it. A full sync finds it, or misses it like any row (invariant 3).
+   * Takes a version to be at the hub, with unknown content, if the last event of an absence names it and the log does
+   * not hold
+   * it: the log may have lost it. A full sync finds it, or treats it like any missing row (invariant 3).
    */
   async presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
@@ -69,7 +72,7 @@ export class ChainExamination {
     const versions = await this.#entries.of(versionIds);
     const changes: IndexChange[] = [];
     for (const [id, entry] of versions) {
-      // Unresolved: the log holds its removal.
+      // If the entry is unresolved, the log holds the version's removal.
       if (entry?.state !== 'vanished' || !entry.isResolved) continue;
       const value = encodeVersionEntry(id, { ...entry, state: 'present' });
       changes.push({ area: 'versions', key: id, value }, { area: 'rows', key: id, value: UNKNOWN_CONTENT });
@@ -101,7 +104,7 @@ export class ChainExamination {
     }
   }
 
-  /** What has left, and neither an absence nor a chain at the hub needs any more: it may be what holds one together. */
+  /** Versions that left the hub and that no absence and no chain at the hub needs. Others may hold a chain together. */
   async #forgottenOf(versions: readonly { id: string; entry: VersionEntry }[]): Promise<ReadonlySet<string>> {
     const { replay } = this.#parts;
     const revisit = versions.flatMap(({ id, entry: { state, absenceId, linkedFrom } }) =>
@@ -122,7 +125,7 @@ export class ChainExamination {
     changes.push(...contradictionChanges(found.contradictions, { versionIds: [], reported: [] }));
     if (wasComplete) changes.push(...resolvedChanges(found.unpublishedEnded, known));
     const unpublished = wasComplete ? found.unpublished : [...found.unpublished, ...found.unpublishedEnded];
-    // Steps of published absences that the log does not have yet, whatever the reason.
+    // Leaves published absences pending whose chains lead to steps that the log does not have.
     const { steps } = resolve({ rows: [], revisit, chainState: known, mode: 'final', sequence: 0 });
     for (const { absenceId, versionId } of steps) {
       if ((known.absences.get(absenceId) ?? null) === null) continue;
@@ -137,7 +140,7 @@ export class ChainExamination {
     if (changes.length > 0) await replay.write(changes);
   }
 
-  /** Of what is said to have replaced versions: what the hub has, though it could not be read. */
+  /** Replacements that the hub has, but that could not be decoded. */
   async #unreadable(known: KnownChains): Promise<ReadonlySet<string>> {
     const replacements = new Set<string>();
     for (const entry of known.versions.values()) {
@@ -149,7 +152,7 @@ export class ChainExamination {
     return new Set(ids.filter((_id, at) => (rejects[at] ?? null) !== null));
   }
 
-  /** Leaves pending what is published wrongly. */
+  /** Leaves absences pending whose record in `absences` does not match their last event. */
   async examineAbsences(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;
     const published = entries.map(([id, value]) => ({ id, ...decodePublishedAbsence(id, value) }));
@@ -162,23 +165,23 @@ export class ChainExamination {
       const version = versions.get(versionId) ?? null;
       if (version === null || entry === null) continue;
       const hash = hashes[at] ?? null;
-      const isAsTold = entry.isPublishedAsDeleted
+      const isPublishedRight = entry.isPublishedAsDeleted
         ? shown === null
         : version.state === 'present' &&
           shown !== null &&
           hash !== null &&
           (shown.equals(hash) || hash.equals(UNKNOWN_CONTENT));
       if (
-        isAsTold &&
+        isPublishedRight &&
         !entry.isPublishedAsDeleted &&
         version.student !== 0 &&
         version.student !== entry.student
       ) {
-        // The hub has given the record to another student since its event.
+        // The hub assigned the record to another student after its event.
         const value = encodePublishedAbsence(id, { entry: { ...entry, student: version.student }, shown });
         changes.push({ area: 'absences', key: id, value });
       }
-      if (isAsTold || entry.mergedInto !== null) continue;
+      if (isPublishedRight || entry.mergedInto !== null) continue;
       const value = encodeVersionEntry(versionId, { ...version, isResolved: false });
       changes.push(
         { area: 'versions', key: versionId, value },
@@ -192,7 +195,7 @@ export class ChainExamination {
 async function nameMembers(known: KnownChains, revisit: readonly string[]): Promise<IndexChange[]> {
   const named = publishedNames({ rows: [], revisit, chainState: known });
   for (const [id, entry] of named) known.versions.set(id, entry);
-  // Other names may ask for more.
+  // With other absence ids, `missing` may ask for more entries.
   if (named.size > 0) await known.complete({ rows: [], revisit });
   return [...named].map(([key, entry]) => ({
     area: 'versions',
@@ -201,7 +204,7 @@ async function nameMembers(known: KnownChains, revisit: readonly string[]): Prom
   }));
 }
 
-/** A chain that was published and forgotten is not examined again. */
+/** Marks chains as resolved that were published and forgotten: they are not published again. */
 function resolvedChanges(ids: readonly string[], known: KnownChains): IndexChange[] {
   return ids.flatMap((id): IndexChange[] => {
     const entry = known.versions.get(id) ?? null;

@@ -18,32 +18,33 @@ import { dayNumber, encodeDay } from './ended-day.ts';
 import { ImportedEntries } from './imported-entries.ts';
 
 export interface ChainImportParts extends Omit<ChainExaminationParts, 'wasComplete'> {
-  /** A framed value of one of the three topics. */
+  /** Decodes a framed value of one of the three topics. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
-  /** Of `absence-versions`. */
+  /** The reader of `absence-versions`. */
   readonly reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   readonly absentSinceMs: () => number;
   /**
-   * Of a partition of `absence-versions`: the last offset that the last complete full sync stands for. Null where that is
-   * not known.
+   * The last offset of a partition of `absence-versions` that the last complete full sync covers. Null if it is not
+   * known.
    */
   readonly completeUpTo: ((partition: number) => number) | null;
-  /** Whether every chain was published at least once; null where progress was lost: the events must show it. */
+  /** Whether every chain was published at least once. Null if `progress` was lost: then the events must show it. */
   readonly wasComplete: boolean | null;
 }
 
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Imports the chain index from the public topics, for an installation without a complete changelog. Publishes nothing:
- * chains that are not published, or whose record in `absences` is outdated, stay pending for the next sync. Rule 15 of the
- * design note in core/chains/resolve.ts.
+ * Imports the chain index from the public topics, for an installation without a complete changelog (rule 15 in
+ * core/chains/chain-rules.ts). Publishes nothing: chains that are not published, or whose record in `absences` is
+ * outdated, stay
+ * pending for the next sync.
  */
 export class ChainImport {
   readonly #parts: ChainImportParts;
   readonly #entries: ImportedEntries;
   #lastFirstSequence = 0;
-  #hasToldNews = false;
+  #hasPublishedNews = false;
   #isFirstLoadOver: boolean;
 
   constructor(parts: ChainImportParts) {
@@ -52,17 +53,17 @@ export class ChainImport {
     this.#isFirstLoadOver = parts.wasComplete ?? false;
   }
 
-  /** Whether later events are news; known once everything is read. */
+  /** Whether the first load is over, so that later events are news. Known after `finish`. */
   get isFirstLoadOver(): boolean {
     return this.#isFirstLoadOver;
   }
 
-  /** The latest first publication that was met: no transaction to come may have a lesser number. */
+  /** The greatest sequence number of a first publication. Later transactions must not have a lesser one. */
   get lastFirstSequence(): number {
     return this.#lastFirstSequence;
   }
 
-  /** Records of one partition of `absence-versions`, in order. */
+  /** Imports records of one partition of `absence-versions`, in log order. */
   async versions(records: readonly LoggedRecord[]): Promise<void> {
     const { reader } = this.#parts;
     const decode = (value: Buffer): Promise<unknown> => this.#decode(value);
@@ -71,7 +72,7 @@ export class ChainImport {
     const changes: IndexChange[] = [];
     for (const { key, value, mapping, hash } of latest.values()) {
       const version = value === null ? null : ((await decode(value)) as AbsenceVersionValue | undefined);
-      // Nothing is known of it, but that a sync must publish it again.
+      // The record cannot be decoded. With a hash that no row has, the next full sync publishes the row again.
       if (version === undefined) changes.push({ area: 'rows', key, value: UNKNOWN_CONTENT });
       else if (version === null) chainRows.push({ id: key, row: null });
       else chainRows.push({ id: key, row: chainRowInForce(reader, { value: version, mapping, hash }) });
@@ -90,14 +91,14 @@ export class ChainImport {
     await this.#write(replay, changes);
   }
 
-  /** Whether a record came after the last complete full sync. */
+  /** Whether a record was committed after the last complete full sync. */
   #isNews(record: LoggedRecord | undefined): boolean {
     if (record === undefined) return false;
     const last = this.#parts.completeUpTo?.(record.partition);
     return last !== undefined && record.offset > last;
   }
 
-  /** Records of one partition of `absence-changes`, in order. */
+  /** Imports records of one partition of `absence-changes`, in log order. */
   async steps(records: readonly LoggedRecord[]): Promise<void> {
     const steps: LoggedStep[] = [];
     const changes: IndexChange[] = [];
@@ -108,18 +109,18 @@ export class ChainImport {
         continue;
       }
       const change = (await this.#decode(value)) as AbsenceChangeValue | undefined;
-      // Like one that was forgotten: whoever reads the topic knows nothing of it either.
+      // An undecodable event counts as forgotten: consumers know nothing of it either.
       if (change === undefined) {
         last.set(key, { step: null, atMs: 0 });
         continue;
       }
-      // One that is a snapshot proves nothing: events that were news are redacted as snapshots (ADR 15).
-      this.#hasToldNews ||= !change.snapshot;
+      // A snapshot does not show that the first load runs: events that were news are redacted as snapshots (ADR 15).
+      this.#hasPublishedNews ||= !change.snapshot;
       const step: LoggedStep = {
         absenceId: key,
         step: change.step,
         isDeletion: change.operation === 'DELETED',
-        // The hash is that of the whole event.
+        // The record's hash header is over the event, not over this version.
         row: chainRowInForce(this.#parts.reader, { value: change.version, mapping, hash: null }),
         mergedInto: change.mergedInto,
         since: firstSequence ?? 0,
@@ -147,7 +148,7 @@ export class ChainImport {
     await this.#write(replay, changes);
   }
 
-  /** Records of one partition of `absences`, in order. */
+  /** Imports records of one partition of `absences`, in log order. */
   async currents(records: readonly LoggedRecord[]): Promise<void> {
     const { absentSinceMs } = this.#parts;
     const latest = new Map(records.map((record) => [record.key, record]));
@@ -167,16 +168,18 @@ export class ChainImport {
   }
 
   /**
-   * Undefined for what was never framed as the contract says: somebody else wrote it. What a schema does not fit, or the
-   * registry does not know, is thrown: it may be the registry that is at fault, and then nothing is known of anything.
+   * Undefined for a value without the contract's framing: another program wrote it. Throws if the registry does not
+   * know the
+   * schema or the value does not fit it, because the registry may be at fault.
    */
   async #decode(value: Buffer): Promise<unknown> {
     return isFramed(value) ? this.#parts.decode(value) : undefined;
   }
 
-  /** To be called once everything is read: finds what the log leaves unpublished. */
+  /** Called once everything is read: leaves chains pending that the log does not show, or shows wrongly. */
   async finish(): Promise<void> {
-    this.#isFirstLoadOver = this.#parts.wasComplete ?? (this.#hasToldNews && (await this.#holdsEvents()));
+    this.#isFirstLoadOver =
+      this.#parts.wasComplete ?? (this.#hasPublishedNews && (await this.#holdsEvents()));
     const examination = new ChainExamination({ ...this.#parts, wasComplete: this.#isFirstLoadOver });
     for await (const entries of this.#parts.replay.entries('absences')) {
       await examination.nameByPublished(
@@ -190,7 +193,7 @@ export class ChainImport {
       await examination.examineAbsences(entries);
   }
 
-  /** A topic that was purged begins with a first load, though its events may still be there below their nulls. */
+  /** A purged topic begins with a first load again, even if its old events still exist before their nulls. */
   async #holdsEvents(): Promise<boolean> {
     for await (const entries of this.#parts.replay.entries('absences')) {
       if (entries.some(([id, value]) => decodePublishedAbsence(id, value).entry !== null)) return true;

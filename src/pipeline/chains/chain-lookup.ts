@@ -8,7 +8,7 @@ import type { IndexArea } from '../../state/index-store.ts';
 /** Reads values of the chain index, in the order of the keys. */
 export type LookUp = (area: IndexArea, keys: readonly string[]) => Promise<readonly (Buffer | null)[]>;
 
-/** What the index knows of some chains; grows until `missing` asks for nothing more. */
+/** Index entries of some chains; grows until `missing` asks for nothing more. */
 export class KnownChains {
   readonly versions = new Map<string, VersionEntry | null>();
   readonly absences = new Map<string, AbsenceEntry | null>();
@@ -20,7 +20,7 @@ export class KnownChains {
     this.#lookUp = lookUp;
   }
 
-  /** Looks up all that the input depends on; returns the ids that only the hub can resolve. */
+  /** Looks up all entries that the input depends on. Returns the ids that only the hub can resolve. */
   async complete(input: Omit<ChainInput, 'chainState'>): Promise<readonly string[]> {
     for (;;) {
       const wanted = missing({ ...input, chainState: this });

@@ -4,74 +4,74 @@ import type { IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 
-/** What became of versions since their chains were last published, and all that publishing them takes. */
+/** The versions that changed since their chains were last published, and everything that publishing them takes. */
 export interface ChainTask {
   readonly mode: ResolveMode;
-  /** Versions that were created or updated. */
+  /** Created or updated versions. */
   readonly versions: readonly AbsenceVersionValue[];
-  /** Versions that have left the hub for good. */
+  /** Versions that left the hub; their removal is confirmed. */
   readonly vanished: readonly string[];
-  /** Versions whose chain was left open earlier. */
+  /** Versions whose chains are pending. */
   readonly revisit: readonly string[];
-  /** Of the transaction that will carry what follows. */
+  /** Sequence number of the transaction that will carry the derived records. */
   readonly sequence: number;
   readonly transactionId: string;
-  /** Position among the transaction's records of the first one to come. */
+  /** Index of the first derived record in the transaction. */
   readonly firstRecord: number;
   readonly snapshot: boolean;
-  /** Whether a current absence is shown again although its record is as it was. */
+  /** Whether a current absence is published again although its record is unchanged. */
   readonly republishes?: ((absenceId: string) => boolean) | undefined;
   /**
-   * An absence that was deleted before then (ms since the epoch) and is unpublished counts as forgotten; null where everything is published. For versions that
-   * are published again.
+   * An unpublished absence that was deleted before this time (ms since the epoch) counts as forgotten. Set while a lost
+   * `absence-versions` is filled again; otherwise null.
    */
   readonly forgottenBeforeMs: number | null;
-  /** So many single versions may be asked for at the hub. */
+  /** At most so many single versions may be asked for at the hub. */
   readonly askAtMost: number;
-  /** As of `ResolveInput`. */
+  /** See `ResolveInput`. */
   readonly awaitsStudents: boolean;
-  /** Whether a chain may be published without an answer that the hub failed to give. */
+  /** Whether chains with an unanswered reference are published. */
   readonly publishesUnanswered: boolean;
-  /** Ids that the sync has proven to be gone; null where it has proven nothing. */
+  /** Whether a full sync has shown that the hub does not have an id; null if it has shown nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;
-  /** Of the index as of the transaction before. */
+  /** Reads the index as of the previous transaction. */
   readonly lookUp: LookUp;
-  /** Content hash of a version's record, as of this transaction; null for none. */
+  /** Content hashes of versions' records, with the changes of this transaction; null for none. */
   readonly hashesOf: (versionIds: readonly string[]) => Promise<ReadonlyMap<string, Buffer | null>>;
-  /** Asks the hub for single versions; what it has becomes part of this transaction. */
+  /** Asks the hub for single versions; those that it has join this transaction. */
   readonly fetch: (versionIds: readonly string[]) => Promise<FetchedVersions>;
 }
 
 export interface FetchedVersions {
   readonly versions: readonly AbsenceVersionValue[];
   readonly gone: readonly string[];
-  /** The hub could not be asked: it may be tomorrow. */
+  /** The hub did not answer. It may answer later. */
   readonly isFailed: boolean;
 }
 
-/** How many of each were published. */
+/** How many records of each kind were published. */
 export interface ChainTally {
   created: number;
   replaced: number;
   deleted: number;
   restored: number;
-  /** Keys of `absence-changes` nulled. */
+  /** Nulled keys of `absence-changes`. */
   forgotten: number;
-  /** Records in `absences`, and nulls in it. */
+  /** Records published to `absences`; `hidden`: nulls published to it. */
   shown: number;
   hidden: number;
 }
 
-/** What the transaction is to hold of it, beside the versions. */
+/** What a resolution adds to the transaction of the versions. */
 export interface ChainOutcome {
   readonly records: readonly OutgoingRecord[];
   readonly changes: readonly IndexChange[];
   readonly tally: ChainTally;
   /** Chains published while open, because the hub gave no answer. */
   readonly publishedOpen: number;
-  /** How many entries on contradictions the index has with these changes; null where nothing was looked at. */
+  /** Number of contradictions in the index after these changes; null if it was not determined. */
   readonly contradictions: number | null;
-  /** Students of the absences that were changed. */
+  /** Students of the changed absences. */
   readonly students: ReadonlySet<string>;
 }
 

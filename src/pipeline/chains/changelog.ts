@@ -6,8 +6,9 @@ const AREAS: ReadonlyMap<string, IndexArea> = new Map(CHAIN_AREAS.map((area) => 
 const NO_HEADERS = {};
 
 /**
- * The records of `absence-state` for changes of the chain index: the key is `<area>/<key>`, and the value what the index
- * holds. Of several changes of an entry the last one counts. Changes of rows have topics of their own.
+ * The records of `absence-state` for changes of the chain index: the key is `<area>/<key>`, the value is the index's
+ * value. Of
+ * several changes of an entry the last counts. Changes of rows are left out, because rows have topics of their own.
  */
 export function changelogRecords(changes: readonly IndexChange[]): readonly OutgoingRecord[] {
   const latest = new Map<string, Buffer | null>();
@@ -15,7 +16,7 @@ export function changelogRecords(changes: readonly IndexChange[]): readonly Outg
   return Array.from(latest, ([key, body]) => ({ topic: STATE_TOPIC, key, body, headers: NO_HEADERS }));
 }
 
-/** The change of the index that a record of `absence-state` stands for; null for a record that Rollcall did not write. */
+/** The index change that a record of `absence-state` describes; null for a record that Rollcall did not write. */
 export function changeIn({ key, value }: Pick<LoggedRecord, 'key' | 'value'>): IndexChange | null {
   const slash = key.indexOf('/');
   const area = AREAS.get(key.slice(0, Math.max(0, slash)));

@@ -1,7 +1,10 @@
 import type { Contradiction } from '../../core/chains/contradictions.ts';
 import type { IndexChange } from '../../state/index-store.ts';
 
-/** What is to be written of the contradictions of chains: by the first version that each names. */
+/**
+ * The index changes that replace the reported contradictions by those found; the key is the first version that each
+ * names.
+ */
 export function contradictionChanges(
   found: readonly Contradiction[],
   known: { versionIds: readonly string[]; reported: readonly (Buffer | null)[] },

@@ -6,10 +6,10 @@ import { AbsenceView } from './absence-view.ts';
 import { importedRecords } from './fill-changelog.ts';
 import { readPublishedVersions } from './read-published-versions.ts';
 
-/** A hub that could not be asked for single rows is left alone with such questions for so long. */
+/** After the hub failed to answer for single rows, Rollcall does not ask for any for so long. */
 const NO_SINGLE_ROWS_FOR_MS = 30_000;
 
-/** What the writer of `absence-versions` derives absences and their changes with; undefined where they are not mirrored. */
+/** Creates the absence view of the writer of `absence-versions`; undefined if absences are not mirrored. */
 export function createChainParts(options: {
   readonly parts: TenantParts;
   readonly collection: TenantCollection;
@@ -41,7 +41,7 @@ export function createChainParts(options: {
       try {
         return (await source.fetchRows?.(ids, { readVersion, signal })) ?? null;
       } catch (error) {
-        // The rows are asked for again at the sync's end, or with the next change of their chain.
+        // The rows are asked for again at the end of the sync, or with the next change of their chain.
         if (!isFromHub(error)) throw error;
         notBeforeMs = parts.now() + NO_SINGLE_ROWS_FOR_MS;
         return null;

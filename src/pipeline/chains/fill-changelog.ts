@@ -8,19 +8,20 @@ import {
 } from '../../state/index-store.ts';
 import { changeIn, changelogRecords } from './changelog.ts';
 
-/** As many as a transaction may hold. */
+/** The limit of records in a transaction. */
 const RECORDS_AT_ONCE = 5_000;
 
 export interface ImportParts {
   readonly log: Pick<TenantLog, 'ranges' | 'read'>;
-  /** Of `absence-versions`. */
+  /** The index of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'lookup' | 'entries'>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Yields the records that make `absence-state` equal to the chain index, a transaction's worth at a time: removals of what
- * the index lacks, then all its entries. `at`: the transaction that the index reflects, at any time.
+ * Yields the records that make `absence-state` equal to the chain index, one transaction's worth at a time: first the
+ * removal of
+ * entries that the index lacks, then all entries of the index. `at` returns the transaction that the index reflects.
  */
 export async function* importedRecords(
   parts: ImportParts,

@@ -3,7 +3,7 @@ import type { VersionEntry } from '../../core/chains/chain-state.ts';
 import { decodePublishedAbsence, type PublishedAbsence } from '../../core/chains/published-absence.ts';
 import type { IndexReplay } from '../../state/index-store.ts';
 
-/** What an index that is being made again holds of chains. */
+/** Reads chain entries of an index that is being rebuilt. */
 export class ImportedEntries {
   readonly #replay: Pick<IndexReplay, 'lookup'>;
 
@@ -11,7 +11,7 @@ export class ImportedEntries {
     this.#replay = replay;
   }
 
-  /** Entries of versions and of all that they refer to, or referred to before. */
+  /** Entries of versions, of the versions that they refer to, and of those that they referred to before. */
   async linked(ids: readonly string[], links: readonly string[]): Promise<Map<string, VersionEntry | null>> {
     const entries = await this.of([...ids, ...links]);
     const former = ids.flatMap((id) => {

@@ -3,8 +3,9 @@ import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 const MAX_BYTES = 64_000_000;
 
 /**
- * Records of versions whose chain is still open, so that a first load need not read them back out of the log. Bounded:
- * what does not fit is read back at the sync's end.
+ * Keeps the records of pending chains, so that a first load does not have to read them back from the log. The memory is
+ * bounded:
+ * records that do not fit are read back at the end of the sync.
  */
 export class PendingRecords {
   readonly #bodies = new Map<string, Buffer>();

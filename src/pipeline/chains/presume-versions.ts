@@ -3,8 +3,9 @@ import type { IndexReplay } from '../../state/index-store.ts';
 import { UNKNOWN_CONTENT } from './chain-examination.ts';
 
 /**
- * Gives a row with unknown content to each version that the chain index takes to be at the hub and that the log does not
- * hold: the log has lost it. A full sync finds it, or misses it like any row (invariant 3).
+ * Adds a row with unknown content for each version that the chain index has as `present` and the log does not hold: the
+ * log lost
+ * it. A full sync finds the row, or treats it like any missing row (invariant 3).
  */
 export async function presumeVersions(
   replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,

@@ -11,16 +11,19 @@ type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer
 type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<string, Stored> };
 
 /**
- * Reads records of versions back out of the log: those that the hub has out of `absence-versions`, those that it has no
- * more out of `absences`, where the last published one stands until its removal, or out of the last event. A reading
- * of the topics from beginning to end: for the end of a sync, and many records at once. What was written under another
- * mapping comes as the mapping in force gives it (invariant 12).
+ * Reads version records back from the log: versions at the hub from `absence-versions`; departed versions from
+ * `absences`, which
+ * holds the last published record until its deletion, or from the last event. It reads the topics from beginning to
+ * end, so it
+ * serves only for many records at the end of a sync. Values written under another mapping come as the mapping in force
+ * gives
+ * them (invariant 12).
  */
 export function readPublishedVersions(options: {
   log: Pick<TenantLog, 'read'>;
-  /** A framed value of one of the three topics. */
+  /** Decodes a framed value of one of the three topics. */
   decode: (framed: Buffer) => Promise<unknown>;
-  /** Of `absence-versions`. */
+  /** The reader of `absence-versions`. */
   reader: Pick<RowReader, 'mapping' | 'hashOf' | 'readAgain'>;
   signal: AbortSignal;
 }): ReadPublishedVersions {
@@ -41,10 +44,10 @@ export function readPublishedVersions(options: {
       onBatch: (records: readonly LoggedRecord[]) => {
         for (const { topic, key, value, mapping, hash } of records) {
           const place = places[topic];
-          // A copy: the value is a view of all that was fetched with it.
+          // The value is a view of the whole fetched batch, so keep a copy.
           if (value !== null && isFramed(value) && place?.wanted.has(key) === true)
             place.records.set(key, { framed: Buffer.from(value), mapping, hash });
-          // The event of its end is newer than what was shown before it.
+          // The deletion event has a newer record than the one shown before the deletion.
           else if (value === null && topic === 'absences') shown.records.delete(key);
         }
         return Promise.resolve();
@@ -58,7 +61,7 @@ export function readPublishedVersions(options: {
       if (versionIds.has(version.sourcedId)) found.set(version.sourcedId, { value: version, hash });
     };
     for (const { framed, mapping } of events.records.values()) {
-      // The hash is that of the whole event.
+      // The record's hash header is over the event, not over this version.
       add({ value: ((await decode(framed)) as AbsenceChangeValue).version, mapping, hash: null });
     }
     for (const { framed, mapping, hash } of [...shown.records.values(), ...newest.records.values()]) {

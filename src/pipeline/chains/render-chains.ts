@@ -15,10 +15,10 @@ import type { Resolved } from './resolve-task.ts';
 export interface RenderChainsParts {
   readonly tenantId: string;
   readonly encodeVersion: (value: object) => Buffer;
-  /** Id of the mapping in force (core/mapping-id.ts); null where it takes nothing out. */
+  /** Id of the mapping in force (core/mapping-id.ts); null if it drops and pseudonymises nothing. */
   readonly mapping: string | null;
   readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
-  /** Absences that ended before (ms since the epoch) need not be known by student. */
+  /** Absences that ended before this time (ms since the epoch) are not kept by student. */
   readonly absentSinceMs: () => number;
   readonly now: () => number;
 }
@@ -28,7 +28,7 @@ type RenderedTask = Pick<
   'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'republishes' | 'revisit'
 >;
 
-/** Turns a resolution into records and changes of the index. */
+/** Turns a resolution into records and index changes. */
 export function renderChains(
   parts: RenderChainsParts,
   task: RenderedTask,
@@ -107,14 +107,17 @@ class OutcomeDraft {
     for (const absenceId of left) this.#forget(absenceId);
   }
 
-  /** Invariant 11: of a record that the hub has given to another student meanwhile, no more than the id. */
+  /** If the hub assigned the previous record to another student, the event gets only its id (invariant 11). */
   #previousOf(version: AbsenceVersionValue, previousId: string): AbsenceVersionValue {
     const previous = this.#record(previousId);
     const [one, other] = [version.student?.sourcedId, previous.student?.sourcedId];
     return one === undefined || other === undefined || one === other ? previous : { sourcedId: previousId };
   }
 
-  /** The same of a deletion: the record is another student's now, and stands under another absence id. */
+  /**
+   * Whether the record of a deletion belongs to another student now, and to another absence; then the event gets only
+   * its id.
+   */
   #changedStudent({ absenceId, versionId }: ChainStep): boolean {
     const { known, resolution } = this.#resolved;
     const before = known.versions.get(versionId) ?? null;
@@ -144,7 +147,7 @@ class OutcomeDraft {
     return this.#resolved.records.has(versionId) && this.#task.republishes?.(absenceId) === true;
   }
 
-  /** Shown before the topic of events was lost, and published as deleted at once. */
+  /** Hides absences that were shown before `absence-changes` was lost, and are now published as deleted. */
   #hideDeleted(): void {
     const { known, resolution } = this.#resolved;
     for (const [absenceId, { isPublishedAsDeleted }] of resolution.absences) {
@@ -197,7 +200,7 @@ class OutcomeDraft {
     }
   }
 
-  /** All entries of chains that have left the hub: nothing refers to them any more. */
+  /** Entries of chains that left the hub and that nothing refers to any more. */
   #droppedVersions(): ReadonlySet<string> {
     const { known, resolution } = this.#resolved;
     const dropped = new Set<string>();
@@ -210,10 +213,11 @@ class OutcomeDraft {
       const entry = entryOf(id);
       if (entry?.state !== 'vanished' || !entry.isResolved) continue;
       const absence = entry.absenceId;
-      const isTold = absence !== null && (known.absences.get(absence) ?? null) !== null && !left.has(absence);
+      const isPublished =
+        absence !== null && (known.absences.get(absence) ?? null) !== null && !left.has(absence);
       const neighbours = [entry.replaces, entry.replacedBy, ...entry.linkedFrom];
       const isLinked = neighbours.some((other) => other !== null && entryOf(other)?.state === 'present');
-      if (!isTold && !isLinked) dropped.add(id);
+      if (!isPublished && !isLinked) dropped.add(id);
     }
     if (dropped.size === 0) return dropped;
     for (const id of known.versions.keys()) {
@@ -280,15 +284,15 @@ class OutcomeDraft {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** Below Kafka's default `max.message.bytes`; a version alone always fits. Of two, the former is cut to its id. */
+/** Below Kafka's default `max.message.bytes`. One version always fits; of two, the previous one is cut to its id. */
 const LARGEST_EVENT_BYTES = 950_000;
 
-/** Its chain is to be looked at again. */
+/** Whether the version's chain is pending. */
 function isPending(entry: VersionEntry | null): boolean {
   return entry !== null && !entry.isResolved && (entry.state === 'present' || entry.state === 'vanished');
 }
 
-/** The removal of an absence from `absences`. */
+/** The tombstone that removes an absence from `absences`. */
 export function hiding(options: { tenantId: string; absenceId: string; id: string }): OutgoingRecord {
   const { tenantId, absenceId, id } = options;
   const headers = changeHeaders({
@@ -302,7 +306,7 @@ export function hiding(options: { tenantId: string; absenceId: string; id: strin
   return { topic: 'absences', key: absenceId, body: null, headers };
 }
 
-/** The removal of an absence's key from `absence-changes`. */
+/** The tombstone that removes an absence's key from `absence-changes`. */
 export function forgetting(options: { tenantId: string; absenceId: string; id: string }): OutgoingRecord {
   const { tenantId, absenceId, id } = options;
   return {

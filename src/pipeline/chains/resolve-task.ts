@@ -4,49 +4,53 @@ import { resolve, type Resolution } from '../../core/chains/chain-rules.ts';
 import { KnownChains } from './chain-lookup.ts';
 import type { ChainTask, FetchedVersions } from './chain-task.ts';
 
-/** Reads records back out of the log, by version id; see {@link readPublishedVersions}. */
+/** Reads version records back from the log; see {@link readPublishedVersions}. */
 export type ReadPublishedVersions = (wanted: WantedRecords) => Promise<ReadonlyMap<string, PublishedVersion>>;
 
 export interface PublishedVersion {
   /** As the mapping in force gives it (invariant 12). */
   readonly value: AbsenceVersionValue;
-  /** Null where the value is as it stands in the log. */
+  /** Null if the value is the one in the log. */
   readonly hash: Buffer | null;
 }
 
 export interface WantedRecords {
   readonly versionIds: ReadonlySet<string>;
-  /** Of departed versions: the absences under which they were last shown or published. */
+  /** The absences under which departed versions were last shown or published. */
   readonly absenceIds: ReadonlySet<string>;
 }
 
 export interface Resolved {
   readonly resolution: Resolution;
   readonly known: KnownChains;
-  /** By version id: of all that is to be published. */
+  /** Records of all versions to publish, by version id. */
   readonly records: ReadonlyMap<string, AbsenceVersionValue>;
-  /** Some chains wait because the hub could not be asked. */
+  /** Whether chains wait because the hub did not answer. */
   readonly isUnanswered: boolean;
-  /** Versions that are new or changed. */
+  /** New or changed versions. */
   readonly changed: readonly string[];
-  /** By version id: of the currents. */
+  /** Content hashes of the current versions, by version id. */
   readonly hashes: ReadonlyMap<string, Buffer | null>;
 }
 
-/** A version that came to be behind a full sync's back is not gone: where they are few, the hub is asked all the same. */
+/**
+ * A version can appear at the hub in a part that a full sync has already read. So even a proven full sync asks the hub
+ * before it
+ * takes missing ids as gone, if there are at most so many.
+ */
 const ASK_RATHER_AT_MOST = 50;
 
 interface Draft {
   readonly rows: Map<string, ChainRow>;
   readonly records: Map<string, AbsenceVersionValue>;
-  /** Of records that were read back and are not as they stand in the log. */
+  /** Content hashes of records that were read back and differ from the log, under the mapping in force. */
   readonly hashes: Map<string, Buffer>;
   readonly gone: Set<string>;
-  /** Asked for in vain. */
+  /** Ids that the hub was asked for without a record in return. */
   readonly notFound: Set<string>;
-  /** Too many to be asked for at once: nothing of their chains is published before the next sync. */
+  /** Ids beyond the limit of questions: their chains wait for the next sync. */
   readonly deferredQuestions: Set<string>;
-  /** The hub could not be asked: nothing of their chains is published either. */
+  /** Ids that the hub did not answer for: their chains wait too. */
   readonly unanswered: Set<string>;
   readonly known: KnownChains;
   readonly forgotten: Set<string>;
@@ -54,8 +58,9 @@ interface Draft {
 }
 
 /**
- * Resolves a task's chains, with all that must be known and all records that must be had: from the task itself, what
- * was kept of open chains, the hub, and at last the log. In `page` mode a chain whose records cannot be had waits.
+ * Resolves a task's chains, with all chain entries and records that this takes. Records come from the task, from the
+ * memory of
+ * pending chains, from the hub, and at last from the log. In `page` mode a chain whose records are not available waits.
  */
 export async function resolveTask(
   task: ChainTask,
@@ -99,7 +104,7 @@ export async function resolveTask(
     if (isNews) {
       await learn(task, draft);
     } else if (forget({ task, draft, resolution })) {
-      // Decided anew, without them.
+      // Some tails are forgotten: resolve again without them.
     } else if (!mayDefer) {
       for (const id of lacking) draft.records.set(id, { sourcedId: id });
       const { known, records, rows, unanswered } = draft;
@@ -126,7 +131,11 @@ function inputOf(task: ChainTask, draft: Draft) {
   };
 }
 
-/** Whether tails are to be published for the first time that were deleted so long ago that they must have been forgotten. */
+/**
+ * Marks tails as forgotten that would be published for the first time although they were deleted too long ago. Returns
+ * whether
+ * there were any.
+ */
 function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }): boolean {
   const { task, draft, resolution } = parts;
   const { forgottenBeforeMs } = task;
@@ -141,7 +150,7 @@ function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }
   return draft.forgotten.size > before;
 }
 
-/** Looks up, and asks the hub, until nothing more can be learnt. */
+/** Looks up entries and asks the hub until nothing more is missing. */
 async function learn(task: ChainTask, draft: Draft): Promise<void> {
   for (;;) {
     const wanted = await draft.known.complete(inputOf(task, draft));
@@ -169,8 +178,9 @@ async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promi
 }
 
 /**
- * Gets the records that a resolution publishes. `lacking`: versions whose records could not be had; `isNews`: the hub
- * was asked, and what it said may change the outcome.
+ * Gets the records that a resolution publishes. `lacking`: versions whose records are not available. `isNews`: the
+ * hub's answers
+ * may change the result, so resolve again.
  */
 async function gather(parts: {
   task: ChainTask;
@@ -198,7 +208,7 @@ async function gather(parts: {
     const found = await task.fetch(askable);
     for (const value of found.versions) addVersion(draft, value);
     for (const id of askable) if (!draft.records.has(id)) draft.notFound.add(id);
-    // A version that has left the hub is no longer published as current: it waits for its removal.
+    // A version that left the hub is not published as current; its chain waits for its confirmed removal.
     const current = new Set(parts.resolution.currents.map(({ versionId }) => versionId));
     const leaving = found.gone.filter((id) => current.has(id));
     for (const id of leaving) draft.deferredQuestions.add(id);
@@ -238,8 +248,9 @@ function wantedRecords(parts: {
 }
 
 /**
- * A version that is published again because its successor has left the hub must be there: the chain may be leaving bit by
- * bit, and the rest is missed by the next full sync only. Returns whether the hub's answers may change the outcome.
+ * Asks the hub for versions that would be published again because their successor left the hub: the chain may be
+ * leaving step by
+ * step, and a full sync would miss the rest only later. Returns whether the answers may change the result.
  */
 async function askForRevived(parts: {
   task: ChainTask;
