@@ -66,10 +66,9 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   try {
     await live(parts, { progress, changes, timeZone: tenant.config.fullPull.timeZone });
     if (parts.forMs === null || interrupted.aborted) return 0;
-    clearInterval(status);
     const { fullPull, schedules } = tenant.config;
     const days = (): DayWindow => windowAround(localDate(Date.now(), fullPull.timeZone), schedules);
-    return await conclude(parts, { session, changes, topics, days });
+    return await conclude(parts, { session, changes, topics, days, progress });
   } finally {
     clearInterval(status);
     changes.stop();
@@ -141,6 +140,7 @@ interface Ending {
   readonly session: TenantSession;
   readonly changes: Changes;
   readonly topics: readonly string[];
+  readonly progress: Progress;
   /** The days whose schedules are mirrored now. */
   readonly days: () => DayWindow;
 }
@@ -150,9 +150,10 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
   const { print, colors } = screen;
   print(
     colors.bold(
-      `── ${count(ending.changes.published)} changes of absences published so far. The district stops changing; one more full sync runs, then the demo compares everything`,
+      `── ${count(ending.changes.published)} changes of absences published so far. The district stops changing; one more full sync of ${count(ending.session.runners.size)} collections runs, then the demo compares everything`,
     ),
   );
+  ending.progress.beginAgain();
   hub.living.freeze();
   const runners = [...ending.session.runners.values()];
   // Collections whose rows others need come first.
@@ -161,8 +162,13 @@ async function conclude({ screen, stack, hub }: DemoParts, ending: Ending): Prom
     await Promise.all(syncs.map((runner) => runner.request('FULL')));
   }
   const { topics, days } = ending;
+  const readAtMs = performance.now();
+  print(
+    `── all collections are read; comparing ${count(topics.length)} topics with the hub, record by record`,
+  );
   const compared = await compareWithHub({ servers: stack, hub, topics, days: days() });
   ending.changes.stop();
+  print(colors.dim(`   compared in ${((performance.now() - readAtMs) / 1000).toFixed(1)} s`));
   print('');
   for (const { collection, records, rows, verdict, differences } of compared) {
     const numbers = `${count(records).padStart(9)} records ${count(rows).padStart(9)} keys`;

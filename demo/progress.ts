@@ -3,6 +3,8 @@ import { count, type Screen } from './screen.ts';
 
 interface Standing {
   rows: number;
+  /** What the hub counted when the sync began; null: unknown. */
+  total: number | null;
   completeAtMs: number | null;
 }
 
@@ -11,7 +13,7 @@ export class Progress {
   readonly #standings = new Map<string, Standing>();
 
   constructor(collections: readonly string[]) {
-    for (const name of collections) this.#standings.set(name, { rows: 0, completeAtMs: null });
+    for (const name of collections) this.#standings.set(name, { rows: 0, total: null, completeAtMs: null });
   }
 
   /** Whether each collection has had a complete sync. */
@@ -31,21 +33,36 @@ export class Progress {
     if (standing === undefined) return;
     if (event.type === 'pass-ended') {
       standing.rows = event.rows;
-      if (event.outcome === 'complete') standing.completeAtMs ??= performance.now();
+      // An incremental sync that was under way ends before the full one begins.
+      if (event.outcome === 'complete' && event.stats.mode === 'FULL')
+        standing.completeAtMs ??= performance.now();
     } else if (event.stats.mode === 'FULL' && standing.completeAtMs === null) {
       standing.rows = event.stats.rowsSeen;
+      standing.total = event.stats.totalAtStart;
     }
   }
 
-  /** Shows the collections that are not loaded yet, if there are any. */
+  /** Begins to count anew: every collection is read once more. */
+  beginAgain(): void {
+    for (const standing of this.#standings.values()) {
+      standing.rows = 0;
+      standing.total = null;
+      standing.completeAtMs = null;
+    }
+  }
+
+  /** Shows the collections that are not read yet, if there are any, with how many of their rows are. */
   show({ print, colors }: Screen): void {
     const standings = [...this.#standings];
     const loading = standings.filter(([, { completeAtMs }]) => completeAtMs === null);
     if (loading.length === 0) return;
     const done = standings.length - loading.length;
-    const rows = loading.map(([name, standing]) => `${name} ${colors.yellow(`${count(standing.rows)} …`)}`);
+    const rows = loading.map(([name, { rows: read, total }]) => {
+      const of = total === null ? '' : ` of ${count(total)}`;
+      return `${name} ${colors.yellow(`${count(read)}${of} …`)}`;
+    });
     print(
-      `${colors.dim(`── ${done} of ${standings.length} collections are loaded; still loading:`)} ${rows.join(colors.dim(' · '))}`,
+      `${colors.dim(`── ${done} of ${standings.length} collections are read; waiting for`)} ${rows.join(colors.dim(' · '))}`,
     );
   }
 }
