@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import { REDACT } from '../../../src/pipeline/requests/redact.ts';
 import { runTenant } from '../../../src/pipeline/run-tenant.ts';
 import type { TenantSession } from '../../../src/pipeline/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
+import { redisHolds } from '../../integration/pipeline/redis-copy.ts';
 import { openScheduleMirror } from '../../integration/pipeline/schedule-mirror.ts';
-import type { Mirror } from '../../integration/support/mirror.ts';
+import { openMirror, type Mirror } from '../../integration/support/mirror.ts';
 import { only } from '../../integration/support/only.ts';
 import { EAGER_CLEANER } from '../support/compaction.ts';
 import { startOwnKafka, type OwnKafka } from '../support/own-kafka.ts';
@@ -25,6 +27,7 @@ const COLLECTIONS = [
   'absence-changes',
 ] as const;
 const HOLDING = [...COLLECTIONS.filter((name) => name !== 'classes'), 'absence-state', 'rejects'];
+const DAY_MS = 24 * 3_600_000;
 const INTERVAL_MS = 1_000;
 /** A topic may differ from the contract in these to begin with. */
 const SHORT = { 'segment.ms': String(INTERVAL_MS), 'max.compaction.lag.ms': String(INTERVAL_MS) };
@@ -71,6 +74,27 @@ function removePerson({ hub }: Mirror, id: string): void {
   district.remove('students', id);
 }
 
+interface Running extends AsyncDisposable {
+  readonly session: Promise<TenantSession>;
+}
+
+/** Runs the tenant as a process does, which lets Kafka close segments. */
+function runUntilDisposed(mirror: Mirror): Running {
+  const stop = new AbortController();
+  const opened = Promise.withResolvers<TenantSession>();
+  const ended = runTenant(mirror.parts, {
+    signal: stop.signal,
+    onSession: (session) => (session === null ? undefined : opened.resolve(session)),
+  });
+  return {
+    session: opened.promise,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
 it('a person removed from partitions that then stay idle is gone from the raw log within the bound', async () => {
   const { brokers } = kafka;
   await using mirror = await openScheduleMirror({
@@ -89,35 +113,83 @@ it('a person removed from partitions that then stay idle is gone from the raw lo
     SHORT,
   );
 
-  const stop = new AbortController();
-  const opened = Promise.withResolvers<TenantSession>();
-  const running = runTenant(mirror.parts, {
-    signal: stop.signal,
-    onSession: (session) => (session === null ? undefined : opened.resolve(session)),
-  });
-  try {
-    const session = await opened.promise;
-    await setTopics(mirror, [...COLLECTIONS, 'absence-state', 'rejects', 'progress'], SHORT_LATER);
-    const holding = (): Promise<string[]> => kafka.topicsHolding(student);
-    expect(await holding()).toEqual(HOLDING.map((name) => mirror.topic(name)).sort());
-    removePerson(mirror, student);
-    for (const names of [
-      ['users', 'students', 'enrollments', 'absence-versions'],
-      ['class-students', 'schedules'],
-    ]) {
-      const request = async (name: string): Promise<void> => {
-        const runner = session.runners.get(name as CollectionName);
-        await runner?.request('FULL');
-        await runner?.request('FULL');
-      };
-      await Promise.all(names.map(request));
-    }
-    await vi.waitFor(async () => expect(await holding()).toEqual([]), {
-      timeout: GONE_WITHIN_MS,
-      interval: 200,
-    });
-  } finally {
-    stop.abort();
-    await running;
+  await using running = runUntilDisposed(mirror);
+  const session = await running.session;
+  await setTopics(mirror, [...COLLECTIONS, 'absence-state', 'rejects', 'progress'], SHORT_LATER);
+  const holding = (): Promise<string[]> => kafka.topicsHolding(student);
+  expect(await holding()).toEqual(HOLDING.map((name) => mirror.topic(name)).sort());
+  removePerson(mirror, student);
+  for (const names of [
+    ['users', 'students', 'enrollments', 'absence-versions'],
+    ['class-students', 'schedules'],
+  ]) {
+    const request = async (name: string): Promise<void> => {
+      const runner = session.runners.get(name as CollectionName);
+      await runner?.request('FULL');
+      await runner?.request('FULL');
+    };
+    await Promise.all(names.map(request));
   }
+  await vi.waitFor(async () => expect(await holding()).toEqual([]), {
+    timeout: GONE_WITHIN_MS,
+    interval: 200,
+  });
+});
+
+it('what a new mapping drops or pseudonymises is gone from the raw log within the bound, and from Redis', async () => {
+  const chains = ['absence-versions', 'absences', 'absence-changes'] as const;
+  const topics = [...chains, 'absence-state'];
+  const options = {
+    hubOptions: { students: 12, startMs: Date.now() },
+    settings: {
+      kafka: { brokers: kafka.brokers },
+      pseudonymise: { key: 'a key of sixteen or more' },
+    },
+  };
+  const mapped = (mapping: Record<string, unknown>) =>
+    only({ 'absence-versions': mapping, absences: {}, 'absence-changes': {} });
+  await using mirror = await openMirror({ ...options, collections: mapped({}) });
+  const { district } = mirror.hub;
+  const [student = ''] = district.ids('students');
+  const [fromTime = '', toTime = ''] = [2, 1].map((days) =>
+    new Date(Date.now() - days * DAY_MS).toISOString(),
+  );
+  // Absences of these days are known by student, too.
+  const absence = district.registerAbsence({ student, fromTime, toTime });
+  const row = district.get('absence-versions', absence) as unknown as {
+    school: readonly { sourcedId: string }[];
+  };
+  const school = row.school[0]?.sourcedId ?? '';
+  await mirror.full();
+  const holding = async (text: string): Promise<string[]> => {
+    const found = await kafka.topicsHolding(text);
+    return found.filter((topic) => topic.startsWith(mirror.topicPrefix));
+  };
+  expect(await holding(student)).toEqual(topics.map((name) => mirror.topic(name)).sort());
+  expect(await holding(school)).toEqual(chains.map((name) => mirror.topic(name)).sort());
+  expect(await redisHolds(mirror, student)).toBe(true);
+  await setTopics(mirror, ['absence-versions', 'absences', 'absence-state', 'progress'], SHORT);
+
+  await using masked = await openMirror({
+    ...options,
+    hub: mirror.hub,
+    topicPrefix: mirror.topicPrefix,
+    collections: mapped({ pseudonymise: ['student'], drop: ['school'] }),
+  });
+  await masked.full();
+  await using running = runUntilDisposed(masked);
+  const session = await running.session;
+  await setTopics(masked, [...topics, 'progress'], SHORT_LATER);
+  const { signal } = new AbortController();
+  const sync = () => Promise.reject(new Error('no sync is wanted'));
+  const report = () => Promise.resolve();
+  await REDACT.handle({ isDryRun: false }, { parts: masked.parts, session, sync, report, signal });
+  await vi.waitFor(
+    async () => {
+      expect(await holding(student)).toEqual([]);
+      expect(await holding(school)).toEqual([]);
+    },
+    { timeout: GONE_WITHIN_MS, interval: 200 },
+  );
+  expect(await redisHolds(masked, student)).toBe(false);
 });

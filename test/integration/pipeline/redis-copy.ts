@@ -32,6 +32,17 @@ export async function copyRedis(mirror: Mirror): Promise<RedisCopy> {
   };
 }
 
+/** Whether a text occurs anywhere in the tenant's keys and values. */
+export async function redisHolds(mirror: Mirror, text: string): Promise<boolean> {
+  await using redis = connect();
+  const keys = await keysOf(redis.client, mirror);
+  expect(keys.length).toBeGreaterThan(0);
+  const values = await Promise.all(keys.map((key) => redis.client.hgetallBuffer(key).catch(() => ({}))));
+  return values.some((hash) =>
+    Object.entries(hash).some(([field, value]) => field.includes(text) || value.includes(text)),
+  );
+}
+
 /** Deletes all keys of an installation, as if Redis was lost. */
 export async function flushRedis(topicPrefix: string): Promise<void> {
   await using redis = connect();

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC } from '../../../src/model/collections.ts';
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
 const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: checkout })];
@@ -37,6 +38,25 @@ describe('docs/invariants.md', () => {
     });
     expect(cited.length).toBeGreaterThan(10);
     expect(missing).toEqual([]);
+  });
+});
+
+describe('docs/privacy.md', () => {
+  it('says of every topic what it holds, how long, and who needs to read it', () => {
+    const rows = read('docs/privacy.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| topic'));
+    const named = rows.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(named.toSorted()).toEqual([...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC].toSorted());
+    for (const row of rows)
+      expect(
+        row
+          .split('|')
+          .slice(2, 5)
+          .map((cell) => cell.trim()),
+      ).not.toContain('');
   });
 });
 
