@@ -1,12 +1,20 @@
-/** Who is absent, as the chains of absences tell it. */
+/** The absent students, derived from the chains of absences. */
 export interface AbsentStudents {
-  /** Students with a current absence that overlaps the days `from`..`to` (YYYY-MM-DD, both included, tenant's zone). In batches, a student may come twice. */
+  /**
+   * Yields, in batches, students with a current absence that overlaps the days `from`..`to` (YYYY-MM-DD, both included,
+   * in the
+   * tenant's time zone). A student may come twice.
+   */
   between(from: string, to: string): AsyncIterable<readonly string[]>;
-  /** Called with students whose current absences were changed by a committed transaction; returns how to stop. Must not throw or wait. */
+  /**
+   * Calls `listener` after each commit with the students whose current absences it changed; returns a function that
+   * stops this.
+   * The listener must not throw or wait.
+   */
   onChange(listener: (students: ReadonlySet<string>) => void): () => void;
 }
 
-/** Where absences are not mirrored. */
+/** Used if absences are not mirrored. */
 export const NOBODY_ABSENT: AbsentStudents = {
   // eslint-disable-next-line require-yield
   async *between() {},

@@ -13,7 +13,7 @@ export interface AnswerParts {
   readonly writer: CollectionWriter;
 }
 
-/** Asks for a student's lessons in the window, and a day more at either end. Throws what the hub throws. */
+/** Asks for a student's lessons in the window and the day before and after it. Throws the hub's errors. */
 export function askForStudent(
   { api }: AnswerParts,
   asked: { readonly student: string; readonly window: DayWindow; readonly signal: AbortSignal },
@@ -23,9 +23,10 @@ export function askForStudent(
 }
 
 /**
- * Takes an answer in: days with lessons go to the writer, days that had lessons and come without go to the emptied days.
- * A day without lessons that never had any is nothing. Returns whether the student should be asked again soon; null when
- * the answer is not wanted any more.
+ * Accepts an answer. Days with lessons go to the writer. Days that had lessons and have none now go to `emptied`. Days
+ * that
+ * never had lessons are ignored. Returns whether to ask for the student again soon; null if the answer is no longer
+ * wanted.
  */
 export async function acceptAnswer(
   { reader, writer }: AnswerParts,
@@ -35,9 +36,9 @@ export async function acceptAnswer(
     /** The days asked for that are still mirrored. */
     readonly window: DayWindow;
     readonly emptied: EmptiedDays;
-    /** Asked at the end of a round, once more. */
+    /** The answer is to the second question at the end of a round. */
     readonly isLast: boolean;
-    /** Called just before anything is taken in. */
+    /** Called just before the answer changes anything. */
     readonly isWanted: () => boolean;
     readonly sync: () => ActiveSync;
     readonly onTally: (sync: ActiveSync, tally: PageTally) => void;
@@ -54,7 +55,7 @@ export async function acceptAnswer(
   const wantsSecond =
     days.kind === 'days' &&
     emptied.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
-  // Nobody asks for a student twice at the same time: no answer is older than what was published.
+  // A student has at most one request under way, so no answer is older than what is published.
   options.onTally(sync, await writer.accept(sync, { readings, readVersion: writer.readVersion() }));
   if (days.kind === 'days' && writer.knownRejects > 0) {
     const readable = [studentRejectKey(student), ...days.empty.map(({ rejectKey }) => rejectKey)];

@@ -2,31 +2,37 @@ import { HubError } from '../../hub/hub-error.ts';
 import { RollcallError } from '../../errors.ts';
 import { jitteredPauseMs, pauseMs, type Backoff } from '../../retry-policy.ts';
 
-/** A student is given up for a round after so many failed requests between which others were answered. */
+/**
+ * After so many failed requests for a student, between which other students were answered, the round skips the student.
+ */
 const MOST_ATTEMPTS = 3;
 const RETRIES: Backoff = { firstMs: 1_000, longestMs: 300_000 };
-/** So many students in a row who are not there, before anybody was: then it is the API that is not there. */
+/** If so many students in a row are not found, before any was answered, the hub does not offer the API. */
 const NOT_OFFERED_AFTER = 10;
-/** Failures in a row after which the hub is spared, and after which it counts as away. */
+/** After `PAUSE_AFTER` failures in a row Rollcall pauses; after `AWAY_AFTER` the API counts as away. */
 const PAUSE_AFTER = 2;
 const AWAY_AFTER = 6;
 const PAUSES: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
-/** What a failed request leads to. */
+/** The consequence of a failed request. */
 export type TroubleVerdict =
   | { readonly kind: 'again'; readonly retryMs: number; readonly pause: Pause | null }
-  /** Others are answered, this one is not: its request is at fault. */
+  /** The hub answers for other students, so the fault is in this request. */
   | { readonly kind: 'give-up'; readonly reason: string }
   | { readonly kind: 'not-offered' };
 
-/** Nobody is asked meanwhile. */
+/** A pause without requests. */
 export interface Pause {
   readonly ms: number;
-  /** A student who was answered, to be asked first: tells an API in trouble from students without an answer. */
+  /**
+   * A student whom the hub answered for, asked first after the pause: distinguishes an API in trouble from students
+   * without an
+   * answer.
+   */
   readonly canary: string | null;
 }
 
-/** Tells a Core API in trouble from a student whom it cannot answer for. */
+/** Distinguishes a Core API in trouble from a student for whom it has no answer. */
 export class ApiTrouble {
   readonly #random: () => number;
   readonly #attempts = new Map<string, { count: number; answersBefore: number }>();
@@ -40,7 +46,11 @@ export class ApiTrouble {
     this.#random = random;
   }
 
-  /** Nobody is answered, nor who was before: of many under way at a time, many may have no answer of their own. */
+  /**
+   * Whether the API answers for no one. Many students without an answer of their own are not enough: the request for
+   * the student
+   * answered last must have failed too.
+   */
   get isAway(): boolean {
     const canary = this.#lastAnswered;
     return this.#inARow >= AWAY_AFTER && (canary === null || this.#attempts.has(canary));
@@ -54,7 +64,7 @@ export class ApiTrouble {
     this.#lastAnswered = student;
   }
 
-  /** Everybody is to be tried anew. */
+  /** Starts over: every student is tried again. */
   reset(wanted: ReadonlySet<string>): void {
     if (this.#lastAnswered !== null && !wanted.has(this.#lastAnswered)) this.#lastAnswered = null;
     this.#attempts.clear();
@@ -62,11 +72,11 @@ export class ApiTrouble {
     this.#inARow = 0;
   }
 
-  /** `wanted`: how many students there are in all. */
+  /** `wanted`: the number of wanted students. */
   failed(student: string, error: RollcallError, wanted: number): TroubleVerdict {
     const attempts = this.#attempts.get(student) ?? { count: 0, answersBefore: 0 };
     this.#attempts.set(student, attempts);
-    // Where nobody is answered, it is not the student.
+    // A failure counts against the student only if another student was answered since the previous one.
     if (isAboutRequest(error) && this.#answers > attempts.answersBefore) {
       attempts.count += 1;
       attempts.answersBefore = this.#answers;
@@ -86,7 +96,7 @@ export class ApiTrouble {
 
   #pause(error: RollcallError): Pause | null {
     const asked = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
-    // Of one who is not there, nothing can be learnt by waiting: somebody else tells.
+    // A pause shows nothing about a student who is not found; the next student's request does.
     if (error.code === 'HUB_NOT_OFFERED' && this.#answers === 0) return null;
     if (this.#inARow < PAUSE_AFTER && asked === 0) return null;
     const own = jitteredPauseMs(PAUSES, Math.max(1, this.#inARow), this.#random);
@@ -95,12 +105,12 @@ export class ApiTrouble {
   }
 }
 
-/** Not of the hub's token, nor of a request that was never sent. */
+/** Whether an error comes from the request itself, not from the token or the circuit breaker. */
 function isAboutRequest({ code }: RollcallError): boolean {
   return code !== 'HUB_CIRCUIT_OPEN' && code !== 'HUB_TOKEN_UNAVAILABLE' && code !== 'HUB_TOKEN_REFUSED';
 }
 
-/** Names no student and no content: it is published. */
+/** The reason of the reject. It is published, so it names no student and no content. */
 function reasonOf(error: RollcallError): string {
   const status = error instanceof HubError && error.status !== null ? ` (HTTP ${error.status})` : '';
   return `the hub does not give the student's lessons: ${error.code}${status}`;

@@ -1,12 +1,12 @@
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { SyncResult } from '../sync-result.ts';
 
-/** Withheld days that a person has approved; over when each student concerned was answered, or given up. */
+/** Withheld days that a person has approved. The approval ends when each student concerned was answered or given up. */
 export class ScheduleApproval {
   readonly #students: Set<string>;
   readonly #done = Promise.withResolvers<SyncResult>();
 
-  /** Of students not wanted any more nothing is asked: the next round removes their days. */
+  /** Students who are no longer wanted are not asked for: the next round removes their days. */
   constructor(keys: ReadonlySet<string>, wanted: ReadonlySet<string>) {
     const concerned = [...keys].flatMap((key) => splitCompositeKey(key)?.[0] ?? []);
     this.#students = new Set(concerned.filter((student) => wanted.has(student)));
@@ -25,7 +25,7 @@ export class ScheduleApproval {
     return this.#students.size === 0;
   }
 
-  /** The student was answered after the approval, or cannot be. */
+  /** The hub answered for the student after the approval, or cannot. */
   settled(student: string): void {
     this.#students.delete(student);
   }

@@ -13,7 +13,7 @@ import { SCHEDULES, type Round, type ScheduleSyncs } from './schedule-syncs.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 import type { WantedList } from './wanted-list.ts';
 
-/** A student said to have lost lessons is asked for a second time after so long. */
+/** Delay before the second question for a student who seems to have lost lessons. */
 const SECOND_ANSWER_AFTER_MS = 5 * 60_000;
 const GONE_PAUSE_MS = 300_000;
 
@@ -21,7 +21,7 @@ export interface AskingParts extends AnswerParts {
   readonly offer: Offer;
   readonly fullPull: FullPullTime;
   readonly now: () => number;
-  /** 0 to 1 */
+  /** Returns 0 to 1. */
   readonly random: () => number;
   readonly emit: Emit;
 }
@@ -31,18 +31,18 @@ interface AskingFor {
   readonly wanted: WantedList;
   readonly syncs: ScheduleSyncs;
   readonly requests: WaitingRequests;
-  /** Is woken when an answer has been handled. */
+  /** Woken after each handled answer. */
   readonly waker: Waker;
 }
 
-/** Asks the hub for students as their turn comes, several at a time, and handles what it answers or fails with. */
+/** Asks the hub for students as their turn comes, several at a time, and handles answers and failures. */
 export class Asking {
   readonly #parts: AskingParts;
   readonly #for: AskingFor;
   readonly #trouble: ApiTrouble;
   readonly #reports: FailureReports;
   readonly #underWay = new Set<Promise<void>>();
-  /** What concerns the whole tenant. */
+  /** An error that ends the tenant's session. */
   #failure: { readonly error: unknown } | null = null;
   #away: RollcallError | null = null;
 
@@ -57,7 +57,7 @@ export class Asking {
     return this.#underWay.size;
   }
 
-  /** Why the hub counts as away, for a command that does not stay; null while it does not. */
+  /** Why the hub counts as away, for a command that does not wait for it; null if it does not. */
   get away(): RollcallError | null {
     return this.#away;
   }
@@ -84,7 +84,7 @@ export class Asking {
     return this.#reports.reportNotOffered(error);
   }
 
-  /** Asks for as many students as may be under way; returns when the next may be asked for. */
+  /** Sends as many requests as may be under way. Returns when the next may be sent (ms since the epoch). */
   start(signal: AbortSignal): number {
     const { api, now } = this.#parts;
     while (this.#underWay.size < api.concurrency) {
@@ -127,7 +127,7 @@ export class Asking {
     }
   }
 
-  /** Returns whether the student should be asked for again soon; null when the answer is not wanted any more. */
+  /** Returns whether to ask for the student again soon; null if the answer is no longer wanted. */
   async #askAndAccept(
     student: string,
     { round, signal }: { readonly round: Round | null; readonly signal: AbortSignal },
@@ -149,7 +149,7 @@ export class Asking {
     });
   }
 
-  /** `round`: the one under way when the student was asked for. */
+  /** `round`: the round under way when the request was sent. */
   async #noteTrouble(student: string, error: RollcallError, round: Round | null): Promise<void> {
     const { now } = this.#parts;
     const { queue, wanted } = this.#for;
@@ -168,7 +168,7 @@ export class Asking {
     if (this.#trouble.isAway) this.#giveUp(error);
   }
 
-  /** Like a row that cannot be decoded: what is known of the student stays. */
+  /** Publishes a reject, as for a row that cannot be decoded. The student's published days stay. */
   async #giveUpStudent(student: string, reason: string): Promise<void> {
     const { reader, writer } = this.#parts;
     const { queue, syncs, requests } = this.#for;
@@ -182,21 +182,22 @@ export class Asking {
   async #noteNotOffered(error: RollcallError, round: Round | null): Promise<void> {
     const { now, writer, fullPull } = this.#parts;
     const { queue, syncs } = this.#for;
-    // An answer to a round that was given up says nothing against the next one, which was begun since.
+    // A late answer to a round that was given up proves nothing about the next round.
     if (syncs.round !== round) return;
-    // Where lessons are known, a 404 is a gateway's bad minute like any other. Where none are, nobody may have been
-    // absent until now: then the API may be there tomorrow, or in a minute.
+    // If lessons are published, a 404 is a passing fault. If none are, perhaps no student has been absent yet, and the
+    // API may
+    // appear tomorrow or in a minute.
     const isNotOffered = writer.knownRows === 0;
     const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
     const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
     queue.pauseUntil(untilMs);
     if (isNotOffered) await this.#reports.reportNotOffered(error);
     else this.#reports.report(error, untilMs - now());
-    // Another student's answer may have ended the round meanwhile: the next one is to be tried.
+    // If another student's answer ended the round meanwhile, the next round is tried.
     if (syncs.round === round) this.#giveUp(error);
   }
 
-  /** The round itself goes on once the hub is back. */
+  /** Ends what waits for the hub. The round itself continues when the hub is back. */
   #giveUp(error: RollcallError): void {
     this.#away = error;
     this.#for.requests.giveUp(error);

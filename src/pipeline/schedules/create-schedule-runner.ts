@@ -8,7 +8,7 @@ import { ScheduleRunner } from './schedule-runner.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
 import { wantedStudents } from './wanted-students.ts';
 
-/** The runner of `schedules`, of which a tenant has at most one. */
+/** Creates the runner of `schedules`. A tenant has at most one. */
 export function createScheduleRunner(options: {
   parts: TenantParts;
   collection: TenantCollection;

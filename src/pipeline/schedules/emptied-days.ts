@@ -11,36 +11,43 @@ import {
   type DeletionParts,
 } from '../withheld-deletions.ts';
 
-/** Beyond it days are not listed; the guard has long since held them. */
+/** No more days are listed than this; the guard withholds long before. */
 const MOST_LISTED = 100_000;
-/** How long what only adds caution may wait before it is written again. */
+/**
+ * Minimum time between two writes of the lists to the deletion memory. Losing the latest entries costs only caution.
+ */
 const WRITE_AGAIN_AFTER_MS = 30_000;
 const NONE_APPROVED: ReadonlySet<string> = new Set();
 
 export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
 
 /**
- * Days that had lessons and that the hub gives none for any more.
+ * Days that had lessons and for which the hub returns none now.
  *
- * One answer is not enough: a day is emptied once a second answer says the same. An answer without a single lesson, for
- * a student who had some, is suspect (lost rights look like that): it counts only as the last word of a round. What was
- * said twice goes out unless the guard holds it, which also counts what was said only once.
+ * One answer is not enough: a day becomes empty once a second answer confirms it. An answer without any lesson, for a
+ * student who
+ * had some, is inconclusive (lost rights look like this): it confirms only at the end of a round. The guard withholds
+ * confirmed
+ * days above its limits, and counts days that only one answer has shown so far.
  */
 export class EmptiedDays {
   readonly #parts: EmptiedDaysParts;
-  /** Said once, with the sync that heard it. */
+  /** Days that one answer showed without lessons, with the sync of that answer. */
   readonly #suspected: Map<string, MissingKey>;
   readonly #withheld: Map<string, number>;
   readonly #confirmed = new Map<string, KeyedRow>();
   #isTripped: boolean;
-  /** The log knows of withheld days, the list of them is lost: until a whole round, all that is empty may be among them. */
+  /**
+   * The log counts withheld days, but the list of them is lost. Until a round is complete, any empty day may be one of
+   * them.
+   */
   #isListLost: boolean;
-  /** Withheld days that a person has approved: they are emptied on the next answer that says so. */
+  /** Withheld days that a person has approved: the next answer that confirms one removes its lessons. */
   #approved: ReadonlySet<string> = NONE_APPROVED;
-  /** Of these, those that are about to be committed. */
+  /** Approved days in the pending transaction. */
   readonly #releasing = new Set<string>();
   #released = 0;
-  /** Why days wait; null where that is not known. */
+  /** Why days are withheld; null if unknown. */
   #why: string | null = null;
   #written: { suspected: boolean; withheld: boolean; atMs: number };
 
@@ -80,19 +87,23 @@ export class EmptiedDays {
     return this.#withheld.size - this.#releasing.size;
   }
 
-  /** A person lets these go, as far as they wait: those that the next answers still give without lessons. */
+  /** A person approves these days. Those that are withheld become empty when the next answer confirms it. */
   approve(keys: Iterable<string>): void {
     this.#approved = new Set([...keys].filter((key) => this.#withheld.has(key)));
     this.#released = 0;
   }
 
-  /** Everybody concerned was answered, or cannot be; returns how many days were emptied. What came must be committed. */
+  /**
+   * Ends the approval, after all students concerned were answered or given up and the answers are committed. Returns
+   * how many days
+   * became empty.
+   */
   endApproval(): number {
     this.#approved = NONE_APPROVED;
     return this.#released;
   }
 
-  /** Students with days that were said once to be empty, and are not withheld. */
+  /** Students with days that one answer showed without lessons and that are not withheld. */
   studentsToAskAgain(): Set<string> {
     const students = new Set<string>();
     for (const key of this.#suspected.keys()) {
@@ -102,7 +113,7 @@ export class EmptiedDays {
     return students;
   }
 
-  /** These days have lessons, or something that cannot be read; or they are none of ours any more. */
+  /** Drops days that have lessons or unreadable ones, or that are no longer mirrored. */
   forget(keys: Iterable<string>): void {
     for (const key of keys) {
       this.#confirmed.delete(key);
@@ -112,8 +123,8 @@ export class EmptiedDays {
   }
 
   /**
-   * Days that had lessons and come without. True when the student should be asked again soon.
-   * `isLast`: asked at the end of a round, once more.
+   * Notes days that had lessons and have none in this answer. Returns whether to ask for the student again soon.
+   * `isLast`: the answer is to the second question at the end of a round.
    */
   becameEmpty(
     readings: readonly KeyedRow[],
@@ -135,7 +146,10 @@ export class EmptiedDays {
     return wantsSecond;
   }
 
-  /** A person does not want the listed days to be emptied: they are forgotten, and judged anew when they are seen again. */
+  /**
+   * A person keeps the listed days: the list is dropped. A day that a later answer shows without lessons is judged
+   * again.
+   */
   async discard(): Promise<void> {
     this.#withheld.clear();
     this.#confirmed.clear();
@@ -144,13 +158,16 @@ export class EmptiedDays {
     await discardList(this.#parts);
   }
 
-  /** To be called before a commit: publishes what was said twice, or holds it. */
+  /** Called before a commit: publishes or withholds confirmed days. */
   async settle(sync: ActiveSync): Promise<void> {
     if (this.#confirmed.size > 0 || !this.#written.suspected) await this.#judge(sync);
     await this.#write();
   }
 
-  /** To be called after a commit: what lifts caution counts only then. `isRoundOver`: every day was looked at. */
+  /**
+   * Called after a commit, because only then entries may be dropped from the lists. `isRoundOver`: the round asked for
+   * every day.
+   */
   async remember({ isRoundOver }: { isRoundOver: boolean }): Promise<void> {
     if (isRoundOver) this.#isListLost = false;
     const { memory, collection } = this.#parts;
@@ -176,9 +193,9 @@ export class EmptiedDays {
     const losses = new Set([...this.#confirmed.keys(), ...this.#suspected.keys()]);
     const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
-      // Days that were emptied are still rows.
+      // Days that became empty are still rows.
       { deletions: losses.size, deletedEarlierToday, knownRows: writer.knownRows - deletedEarlierToday },
-      // A round takes a day: only the day's sum says anything.
+      // A round takes a day, so only the sum of the day means anything.
       { ...limits, perDay: true },
     );
     if (why !== null) return this.#withhold(losses, { why, isOwn: true });
@@ -198,7 +215,7 @@ export class EmptiedDays {
     await writer.publish(sync, readings);
   }
 
-  /** Publishes what a person has approved and the hub has confirmed; it is taken from the list once it is committed. */
+  /** Publishes approved days that the hub has confirmed. They leave the list after the commit. */
   async #release(sync: ActiveSync): Promise<void> {
     const approved = [...this.#confirmed].filter(([key]) => this.#approved.has(key));
     for (const [key] of approved) {
@@ -245,7 +262,7 @@ export class EmptiedDays {
     const { memory, collection } = this.#parts;
     await memory.setWithheld(collection, this.#withheld);
     const count = this.#withheld.size;
-    // A round takes a day: until it is over, the log tells what the last one withheld.
+    // A round takes a day: until it is over, the log counts what the previous one withheld.
     if (count === 0) await noteDecided(this.#parts);
     else
       await memory.setNote(collection, {

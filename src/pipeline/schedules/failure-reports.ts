@@ -4,12 +4,12 @@ import type { Emit } from '../pipeline-events.ts';
 import type { Offer } from '../offer.ts';
 import { SCHEDULES, type Round } from './schedule-syncs.ts';
 
-/** Reports what keeps schedules from being read. */
+/** Emits the events that say why schedules cannot be read. */
 export class FailureReports {
   readonly #parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer };
   readonly #syncs: { readonly round: Round | null };
 
-  /** `syncs`: know the round under way. */
+  /** `syncs` gives the round under way. */
   constructor(
     parts: { readonly emit: Emit; readonly now: () => number; readonly offer: Offer },
     syncs: { readonly round: Round | null },

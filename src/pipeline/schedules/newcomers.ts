@@ -1,7 +1,7 @@
-/** So many milliseconds of changes are looked up together. */
+/** Changes within this time are looked up together. */
 const GATHER_MS = 1_000;
 
-/** Students whose absences changed and who were not wanted: it is looked up whether they are now. */
+/** Collects students whose absences changed and who were not wanted, to look up whether they are wanted now. */
 export class Newcomers {
   readonly #now: () => number;
   readonly #students = new Set<string>();

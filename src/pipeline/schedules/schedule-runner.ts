@@ -16,11 +16,11 @@ import { WaitingRequests, type TakenRequests } from './waiting-requests.ts';
 import { WantedList, type WantedListParts } from './wanted-list.ts';
 
 const READY_POLL_MS = 500;
-/** What is due is looked at again at least so often: the clock may be set. */
+/** Longest rest. The clock may be set, so due times are checked at least this often. */
 const LONGEST_REST_MS = 30_000;
 
 export interface ScheduleRunnerParts extends AskingParts, WantedListParts, ScheduleSyncParts {
-  /** The collection that says which students are wanted; null for a list of ids. */
+  /** The collection that names the wanted students; null for a configured list of ids. */
   readonly parent: CollectionName | null;
   readonly parents: () => ParentState;
   /** Rejects when the signal aborts. */
@@ -28,9 +28,11 @@ export interface ScheduleRunnerParts extends AskingParts, WantedListParts, Sched
 }
 
 /**
- * Keeps `schedules`: asks for each wanted student once a round, which takes a day, and at once when an absence of the
- * student has changed. Days are published, emptied or withheld as the answers come; days that have left the window,
- * and students not wanted any more, are removed at the beginning of a round, without asking anybody.
+ * Runs `schedules`: asks for each wanted student once per round, which takes a day, and at once when an absence of the
+ * student
+ * changes. Publishes days, or marks or withholds those that became empty, as answers come. At the beginning of a round
+ * it removes,
+ * without asking the hub, the days outside the window and the students no longer wanted.
  */
 export class ScheduleRunner implements SyncRunner {
   readonly collection = SCHEDULES;
@@ -110,7 +112,7 @@ export class ScheduleRunner implements SyncRunner {
       await this.#turnsUntil(() => this.#requests.approval !== approval, signal);
       return approval.result;
     }
-    if (mode === 'DELTA' && this.#hasWhole) {
+    if (mode === 'DELTA' && this.#hasCompleteRound) {
       await this.#wanted.current();
       await this.#wanted.admitNewcomers();
       this.#syncs.beginSum();
@@ -127,7 +129,7 @@ export class ScheduleRunner implements SyncRunner {
     return done.promise;
   }
 
-  /** Throws what the hub failed with once it counts as away. */
+  /** Throws the hub's error once the hub counts as away. */
   async #turnsUntil(isOver: () => boolean, signal: AbortSignal): Promise<void> {
     while (!isOver()) {
       signal.throwIfAborted();
@@ -140,19 +142,21 @@ export class ScheduleRunner implements SyncRunner {
     }
   }
 
-  /** The round that is to begin; null while the one at hand goes on, or none is due. */
+  /** The round to begin now; null if none is due. */
   #plan(): RoundPlan | null {
     const { fullPull, now, writer } = this.#parts;
     return roundDue({
       fullPull,
       nowMs: now(),
       lastDueMs: this.#lastDueMs,
-      lastCompleteMs: this.#hasWhole ? (writer.progress?.lastCompleteFull?.startedAtMs ?? null) : null,
+      lastCompleteMs: this.#hasCompleteRound
+        ? (writer.progress?.lastCompleteFull?.startedAtMs ?? null)
+        : null,
     });
   }
 
-  /** A round has been complete, under the mapping in force: what has not changed since needs not be asked for. */
-  get #hasWhole(): boolean {
+  /** Whether a round was complete under the mapping in force. If so, unchanged students need not be asked for. */
+  get #hasCompleteRound(): boolean {
     const { writer } = this.#parts;
     return !writer.isMappingNew && writer.progress?.lastCompleteFull != null;
   }
@@ -167,7 +171,7 @@ export class ScheduleRunner implements SyncRunner {
     try {
       await this.#handle(taken);
     } catch (error) {
-      // Nobody else knows of a request that was taken.
+      // No one else can answer a request that was taken.
       for (const { done } of [...taken.approvals, ...taken.syncs]) done.reject(asError(error));
       throw error;
     }
@@ -177,14 +181,14 @@ export class ScheduleRunner implements SyncRunner {
     for (const { done, options } of approvals) {
       if (options.approved !== undefined) done.resolve((await this.#approve(options.approved)).result);
     }
-    const full = syncs.filter(({ mode }) => mode === 'FULL' || !this.#hasWhole);
+    const full = syncs.filter(({ mode }) => mode === 'FULL' || !this.#hasCompleteRound);
     if (full.length > 0) {
       this.#requests.awaitEndOfRound(full.map(({ done }) => done));
       await this.#beginRound(this.#planNow());
     }
     const deltas = syncs.filter((request) => !full.includes(request));
     if (deltas.length === 0) return;
-    // Changes are asked for at once anyway: what has come until now is what a delta has to tell.
+    // Changed students are asked for at once anyway, so the result is what came until now.
     this.#syncs.beginSum();
     const result = await this.#syncs.endSum();
     for (const { done } of deltas) done.resolve(result);
@@ -212,12 +216,13 @@ export class ScheduleRunner implements SyncRunner {
     this.#syncs.beginRound({ isHurried: plan.endMs <= now() });
     await this.#syncs.sweep(wanted, window);
     this.#asking.reset(wanted);
-    // Whom the last round did not reach comes first: one that never ends would else always miss the same.
+    // Students whom the last round did not reach come first. Otherwise rounds that never end would always miss the same
+    // ones.
     const first = left.filter((student) => wanted.has(student));
     this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
   }
 
-  /** One step: asks whom it may, publishes what came, ends the round, or waits. */
+  /** One step: sends requests, publishes answers, ends the round, or waits. */
   async #turn(signal: AbortSignal): Promise<void> {
     const askAtMs = this.#asking.start(signal);
     this.#asking.throwFailure();
@@ -265,7 +270,7 @@ export class ScheduleRunner implements SyncRunner {
     }
   }
 
-  /** Throws when the hub does not offer the collection that says which students are wanted. */
+  /** Throws if the hub does not offer the collection that names the wanted students. */
   async #withoutParents(): Promise<SyncResult> {
     const { parent, parents } = this.#parts;
     if (parent === null || parents() !== 'not-offered') return this.#notReady();

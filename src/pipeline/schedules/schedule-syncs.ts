@@ -10,7 +10,7 @@ import { addStats, newSyncStats, type SyncStats } from '../sync-stats.ts';
 import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
 
 export const SCHEDULES = 'schedules' as const satisfies CollectionName;
-/** While answers keep coming, transactions are no more frequent than this. */
+/** Minimum time between two transactions while answers keep coming. */
 const FLUSH_EVERY_MS = 1_000;
 
 export interface ScheduleSyncParts {
@@ -22,39 +22,40 @@ export interface ScheduleSyncParts {
   readonly emit: Emit;
 }
 
-/** Each wanted student asked once: a full sync. */
+/** A round is a full sync: one request for each wanted student. */
 export interface Round {
   readonly sync: ActiveSync;
   readonly startedAtMs: number;
-  /** As fast as may be: everything in it is told as of the one full sync. */
+  /** Requests follow each other at once, and the round is recorded as one full sync. */
   readonly isHurried: boolean;
-  /** All have been asked; those with doubtful answers are asked once more. */
+  /** Every student was asked for; those with inconclusive answers are asked for a second time. */
   isLast: boolean;
   removedInBatches: number;
-  /** Hub clock minus ours when the first answer came. */
+  /** Hub clock minus local clock at the first answer, ms. */
   skewMs: number | null;
 }
 
-/** Students asked meanwhile, or one after the other in a round that takes a day: a delta. */
+/** Answers between rounds, or in a round that takes a day: an incremental sync. */
 interface Batch {
   readonly sync: ActiveSync;
   readonly startedAtMs: number;
 }
 
 /**
- * How what is asked for becomes passes, transactions and records of progress. A round that takes a day is told as
- * deltas, and at its end as one complete full sync: what is published in it is whole for the students it is about.
+ * Turns answers into syncs, transactions and records of progress. A round that takes a day is recorded as many
+ * incremental syncs,
+ * each complete for the students in it, and at its end as one complete full sync.
  */
 export class ScheduleSyncs {
   readonly #parts: ScheduleSyncParts;
   #emptied: EmptiedDays | null = null;
   #round: Round | null = null;
   #batch: Batch | null = null;
-  #answersToTell = 0;
+  #unrecordedAnswers = 0;
   #flushedAtMs = 0;
   #recordedAtMs = 0;
   #skewMs = 0;
-  /** What several deltas came to, for whoever asked for one. */
+  /** Sum of several incremental syncs, for a request that waits for them. */
   #sum: SyncStats | null = null;
 
   constructor(parts: ScheduleSyncParts) {
@@ -70,7 +71,11 @@ export class ScheduleSyncs {
     return this.#emptied;
   }
 
-  /** Removes what left the window, and students not wanted: our own decision, so neither asked for nor guarded. */
+  /**
+   * Removes days outside the window, and students no longer wanted. These removals follow from the configuration, so
+   * Rollcall neither
+   * asks the hub nor applies the guard.
+   */
   async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
     const { writer } = this.#parts;
     const emptied = await this.emptied();
@@ -91,7 +96,7 @@ export class ScheduleSyncs {
     }
   }
 
-  /** Every student of approved days was answered: commits what they said. */
+  /** Every student of the approved days was answered: commits the answers. */
   async endApproval(): Promise<SyncResult> {
     await this.flush({ isForced: true });
     const emptied = await this.emptied();
@@ -100,22 +105,22 @@ export class ScheduleSyncs {
     return { ...complete(stats), approvedGone: emptied.endApproval() };
   }
 
-  /** What a person has approved and was not confirmed by then waits on. */
+  /** Ends the approval; days that the hub has not confirmed stay withheld. */
   dropApproval(): void {
     this.#emptied?.endApproval();
   }
 
-  /** Hub clock minus ours, as an answer tells it. */
+  /** Notes the hub's time in an answer. */
   noteHubTime(hubTimeMs: number): void {
     this.#skewMs = hubTimeMs - this.#parts.now();
     if (this.#round !== null) this.#round.skewMs ??= this.#skewMs;
   }
 
   noteAnswer(): void {
-    this.#answersToTell += 1;
+    this.#unrecordedAnswers += 1;
   }
 
-  /** What an answer counts to. */
+  /** The sync that an answer belongs to. */
   currentSync(): ActiveSync {
     const round = this.#round;
     const isComplete =
@@ -129,25 +134,28 @@ export class ScheduleSyncs {
     return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion: writer.readVersion() };
   }
 
-  /** In how many ms there is something to commit, if no more answers come. */
+  /** Time until there is something to commit if no more answers come, ms. */
   dueInMs(underWay: number): number {
     const { writer, deltaEveryMs, now } = this.#parts;
     if (writer.isFull) return 0;
     if (writer.hasPending) return underWay === 0 ? 0 : this.#flushedAtMs + FLUSH_EVERY_MS - now();
-    // Without changes, that students were asked is told from time to time.
-    return this.#answersToTell > 0 ? this.#recordedAtMs + deltaEveryMs - now() : Number.POSITIVE_INFINITY;
+    // Without changes, a record of progress from time to time shows that students were asked for.
+    return this.#unrecordedAnswers > 0 ? this.#recordedAtMs + deltaEveryMs - now() : Number.POSITIVE_INFINITY;
   }
 
-  /** Commits what waits, and that students were asked. `isForced`: a record of progress in any case. */
+  /**
+   * Commits pending changes and the record of progress. `isForced`: even if no student was answered since the last
+   * record.
+   */
   async flush({ isForced }: { isForced: boolean }): Promise<void> {
     const { writer, now } = this.#parts;
-    if (!isForced && this.#answersToTell === 0 && !writer.hasPending) return;
+    if (!isForced && this.#unrecordedAnswers === 0 && !writer.hasPending) return;
     const emptied = await this.emptied();
     const sync = this.currentSync();
-    // What comes from here on belongs to the next batch.
+    // Answers from now on belong to the next batch.
     const batch = this.#batch;
     this.#batch = null;
-    this.#answersToTell = 0;
+    this.#unrecordedAnswers = 0;
     this.#flushedAtMs = now();
     if (batch === null && this.#round !== null) sync.stats.startedAtMs = this.#hubTimeOfStart(this.#round);
     await emptied.settle(sync);
@@ -160,7 +168,7 @@ export class ScheduleSyncs {
     await emptied.remember({ isRoundOver: false });
     if (batch === null) return;
     writer.end(batch.sync);
-    this.#emitEnd(batch.sync, { startedAtMs: batch.startedAtMs, alreadyTold: 0 });
+    this.#emitEnd(batch.sync, { startedAtMs: batch.startedAtMs, alreadyReported: 0 });
     const { stats } = batch.sync;
     if (this.#round !== null) {
       this.#round.removedInBatches += stats.rowsRemoved;
@@ -178,7 +186,7 @@ export class ScheduleSyncs {
     emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });
   }
 
-  /** Everybody was answered: commits the complete full sync. What came must have been flushed. */
+  /** Every student was answered: commits the complete full sync. All changes must have been flushed. */
   async completeRound(round: Round): Promise<SyncResult> {
     const { writer, now } = this.#parts;
     const emptied = await this.emptied();
@@ -197,18 +205,18 @@ export class ScheduleSyncs {
     });
     await emptied.remember({ isRoundOver: true });
     this.#recordedAtMs = now();
-    this.#emitEnd(round.sync, { startedAtMs: round.startedAtMs, alreadyTold: round.removedInBatches });
+    this.#emitEnd(round.sync, { startedAtMs: round.startedAtMs, alreadyReported: round.removedInBatches });
     this.dropRound();
     return complete(stats);
   }
 
-  /** It is not told as complete. */
+  /** Ends the round without recording it as complete. */
   dropRound(): void {
     if (this.#round !== null) this.#parts.writer.end(this.#round.sync);
     this.#round = null;
   }
 
-  /** From here on, what deltas come to is added up for {@link endSum}. */
+  /** Starts adding up incremental syncs for {@link endSum}. */
   beginSum(): void {
     this.#sum = this.newSync('DELTA').stats;
   }
@@ -235,15 +243,15 @@ export class ScheduleSyncs {
     return this.#batch;
   }
 
-  /** `alreadyTold`: removals that the ends of deltas have told. */
-  #emitEnd({ stats }: ActiveSync, sync: { startedAtMs: number; alreadyTold: number }): void {
+  /** `alreadyReported`: removals that the ends of incremental syncs have reported. */
+  #emitEnd({ stats }: ActiveSync, sync: { startedAtMs: number; alreadyReported: number }): void {
     const { emit, now, writer } = this.#parts;
     emit({
       type: 'pass-ended',
       collection: SCHEDULES,
       outcome: 'complete',
       why: null,
-      stats: { ...stats, rowsRemoved: stats.rowsRemoved - sync.alreadyTold },
+      stats: { ...stats, rowsRemoved: stats.rowsRemoved - sync.alreadyReported },
       durationMs: now() - sync.startedAtMs,
       rows: writer.knownRows,
       rejects: writer.knownRejects,

@@ -12,7 +12,9 @@ export interface TakenRequests {
   readonly syncs: readonly SyncRequest[];
 }
 
-/** What was requested of schedules and is not done: syncs to begin, the end of the round, the approval at hand. */
+/**
+ * Requests to schedules that are not done: syncs to begin, waits for the end of the round, and the current approval.
+ */
 export class WaitingRequests {
   readonly #requests: SyncRequests;
   readonly #endOfRound: PromiseWithResolvers<SyncResult>[] = [];
@@ -26,7 +28,7 @@ export class WaitingRequests {
     return this.#requests.add(mode, options);
   }
 
-  /** Takes what can be handled now: one approval at a time; the next one waits its turn. */
+  /** Takes the requests that can be handled now. Approvals are handled one at a time. */
   take(): TakenRequests {
     const all = this.#requests.takeAll();
     const isApproval = ({ options }: SyncRequest): boolean => options.approved !== undefined;
@@ -61,14 +63,14 @@ export class WaitingRequests {
     for (const done of this.#endOfRound.splice(0)) done.resolve(result);
   }
 
-  /** The hub is away: nobody need wait for the approval or the end of the round, which may take long. */
+  /** The hub is away: rejects the approval and the waits for the end of the round, because both may take long. */
   giveUp(error: unknown): void {
     this.#approval?.reject(asError(error));
     this.#approval = null;
     for (const done of this.#endOfRound.splice(0)) done.reject(asError(error));
   }
 
-  /** The runner has ended: nothing is done any more. */
+  /** The runner has ended: rejects everything. */
   end(error: unknown): void {
     this.giveUp(error);
     this.#requests.end(error);

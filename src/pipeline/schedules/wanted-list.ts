@@ -7,18 +7,18 @@ import { Newcomers } from './newcomers.ts';
 
 export interface WantedListParts {
   readonly absent: AbsentStudents;
-  /** The students wanted now, in the order in which they are to be asked. */
+  /** Lists the wanted students in the order in which to ask for them. */
   readonly wanted: (window: DayWindow) => Promise<Set<string>>;
-  /** A changed absence alone does not make a student wanted. */
+  /** Whether only listed students are asked for; otherwise a changed absence can make a student wanted. */
   readonly onlyWanted: boolean;
   readonly size: { readonly daysBack: number; readonly daysAhead: number };
   readonly fullPull: FullPullTime;
   readonly now: () => number;
-  /** The session's: ends the listening to changes. */
+  /** The session's signal; ends the listening to changes. */
   readonly signal: AbortSignal;
 }
 
-/** Whose lessons are wanted now. A wanted student whose absences change is asked for at once. */
+/** The wanted students. A wanted student whose absences change is asked for at once. */
 export class WantedList {
   readonly #parts: WantedListParts;
   readonly #queue: AskQueue;
@@ -94,9 +94,9 @@ export class WantedList {
 
   #noteChanges(students: ReadonlySet<string>): void {
     for (const student of students) {
-      // Before it is known who is wanted, everybody is kept: the list that is to be made decides.
+      // Until the students are listed, every student is kept; the list decides.
       if (!this.lacks(student)) this.#queue.change(student);
-      // A correction to an absence of last spring makes nobody wanted; many students are looked up at once.
+      // A correction to an old absence makes no student wanted. Many changed students are looked up together.
       else if (!this.#parts.onlyWanted) this.#newcomers.note(student);
     }
   }

@@ -5,11 +5,11 @@ import type { AbsentStudents } from './absent-students.ts';
 export interface WantedParts {
   readonly which: WhichStudents;
   readonly absent: AbsentStudents;
-  /** Ids of all students known, in batches. */
+  /** Ids of all known students, in batches. */
   readonly allStudents: () => AsyncIterable<readonly string[]>;
 }
 
-/** The students wanted now, those with an absence in the window first. */
+/** The wanted students; those with an absence in the window come first. */
 export async function wantedStudents(parts: WantedParts, window: DayWindow): Promise<Set<string>> {
   const { which, absent } = parts;
   const candidates =
@@ -18,7 +18,7 @@ export async function wantedStudents(parts: WantedParts, window: DayWindow): Pro
   for await (const batch of absent.between(window.from, window.to)) {
     for (const student of batch) if (candidates === null || candidates.delete(student)) wanted.add(student);
   }
-  // Sorted, so that everybody's turn is at the same time each day.
+  // Sorted, so that each student's turn is at the same time each day.
   for (const student of [...(candidates ?? [])].sort()) wanted.add(student);
   return wanted;
 }
