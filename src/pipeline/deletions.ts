@@ -126,8 +126,7 @@ async function publishLosses(
   const { collection, writer, memory } = parts;
   const { gone, becameEmpty, waiting, completeness } = losses;
   await writer.publish(sync, becameEmpty);
-  const lost = gone.length + becameEmpty.length;
-  if (lost > 0) await memory.addRemoved(parts.today(), collection, lost);
+  const recount = await countRemovals(parts, gone.length + becameEmpty.length);
   await writer.remove(sync, 'rows', gone);
   const isShort = completeness.kind === 'needs-second-pass' && completeness.isShort;
   if (isShort) parts.emit({ kind: 'short', collection, why: completeness.why });
@@ -137,9 +136,29 @@ async function publishLosses(
     withheld: 0,
     wantsSecondSync: rowsWaiting > 0 || isShort,
     remember: async () => {
+      await recount();
       await reconcileList(parts, null);
       await memory.setMissing(collection, missingKeys(sync.stats, waiting, completeness.kind === 'unproven'));
     },
+  };
+}
+
+/**
+ * Counts removals before their commit, so that the guard knows them whenever the process ends. Returns what counts them
+ * again after the commit: a Redis that fell back in between has lost the number, and its index does not show that.
+ */
+async function countRemovals(
+  { memory, today, collection }: DeletionParts,
+  count: number,
+): Promise<() => Promise<void>> {
+  if (count === 0) return () => Promise.resolve();
+  const day = today();
+  const counted = async (): Promise<number> => (await memory.removedOn(day)).get(collection) ?? 0;
+  const expected = (await counted()) + count;
+  await memory.addRemoved(day, collection, count);
+  return async () => {
+    const missing = expected - (await counted());
+    if (missing > 0) await memory.addRemoved(day, collection, missing);
   };
 }
 

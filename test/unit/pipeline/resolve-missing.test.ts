@@ -295,6 +295,31 @@ describe('a hub that is asked once more', () => {
     await made.sync(keysOf(98));
     expect(made.removed()).toEqual(['k98', 'k99']);
   });
+
+  it('keeps a row that it finds, even if it no longer finds the one that it has just given', async () => {
+    const hub = await bench(100);
+    hub.isBlind = true;
+    hub.onAsked = () => Promise.resolve(['k0']);
+    const met = keysOf(100).slice(2);
+    await hub.sync(met, { completeness: TWICE });
+    await hub.sync(met, { completeness: TWICE });
+    expect(hub.removed()).toEqual(['k1']);
+  });
+});
+
+describe('the removals of a day', () => {
+  it('still count when Redis falls back between their count and their commit', async () => {
+    const hub = await bench(100);
+    const { memory } = hub.parts;
+    const addRemoved = memory.addRemoved.bind(memory);
+    let isFirst = true;
+    memory.addRemoved = async (day, collection, count) => {
+      if (!isFirst) await addRemoved(day, collection, count);
+      isFirst = false;
+    };
+    await hub.sync(keysOf(100).slice(2));
+    expect((await memory.removedOn('2026-11-18')).get('users')).toBe(2);
+  });
 });
 
 describe('a school of thirty that a token can no longer see', () => {
