@@ -9,6 +9,7 @@ const steps = [
   { name: 'lint', args: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'types', args: [tool('tsc'), '--noEmit', '-p', '.'] },
   { name: 'unused', args: [tool('knip')] },
+  { name: 'dependencies', args: [join(checkout, 'scripts', 'dependencies-check.mjs')] },
   { name: 'alerts', args: [join(checkout, 'scripts', 'alerts-check.mjs')] },
   { name: 'helm', args: [join(checkout, 'scripts', 'helm-check.mjs')] },
 ];
