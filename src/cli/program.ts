@@ -60,7 +60,7 @@ async function createProgram(argv: readonly string[], verbs: readonly Verb[]): P
   const wanted = verbIn(argv, verbs);
   for (const verb of verbs) {
     const command = verb === wanted ? await verb.load() : new Command(verb.name);
-    program.addCommand(command.summary(verb.summary));
+    program.addCommand(command.summary(verb.summary), { hidden: verb.hidden ?? false });
   }
   addGlobalOptions(program);
   teachOnMistakes(program, 'rollcall');

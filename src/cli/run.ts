@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { describeError } from '../errors.ts';
@@ -9,7 +9,13 @@ import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
 import { createHealth, type Health } from '../telemetry/health.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
-import { createLogger, logLevelFrom, openLogDestination } from '../telemetry/logger.ts';
+import {
+  createLogger,
+  LOG_LEVELS,
+  logLevelFrom,
+  openLogDestination,
+  type LogLevel,
+} from '../telemetry/logger.ts';
 import { Board } from '../telemetry/monitor/board.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { readPageFiles } from '../telemetry/page-files.ts';
@@ -22,7 +28,7 @@ import { verbAction, type VerbContext } from './verb-action.ts';
 const STOP_WITHIN_MS = 28_000;
 
 interface RunFlags {
-  readonly logLevel?: string | undefined;
+  readonly logLevel?: LogLevel | undefined;
 }
 
 /** `rollcall run`: mirrors all tenants until SIGTERM. */
@@ -32,9 +38,8 @@ export function runCommand(): Command {
       'Mirrors every tenant of the configuration until a signal stops it: full syncs when due, incremental syncs in ' +
         'between. Keeps running, and reports why it is not ready, while hub, Kafka, registry or Redis is unavailable.',
     )
-    .option(
-      '--log-level <level>',
-      'trace, debug, info, warn, error, fatal or silent (else ROLLCALL_LOG_LEVEL, else info)',
+    .addOption(
+      new Option('--log-level <level>', 'instead of ROLLCALL_LOG_LEVEL (else info)').choices(LOG_LEVELS),
     )
     .addHelpText(
       'after',
@@ -52,7 +57,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const config = context.loadConfig();
   const hasColors = context.output.colors.isColorSupported;
   const destination = openLogDestination({ fd: 1, isTty: process.stdout.isTTY, hasColors });
-  const logger = createLogger({ level: logLevelFrom(context.env, options.logLevel), destination });
+  const logger = createLogger({ level: options.logLevel ?? logLevelFrom(context.env), destination });
   const health = createHealth();
   const registry = new Registry();
   const metrics = createMetrics(registry, { process: true });

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 export interface Verb {
   readonly name: string;
   readonly summary: string;
+  /** Not for people: it is in no list of verbs. */
+  readonly hidden?: true;
   readonly load: () => Promise<Command>;
 }
 
@@ -83,5 +85,16 @@ export const VERBS: readonly Verb[] = [
     name: 'version',
     summary: 'the versions of Rollcall and Node',
     load: async () => (await import('./version.ts')).versionCommand(),
+  },
+  {
+    name: 'completion',
+    summary: 'completion for bash, zsh and fish',
+    load: async () => (await import('./completion.ts')).completionCommand(),
+  },
+  {
+    name: 'complete',
+    summary: 'what the scripts of completion ask for',
+    hidden: true,
+    load: async () => (await import('./completion.ts')).completeCommand(VERBS),
   },
 ];

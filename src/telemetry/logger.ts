@@ -6,8 +6,8 @@ import { readableLine } from './terminal-log.ts';
 
 export type { Logger } from 'pino';
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LEVELS)[number];
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const REDACTED = '[redacted]';
 const SECRET_KEYS = new Set([
@@ -39,19 +39,15 @@ const SECRET_PATHS = [
   'cookie',
 ].flatMap((key) => [key, `*.${key}`]);
 
-/** Returns the wanted level, else that in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
-export function logLevelFrom(env: Readonly<Record<string, string | undefined>>, option?: string): LogLevel {
-  const wanted = option ?? env['ROLLCALL_LOG_LEVEL'] ?? '';
+/** Returns the level in ROLLCALL_LOG_LEVEL, by default `info`. Throws `CONFIG_INVALID`. */
+export function logLevelFrom(env: Readonly<Record<string, string | undefined>>): LogLevel {
+  const wanted = env['ROLLCALL_LOG_LEVEL'] ?? '';
   if (wanted === '') return 'info';
-  const level = LEVELS.find((known) => known === wanted.toLowerCase());
+  const level = LOG_LEVELS.find((known) => known === wanted.toLowerCase());
   if (level !== undefined) return level;
-  throw new RollcallError(
-    'CONFIG_INVALID',
-    `${option === undefined ? 'ROLLCALL_LOG_LEVEL' : '--log-level'} is not a log level`,
-    {
-      remedy: `Set it to one of ${LEVELS.join(', ')}, or leave it out.`,
-    },
-  );
+  throw new RollcallError('CONFIG_INVALID', 'ROLLCALL_LOG_LEVEL is not a log level', {
+    remedy: `Set it to one of ${LOG_LEVELS.join(', ')}, or leave it out.`,
+  });
 }
 
 /**
