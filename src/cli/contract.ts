@@ -36,7 +36,7 @@ async function contract(context: VerbContext, { options }: VerbInput<ContractFla
   });
 }
 
-/** The AsyncAPI document of some tenants; `absence-state` is nobody's to read, so it is no part of it. */
+/** The AsyncAPI document of some tenants. It leaves out `absence-state`, which is internal. */
 export function contractOf(config: Config, tenants: readonly AssembledTenant[]): object {
   const schemas = readSchemaFiles();
   const topics = tenants.flatMap(({ config: { id }, topics }) =>

@@ -13,7 +13,7 @@ interface Part {
   readonly done: number;
   /** Null: unknown. */
   readonly of: number | null;
-  /** What is counted, where it is not rows. */
+  /** The unit, if it is not rows. */
   readonly what?: string | undefined;
   readonly startedMs: number;
 }
@@ -116,7 +116,7 @@ export class ProgressBars {
     return `${count} of ${formatCount(part.of ?? 0)}${what}, ${percent}${leftText(this.#leftMs(share, part.startedMs), ', ')}`;
   }
 
-  /** 0 while nothing can be said. */
+  /** Remaining time, ms; 0 while it cannot be estimated. */
   #leftMs(share: number | null, startedMs: number): number {
     const elapsedMs = this.#nowMs() - startedMs;
     if (share === null || elapsedMs < LEAST_MS || share < LEAST_SHARE || share >= 1) return 0;

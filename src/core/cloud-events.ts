@@ -26,8 +26,9 @@ export const MAPPING_HEADER = 'ce_mapping';
 export const FIRST_LOAD_HEADER = 'ce_firstload';
 
 /**
- * Rollcall's own attribute of the record of `absence-versions` in `progress`: `absence-state` holds the whole chain index.
- * See {@link Progress.absenceState} in model/progress.ts.
+ * Rollcall's own attribute of the record of `absence-versions` in `progress`: `absence-state` holds the complete chain
+ * index. See
+ * {@link Progress.absenceState} in model/progress.ts.
  */
 export const STATE_HEADER = 'ce_absencestate';
 

@@ -116,7 +116,7 @@ function readDate(raw: unknown): unknown {
   return Number.isNaN(day) ? MISFIT : day;
 }
 
-/** One element that does not fit, null included, makes the array a misfit: a shorter array would be false. */
+/** If one element does not fit, null included, the array does not fit: a shorter array would be wrong. */
 function arrayReader(readItem: FieldReader, notes: ReadNotes): FieldReader {
   return (raw) => {
     if (!Array.isArray(raw)) return MISFIT;

@@ -72,7 +72,7 @@ function memberNames(value: object, writing: Writing): string[] {
   return names.sort();
 }
 
-/** The same texts without recursion; arrays keep their order. */
+/** Writes the same texts without recursion; arrays keep their order. */
 function deepText(root: unknown, writing: Writing): string {
   const pieces: string[] = [];
   // A stack of texts to write unchanged and of values to expand; the last element is written next.

@@ -41,7 +41,7 @@ export class LateRowWatch {
   readonly #metAtMost: number;
   /** Rows of incremental syncs with their `dateLastModified`, since {@link #sinceMs}; null: too many to remember. */
   #met: SeenKeys | null;
-  /** The same since the current full sync began; null also when none is running. */
+  /** Rows of incremental syncs since the current full sync began; null also when none is running. */
   #metSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
   #span: Span | null = null;

@@ -5,7 +5,7 @@ import { splitCompositeKey } from '../model/keys.ts';
 const TOPIC_NAME = /^(.+)\.([a-z0-9-]{1,40})\.([a-z-]+)$/;
 const SUFFIXES: ReadonlySet<string> = new Set([...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC]);
 
-/** The parts of a topic's name. */
+/** The parts of a topic name. */
 export interface TopicParts {
   readonly topicPrefix: string;
   readonly tenantId: string;

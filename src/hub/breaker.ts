@@ -13,7 +13,7 @@ export interface BreakerPolicy {
 
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 };
 
-/** Spares a failing hub: after a number of failures in a row it lets only an occasional trial request through. */
+/** Spares a failing hub: after a number of failures in a row, only an occasional trial request is sent. */
 export interface Breaker {
   /** Throws HUB_CIRCUIT_OPEN instead of running `work` while the circuit is open. */
   run<T>(work: () => Promise<T>): Promise<T>;

@@ -12,7 +12,7 @@ export type RequestTarget = CollectionName | 'token';
  */
 export type HubEvent =
   | { readonly type: 'request-started'; readonly target: RequestTarget }
-  /** Ended by whoever had it sent, without an answer. */
+  /** The sender aborted the request before an answer. */
   | { readonly type: 'request-stopped'; readonly target: RequestTarget }
   | {
       readonly type: 'request-done';

@@ -1,7 +1,7 @@
 /** The polynomial of CRC-32C (RFC 3720, B.4), bits reversed. */
 const POLYNOMIAL = 0x82f63b78;
 
-/** What a byte followed by 0 to 7 zero bytes contributes to the checksum. */
+/** The contribution to the checksum of a byte that 0 to 7 zero bytes follow. */
 const AFTER_0 = new Int32Array(256).map((_, byte) => remainderOf(byte));
 const AFTER_1 = oneByteOn(AFTER_0);
 const AFTER_2 = oneByteOn(AFTER_1);

@@ -1,6 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 
-/** What kafkajs knows of a batch, and hands on with each of its records. */
+/** The facts about a batch that kafkajs passes on with each of its records. */
 export interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;
@@ -23,7 +23,7 @@ interface Cursor {
 
 const LOG_APPEND_TIME = 1;
 
-/** A record as kafkajs' consumer hands it on. It decodes its headers only for a caller that asks for them. */
+/** A record as kafkajs' consumer passes it on. It decodes its headers only on demand. */
 export class FetchedRecord {
   readonly magicByte: number;
   readonly attributes: number;
@@ -37,7 +37,7 @@ export class FetchedRecord {
   readonly #bytes: Buffer;
   readonly #headersAt: number;
 
-  /** `at`: where the record begins in `bytes`, behind its length. `first`: offset and time of the batch. */
+  /** `at`: position in `bytes` after the record's length. `first`: offset and time of the batch. */
   constructor(
     bytes: Buffer,
     at: number,
@@ -61,7 +61,7 @@ export class FetchedRecord {
     this.#headersAt = cursor.at;
   }
 
-  /** All headers; the values of a name that comes more than once are an array, as in kafkajs. */
+  /** All headers; if a name occurs more than once, its values are an array, as in kafkajs. */
   get headers(): IHeaders {
     const headers: Record<string, Buffer | Buffer[] | undefined> = {};
     const cursor = { bytes: this.#bytes, at: this.#headersAt };
@@ -94,7 +94,7 @@ export class FetchedRecord {
   }
 }
 
-/** Returns the value of a header of a message, whoever decoded it. */
+/** Returns the value of a header of a message, from kafkajs or from {@link FetchedRecord}. */
 export function headerOf(message: KafkaMessage, name: string): Buffer | undefined {
   if (message instanceof FetchedRecord) return message.header(name);
   const value = message.headers?.[name];
@@ -106,7 +106,7 @@ function isAt(text: string, bytes: Buffer, start: number): boolean {
   return true;
 }
 
-/** Bytes with their length before them; null where the length is -1. */
+/** Reads bytes that follow their length; null if the length is -1. */
 function readBytes(cursor: Cursor): Buffer | null {
   const length = readVarint(cursor);
   if (length < 0) return null;
@@ -115,7 +115,9 @@ function readBytes(cursor: Cursor): Buffer | null {
   return cursor.bytes.subarray(start, cursor.at);
 }
 
-/** Kafka's varint and varlong, as far as a double is exact: seven bits a byte, lowest first, then zigzag. */
+/**
+ * Reads Kafka's varint and varlong within the exact integers of a double: seven bits a byte, lowest first, then zigzag.
+ */
 export function readVarint(cursor: Cursor): number {
   let byte = cursor.bytes[cursor.at] ?? 0;
   cursor.at += 1;

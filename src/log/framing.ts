@@ -15,7 +15,7 @@ export function frame(schemaId: number | null, body: Buffer): Buffer {
   return framed;
 }
 
-/** Writes what stands before a framed body, and returns the position after it. */
+/** Writes the frame of a body, and returns the position after it. */
 export function writeFrameHead(into: Buffer, start: number, schemaId: number): number {
   into[start] = MAGIC_BYTE;
   into.writeInt32BE(schemaId, start + 1);
@@ -27,7 +27,7 @@ export function isFramed(value: Buffer): boolean {
   return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
 }
 
-/** Returns the registry's id of a topic's schema; null for the changelog, whose values have none and are not framed. */
+/** Returns the registry's id of a topic's schema; null for the changelog, whose values have no schema and no frame. */
 export type SchemaIds = (topic: TopicSuffix) => number | null;
 
 /** Reads `schemaIds` for each record, since the schemas are registered later. */

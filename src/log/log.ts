@@ -22,7 +22,7 @@ export interface Transaction {
 }
 
 export interface Committed {
-  /** As written, with the offsets of the transaction's own data. */
+  /** The progress as written, with the offsets of the transaction's own data. */
   readonly progress: Progress;
   readonly derived: readonly Progress[];
   readonly committedAtMs: number;
@@ -35,7 +35,7 @@ export interface Ownership {
   readonly progress: ReadonlyMap<CollectionName, Progress>;
   /** Collections without progress because their newest progress record cannot be decoded. */
   readonly unreadable?: ReadonlySet<CollectionName> | undefined;
-  /** Those of `unreadable` whose first load is over, by the record's header or by the record before it. */
+  /** The collections in `unreadable` whose first load is over, by the record's header or by the record before it. */
   readonly loadedBefore?: ReadonlySet<CollectionName> | undefined;
   /**
    * Each collection's transaction ids in `progress` since its topics last lost records. They prove that an index

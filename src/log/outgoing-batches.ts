@@ -59,8 +59,9 @@ export class OutgoingBatches {
 }
 
 /**
- * What kafkajs sends as the messages of a topic (see kafkajs-encoded-batches.ts). It asks them only for one without a
- * value, and to be grouped by partition; of a partition's group it takes the length, and passes it to the encoder.
+ * The messages of a topic for kafkajs (see kafkajs-encoded-batches.ts). kafkajs only checks whether one lacks a value,
+ * groups them by
+ * partition, and passes the length of a partition's group to the encoder.
  */
 export function asMessages({ batches }: TopicBatches): Message[] {
   const messages = {

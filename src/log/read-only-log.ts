@@ -18,7 +18,7 @@ export interface ReadOnlyLogOptions {
   readonly progressCodec: ProgressCodec;
 }
 
-/** A broker answers a commit before it writes the markers: until then the records are behind the last stable offset. */
+/** A broker answers a commit before it writes the markers; until then the records are after the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
 
@@ -64,7 +64,7 @@ export class ReadOnlyLog implements Pick<TenantLog, 'ranges' | 'offsetsSince' | 
       const ends = await Promise.all(existing.map((suffix) => this.#ends(suffix)));
       const isBehind = ends.some((each) => each.isBehind);
       if (!isBehind || waitedMs >= MARKERS_WITHIN_MS) {
-        // Records that do not come within that time are lost: nobody waits for them a second time.
+        // Records that do not come within that time are lost; later reads do not wait for them.
         if (isBehind) this.#known = {};
         const ranges = new Map(existing.map((suffix, at) => [suffix, ends[at]?.partitions ?? []]));
         return suffixes.map((topic) => ({ topic, partitions: ranges.get(topic) ?? [] }));

@@ -26,7 +26,10 @@ export interface TakeOverParts {
 /** Takes a tenant over, unless a newer process has: `@owner` in `progress` names the owner. */
 export class TakeOver {
   readonly #parts: TakeOverParts;
-  /** The end of `progress` before this process first tried to own: an owner that is named behind it came later. */
+  /**
+   * The end of `progress` before this process first tried to own the tenant: a later owner record is from a newer
+   * process.
+   */
   #progressEndAtFirst: number | null = null;
   #hasOwned = false;
 
@@ -34,7 +37,7 @@ export class TakeOver {
     this.#parts = parts;
   }
 
-  /** `progressEnd`: offset of the last record in `progress`, or of the end marker behind it. */
+  /** `progressEnd`: offset of the last record in `progress`, or of the end marker after it. */
   async own(signal: AbortSignal): Promise<{ readonly ownership: Ownership; readonly progressEnd: number }> {
     const { producer, topics, owner, now } = this.#parts;
     await producer.discard();

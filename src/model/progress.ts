@@ -51,13 +51,14 @@ export interface Progress {
    */
   readonly firstLoad?: 'over' | undefined;
   /**
-   * Only for `absence-versions`: as of this transaction `absence-state` holds the whole chain index, made under the mapping
-   * that {@link stateMark} names. Undefined: it does not. It is a header of the record.
+   * Only for `absence-versions`: at this transaction `absence-state` holds the complete chain index, made under the
+   * mapping that
+   * {@link stateMark} names. Undefined: it does not. The log writes this as a header of the record.
    */
   readonly absenceState?: string | undefined;
 }
 
-/** What {@link Progress.absenceState} says of a changelog that was made under a mapping (core/mapping-id.ts). */
+/** The value of {@link Progress.absenceState} for a changelog made under a mapping (core/mapping-id.ts). */
 export function stateMark(mapping: string | null | undefined): string {
   return mapping ?? 'plain';
 }

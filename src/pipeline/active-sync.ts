@@ -3,17 +3,19 @@ import type { SeenKeys } from '../core/seen-keys.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { Republication } from './republication.ts';
 
-/** What the writer records for a running sync. */
+/** The record that the writer keeps of a running sync. */
 export interface ActiveSync {
   readonly stats: SyncStats;
-  /** Keys that a full sync has met; null for an incremental one. */
+  /** Keys that a full sync has read; null for an incremental one. */
   readonly seen: SeenKeys | null;
-  /** Keys that an incremental sync has met; undefined for a full sync, which has `seen`, and without a scan. */
+  /**
+   * Keys that an incremental sync has read; undefined for a full sync, which has `seen`, and for a sync without a scan.
+   */
   readonly met?: SeenKeys | undefined;
-  /** Keys that other syncs met since it began, which therefore are no candidates for deletion. */
+  /** Keys that other syncs have read since this one began; they are no candidates for deletion. */
   readonly seenByOthers: SeenKeys | null;
   readonly seenRejects: SeenKeys | null;
-  /** Read version of the newest page: for this sync, older publications need no record. */
+  /** Read version of the newest page: this sync needs no record of older publications. */
   readVersion: number;
   /** Called with the key of each row with new content, and its `dateLastModified` (hub time, ms since the epoch). */
   readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
@@ -26,7 +28,7 @@ export function reportNew({ onNew }: ActiveSync, change: Change): void {
   if (change.area === 'rows' && change.kind !== 'deleted') onNew?.(change.key, change.row.modifiedAtMs);
 }
 
-/** Whether the hub has a key: this sync met it, or another one while it ran. */
+/** Whether the hub has a key: this sync has read it, or another one while this one ran. */
 export function hasMet(sync: ActiveSync, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return sync.seenRejects?.has(key) === true;
   return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
@@ -37,7 +39,7 @@ export function rowKeys(rows: readonly KeyedRow[]): string[] {
   return rows.flatMap(({ key, decoded }) => (key !== null && decoded.kind === 'row' ? [key] : []));
 }
 
-/** Keys that a sync met on an earlier page: when a hub lists a row twice, the first occurrence counts. */
+/** Keys that a sync read on an earlier page: when a hub lists a row twice, the first occurrence counts. */
 export function metIn(
   { seen, met: metByIncremental }: ActiveSync,
   rows: readonly KeyedRow[],
@@ -50,8 +52,9 @@ export function metIn(
 }
 
 /**
- * Marks rows as present for all running syncs, unreadable ones included (design, "Deletions"). `sync`: the one whose
- * scan met them; null when they were requested by id.
+ * Marks rows, unreadable ones included, as present for all running syncs (design, "Deletions"). `sync`: the sync whose
+ * scan read
+ * them; null when they were requested by id.
  */
 export function markSeen(
   syncs: Iterable<ActiveSync>,

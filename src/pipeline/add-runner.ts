@@ -19,12 +19,12 @@ import { requireRecords } from './topic-ends.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
-/** What the runners of a session share. */
+/** The parts that the runners of a session share. */
 export interface SessionParts {
   readonly parts: TenantParts;
   readonly commit: TenantLog['commit'];
   readonly signal: AbortSignal;
-  /** Of the collections so far; each new one is added. */
+  /** The writers of the collections added so far. */
   readonly writers: Map<CollectionName, CollectionWriter>;
   readonly runners: Map<CollectionName, SyncRunner>;
   readonly identity: IdentityCheck;
@@ -37,7 +37,7 @@ interface OwnParts {
   readonly offer: Offer;
 }
 
-/** Makes what keeps a collection up to date, its source and its writer, and adds them to the session's. */
+/** Creates the runner, the source and the writer of a collection, and adds them to the session. */
 export function addRunner(session: SessionParts, own: OwnParts): void {
   const { parts, commit, signal, writers, runners } = session;
   const { collection, start } = own;
@@ -99,7 +99,7 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer }: End
   const { name } = own.collection;
   const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
     source.findExisting(keys, signal);
-  // Rows that are asked for by the keys of others cannot be another tenant's.
+  // Requests by the keys of other rows cannot return another tenant's rows.
   const identity = source.parents === undefined ? session.identity : null;
   identity?.add({
     collection: name,

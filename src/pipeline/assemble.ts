@@ -38,7 +38,7 @@ export interface AssemblyOptions {
   readonly emit: (tenantId: string, event: PipelineEvent) => void;
 }
 
-/** The parts of the program, put together as the configuration says; nothing is connected yet. */
+/** The parts of the program, assembled as the configuration says. Nothing is connected yet. */
 export interface Assembly extends AsyncDisposable {
   readonly config: Config;
   /** Names this process among the owners of tenants. */
@@ -53,7 +53,7 @@ export interface AssembledTenant {
   readonly config: TenantConfig;
   readonly parts: TenantParts;
   readonly topics: readonly WantedTopic[];
-  /** The tenant's topics for a reader that does not own it; whoever opens it closes it. */
+  /** Opens the tenant's topics for a reader that does not own the tenant. The caller closes it. */
   readonly openReadOnlyLog: () => ReadOnlyLog;
 }
 
@@ -185,10 +185,10 @@ function zoneOfDays(tenantConfig: TenantConfig): string {
   return collectionSettings(tenantConfig, 'schedules').fullPull.timeZone;
 }
 
-/** Days of absences that are known by student even where schedules look less far back. */
+/** Minimum number of past days for which absences are known by student, even if `daysBack` of schedules is smaller. */
 const ABSENT_DAYS_AT_LEAST = 31;
 
-/** Null where absences are not mirrored. */
+/** Null if absences are not mirrored. */
 function absentIndex({ store, tenantConfig }: TenantInputs): AbsentIndex | null {
   if (!collectionSettings(tenantConfig, 'absence-changes').enabled) return null;
   const clock = createZoneClock(zoneOfDays(tenantConfig));
@@ -206,7 +206,7 @@ function tenantChains(
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (absent === null || reader === undefined) return undefined;
   const { versions, changes } = compiled.codecs;
-  // A day more than asked for, as the tenant's zone counts days otherwise.
+  // One day more than configured, because the tenant's time zone counts days differently.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
   return {
     encodeChange: (value) => changes.toBuffer(value),

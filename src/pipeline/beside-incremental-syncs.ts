@@ -12,7 +12,7 @@ export interface BesideParts {
   readonly attempt: SyncAttempt;
 }
 
-/** Does work that may take long, while incremental syncs go on publishing changes. */
+/** Does long work while incremental syncs continue to publish changes. */
 export async function besideIncrementalSyncs<T>(
   parts: BesideParts,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export async function besideIncrementalSyncs<T>(
   try {
     return await work(both);
   } catch (error) {
-    // An error that concerns the tenant ends the incremental sync at hand as well.
+    // An error that concerns the tenant ends the running incremental sync as well.
     if (!isFromHub(error)) broken.abort(error);
     throw error;
   } finally {
@@ -42,7 +42,7 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
     if (isOver.aborted) return;
     if (!timetable.hasDelta || sync.writer.progress?.watermarkMs == null) continue;
     try {
-      // The hub re-stamped most rows, as it may at night: the full sync at hand brings them all.
+      // An oversized delta, such as a nightly re-stamp: the running full sync brings all these rows.
       if ((await attempt.run('DELTA', { signal })).kind === 'wholesale') return;
     } catch (error) {
       if (!isFromHub(error)) throw error;

@@ -13,7 +13,8 @@ import type { RedisConnectionOptions } from '../state/redis-connection.ts';
 import { createRedisStore } from '../state/redis-store.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
 
-// The clients of Kafka, registry, index and hub, as the configuration says. None of them connects before its first use.
+// Creates the clients of Kafka, registry, index and hub from the configuration. No client connects before its first
+// use.
 
 export function kafkaOf(config: Config, logger: Logger): Kafka {
   const { brokers, ssl, sasl } = config.kafka;

@@ -14,7 +14,7 @@ import { Waker } from './waker.ts';
 import { discardList } from './withheld-deletions.ts';
 
 const READY_POLL_MS = 500;
-/** A hub that begins to offer a collection is no hurry. */
+/** A collection that the hub begins to offer is not urgent. */
 const NOT_OFFERED_POLL_MS = 30_000;
 
 export interface RunnerParts extends AttemptParts, TimetableParts, RetryParts {
@@ -108,19 +108,25 @@ export class CollectionRunner implements SyncRunner {
     try {
       await syncWithFollowUps(this.#syncing, next.mode, { signal });
     } catch (error) {
-      // When to try again has been noted; until then something else may be due.
+      // The time of the next attempt is set; until then another sync may be due.
       if (signal.aborted || !isFromHub(error)) throw error;
     }
   }
 
-  /** Incremental syncs bring no rows that have not changed, and the next night is late for the rows of an afterschool. */
+  /**
+   * Incremental syncs bring no unchanged rows, and the next daily full sync would be late for the rows of a new
+   * afterschool.
+   */
   async #lookForNewParents(): Promise<void> {
     if (this.#hasLookedForParents) return;
     this.#hasLookedForParents = true;
     if (await this.#parts.hasNewParents()) this.#timetable.requireFull();
   }
 
-  /** A full sync after a change of the mapping: an incremental one would leave most rows as the old mapping made them. */
+  /**
+   * Runs a full sync after a change of the mapping, because an incremental one would leave most rows as the old mapping
+   * made them.
+   */
   once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
     return syncWithFollowUps(this.#syncing, this.#parts.sync.writer.isMappingNew ? 'FULL' : mode, options);
   }

@@ -11,14 +11,17 @@ import type { RejectValue } from './pending-transaction.ts';
 
 export type SchemaFiles = ReturnType<typeof readSchemaFiles>;
 
-/** What is set for a collection's fields. */
+/** The settings for a collection's fields. */
 interface FieldSettings {
   readonly drop: readonly string[];
   readonly pseudonymise: readonly string[];
   readonly ignore: readonly string[];
 }
 
-/** The codecs and row readers that all tenants share: to compile them for each would take most of the start's time. */
+/**
+ * The codecs and row readers that all tenants share: compiling them for each tenant would take most of the start's
+ * time.
+ */
 export interface CompiledSchemas {
   readonly files: SchemaFiles;
   readonly codecs: ReturnType<typeof createCodecs>;
@@ -28,7 +31,7 @@ export interface CompiledSchemas {
 
 export function compileSchemas(pseudonymiseKey: string | undefined): CompiledSchemas {
   const files = readSchemaFiles();
-  /** By collection and what is set for its fields. */
+  /** Readers by collection and field settings. */
   const readers = new Map<string, RowReader>();
   return {
     files,

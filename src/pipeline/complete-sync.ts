@@ -11,7 +11,7 @@ import { endingOf, type SourceEnd } from './source-scan.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncParts } from './sync-parts.ts';
 
-/** What the scans of a sync found; their rows are with the writer. */
+/** The result of a sync's scans; the writer has their rows. */
 export interface Scanned {
   readonly ends: readonly SourceEnd[];
   /** Values that had content and have none now: the end of the sync decides on them. */
@@ -108,7 +108,7 @@ function judge(
   const { ends, sync } = options;
   return judgeCompleteness({
     ending: endingOf(ends),
-    // An empty answer for one parent of several is as doubtful as a row skipped by an offset scan.
+    // An empty answer for one parent of several is as inconclusive as a row skipped by an offset scan.
     byOffset: ends.some(
       ({ paging, reason }) => paging === 'offset' || (reason === 'no-rows' && ends.length > 1),
     ),

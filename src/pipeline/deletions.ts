@@ -32,13 +32,13 @@ export async function resolveMissing(
   const { collection, writer, memory } = parts;
   const { completeness } = judged;
   if (sync.seen === null) return nothingResolved(0, () => Promise.resolve());
-  // The hub says properly that it has no rows. Lost rights look the same.
+  // The hub properly returns no rows. Lost rights look the same.
   const whyEmpty = completeness.kind === 'unproven' && completeness.isEmpty ? completeness.why : null;
   const approved = approvedFor(parts, judged, whyEmpty !== null);
   const isDecided = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
   const waited = withoutKeys(await memory.missing(collection), isDecided);
   const keysThatBecameEmpty = new Set(keysOf(judged.becameEmpty));
-  // A row that this sync met was not missed by two syncs in a row.
+  // A row that this sync has read was not missed by two syncs in a row.
   const missedBefore = new Map(
     [...waited].filter(
       ([key, { becameEmpty, isAllEmpty = false }]) =>
@@ -169,7 +169,7 @@ function emitWaiting({ emit, collection }: DeletionParts, rows: number, complete
   emit({ kind: 'second-pass', collection, rows, why });
 }
 
-/** Keys that a full sync missed, or met without content, and that the next one checks. */
+/** Keys that a full sync missed, or found without content, and that the next one checks. */
 interface Waiting {
   readonly missed: readonly string[];
   readonly becameEmpty: readonly string[];

@@ -1,4 +1,4 @@
-/** What the syncs of one collection learn about the hub, for the later ones of the same session. */
+/** Findings of a collection's syncs about the hub, for later syncs of the same session. */
 export class HubFindings {
   #skewMs: number | null = null;
   #isInconclusive = false;
@@ -13,7 +13,7 @@ export class HubFindings {
     return this.#isInconclusive;
   }
 
-  /** A time of our clock by the hub's clock. */
+  /** Converts a time of the local clock to the hub's clock. */
   hubTimeMs(ownTimeMs: number): number {
     return ownTimeMs + (this.#skewMs ?? 0);
   }

@@ -16,10 +16,11 @@ export interface IdentityGateOptions {
 }
 
 /**
- * Stops another tenant's rows before anything of them is published (design, "Guard"). A page passes if enough of its rows
- * are published ones. Before any other page, the gate asks the hub for published rows; a hub that cannot be asked must
- * list some on a first page. A full sync of another tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one
- * {@link BecomesFull}.
+ * Stops another tenant's rows before any of them is published (design, "Guard"). A page passes if enough of its rows
+ * are published
+ * ones. Before any other page, the gate asks the hub for published rows; a hub that cannot be asked must list some on a
+ * first page.
+ * A full sync of another tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link BecomesFull}.
  */
 export class IdentityGate {
   readonly #options: IdentityGateOptions;
@@ -64,7 +65,10 @@ export class IdentityGate {
     this.#isProven = true;
   }
 
-  /** A page was accepted. Where the collection had another tenant's rows, its own, met by a full sync, end that. */
+  /**
+   * A page was accepted. If the collection was flagged for another tenant's rows, its own rows in a full sync clear the
+   * flag.
+   */
   async noteOwn(page: Pick<SourcePage, 'readings'>): Promise<void> {
     const { parts, sync } = this.#options;
     if (sync.seen !== null && keysOf(page).length > 0)

@@ -56,7 +56,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
   return { runners, writers };
 }
 
-/** Reports how many deletions wait for a person's decision; the memory knows them better than the log. */
+/** Reports how many deletions need a person's decision; the deletion memory is more precise than the log. */
 async function reportWithheld(
   { state, emit }: TenantParts,
   starts: ReadonlyMap<CollectionName, WriterStart>,
@@ -68,7 +68,7 @@ async function reportWithheld(
   }
 }
 
-/** The changelog is nobody's to read. */
+/** The changelog is internal, so its records do not count. */
 function countPublic({ records }: Transaction): number {
   return records.reduce((count, { topic }) => count + Number(topic !== STATE_TOPIC), 0);
 }

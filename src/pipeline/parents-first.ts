@@ -1,7 +1,7 @@
 import type { CollectionName } from '../model/collections.ts';
 import type { SyncRunner } from './sync-runner.ts';
 
-/** Runs a task for each collection, at last for those whose rows another one's rows lead to. Results in the given order. */
+/** Runs a task for each collection, nested collections last. The results are in the given order. */
 export async function parentsFirst<T>(
   runners: ReadonlyMap<CollectionName, SyncRunner>,
   collections: readonly CollectionName[],

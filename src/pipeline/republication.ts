@@ -2,11 +2,11 @@ import { SeenKeys } from '../core/seen-keys.ts';
 
 /** What a requested sync publishes even if it is unchanged. */
 export interface Republication {
-  /** Whether to republish a row. True once per key: a sync may meet a row twice, or be followed by a second sync. */
+  /** Whether to republish a row. True once per key, because a sync may read a row twice or lead to a second sync. */
   readonly rows?: ((key: string) => boolean) | undefined;
-  /** The same for current absences, by absence id, in syncs of `absence-versions`. */
+  /** Whether to republish a current absence, by absence id, in syncs of `absence-versions`. */
   readonly absences?: ((absenceId: string) => boolean) | undefined;
-  /** Removes absences that no version and no event stands for: another program wrote them. */
+  /** Removes records of `absences` that have no version and no event: another program wrote them. */
   readonly hidesUnattributed?: boolean | undefined;
 }
 

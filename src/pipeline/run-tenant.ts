@@ -10,20 +10,21 @@ import { watchTopics } from './topic-ends.ts';
 const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
- * Mirrors a tenant until the signal aborts. Whatever befalls log or index, the cure is the same: own again, catch
- * up, go on. Throws only what a person must see to: ownership lost, an incompatible topic or schema.
+ * Mirrors a tenant until the signal aborts. Every failure of log or index has the same cure: a new session takes the
+ * tenant over,
+ * recovers and continues. Throws only errors that need a person: lost ownership, an incompatible topic or schema.
  */
 export async function runTenant(
   parts: TenantParts,
   options: {
     signal: AbortSignal;
     onSession?: ((session: TenantSession | null) => void) | undefined;
-    /** Shared by all tenants of a process; left out: the tenant is opened at once. */
+    /** Shared by all tenants of a process. If left out, the tenant is opened at once. */
     openings?: OpeningQueue | undefined;
   },
 ): Promise<void> {
   const { signal, openings } = options;
-  // Kept over the sessions: one that opens again and again is not to append markers each time.
+  // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   const rolls = new SegmentRolls();
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
@@ -53,7 +54,7 @@ export async function runTenant(
     } catch (error) {
       if (signal.aborted) break;
       if (isFinal(error)) throw error;
-      // One that opens and fails at once is no success: hub and Kafka are spared.
+      // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
       failures = parts.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
       const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, parts.random);
       parts.emit({ type: 'session-failed', error, retryInMs });
@@ -62,7 +63,9 @@ export async function runTenant(
   }
 }
 
-/** Staying up would not help: another process is newer, or what stands in Kafka does not fit this program. */
+/**
+ * Whether a new session would not help: another process is newer, or the content of Kafka does not fit this program.
+ */
 function isFinal(error: unknown): boolean {
   return (
     error instanceof RollcallError &&

@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3_600_000;
 export interface AttemptParts {
   readonly collection: CollectionName;
   readonly sync: SyncParts;
-  /** The collection from whose rows its scans come; null for most. */
+  /** The collection whose rows lead to this one's scans; null for most. */
   readonly parent: CollectionName | null;
   /** State of the parents' collection; ready when there is none. */
   readonly parents: () => ParentState;

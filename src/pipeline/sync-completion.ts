@@ -4,7 +4,7 @@ import type { SyncEnd } from './chains/absence-emitter.ts';
 /** The result of an ended sync. */
 export interface SyncCompletion {
   readonly watermarkMs: number;
-  /** The sync has proven that it met every row: the others are missing. */
+  /** The sync has proven that it read every row: the others are missing. */
   readonly isProven?: boolean | undefined;
   readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
 }

@@ -19,7 +19,7 @@ export type SyncResult =
       readonly withheld: number;
       /** The removals that follow from the answer are listed for a decision. */
       readonly isListed?: boolean | undefined;
-      /** As above, when only a part of the approved removals fitted into the list. */
+      /** Number of approved removals that are published now, if only a part of them fitted into the list. */
       readonly approvedGone?: number | null | undefined;
     }
   /** An oversized delta: the sync would bring most of the collection, and a full sync replaces it. */

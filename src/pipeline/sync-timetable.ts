@@ -6,7 +6,7 @@ import type { SyncParts } from './sync-parts.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { SyncRetries } from './sync-retries.ts';
 
-/** Where only full syncs bring changes, the hub rests for so many times as long as one took. */
+/** If only full syncs bring changes, the pause between them is this many times their duration. */
 const FULL_RESTS = 10;
 
 export interface TimetableParts {
@@ -32,7 +32,7 @@ export class SyncTimetable {
     this.#parts = parts;
     this.#retries = retries;
     const { isMappingNew, completeSinceMs } = parts.sync.writer;
-    // Fields that `drop` and `pseudonymise` newly name leave the topics now, not with the next night's sync.
+    // Fields that `drop` and `pseudonymise` newly name must leave the topics now, not with the next daily full sync.
     this.#lastFullAtMs = isMappingNew ? null : completeSinceMs;
   }
 
@@ -54,19 +54,19 @@ export class SyncTimetable {
     });
   }
 
-  /** Whether changes alone can be asked for; otherwise a full sync takes the place of an incremental one. */
+  /** Whether incremental syncs are possible; otherwise a full sync replaces each. */
   get canDelta(): boolean {
     const { writer } = this.#parts.sync;
     const isKnown = writer.completeSinceMs !== null && writer.progress?.watermarkMs != null;
     return this.hasDelta && isKnown && !this.#isWrongTenant;
   }
 
-  /** Whether the hub takes the filter of an incremental sync, as far as is known. */
+  /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
   get hasDelta(): boolean {
     return this.#parts.hasDelta && !this.#isFilterRefused;
   }
 
-  /** Almost none of the rows were known: only all of them together show which tenant they belong to. */
+  /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */
   get #isWrongTenant(): boolean {
     return this.#parts.sync.identity?.isFlagged(this.#parts.collection) === true;
   }
@@ -82,7 +82,7 @@ export class SyncTimetable {
 
   noteEnd(mode: SyncMode, { kind }: SyncResult, startedAtMs: number): void {
     const nowMs = this.#parts.now();
-    // After a full sync, which may have taken long, from its end on: the hub needs its rest.
+    // The pause after a full sync counts from its end, because it may have taken long.
     this.#lastSyncAtMs = mode === 'FULL' ? nowMs : startedAtMs;
     if (mode === 'FULL') this.#fullTookMs = nowMs - startedAtMs;
     if (mode === 'FULL' && kind === 'complete') this.#lastFullAtMs = startedAtMs;

@@ -26,14 +26,14 @@ export interface TenantParts {
   readonly state: TenantState;
   readonly collections: readonly TenantCollection[];
   readonly afterschoolIds: readonly string[];
-  /** Left out where they are not mirrored. */
+  /** Left out if schedules are not mirrored. */
   readonly schedules?: ScheduleSettings | undefined;
   readonly encodeReject: (value: RejectValue) => Buffer;
-  /** Undefined where absences and their changes are not mirrored. */
+  /** Undefined if absences and their changes are not mirrored. */
   readonly chains: TenantChains | undefined;
   readonly guard: GuardLimits;
   readonly deltaOverlapMs: number;
-  /** Creates or checks topics and schemas; called before each taking over. */
+  /** Creates or checks topics and schemas; called before each take-over. */
   readonly prepare: () => Promise<void>;
   readonly now: () => number;
   readonly random: () => number;
@@ -42,15 +42,15 @@ export interface TenantParts {
   readonly emit: Emit;
 }
 
-/** What it takes to turn versions into absences and their changes. */
+/** The parts that derive absences and their changes from versions. */
 export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | 'absentSinceMs'> {
-  /** An unframed body of `absence-versions`. */
+  /** Decodes an unframed body of `absence-versions`. */
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
-  /** A framed value of `absence-versions`, `absences` or `absence-changes`, written under any version of its schema. */
+  /** Decodes a framed value of `absence-versions`, `absences` or `absence-changes`, of any version of its schema. */
   readonly decode: (framed: Buffer) => Promise<unknown>;
-  /** Of `absence-versions`. */
+  /** The reader of `absence-versions`. */
   readonly reader: RowReader;
   readonly forgetAfterMs: number;
-  /** Called with students whose current absences a committed transaction has changed. */
+  /** Called with the students whose current absences a committed transaction has changed. */
   readonly onStudents: (students: ReadonlySet<string>) => void;
 }

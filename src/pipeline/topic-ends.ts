@@ -40,7 +40,7 @@ export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuff
 
 /** Interval of the checks for lost records, which nothing else would reveal. */
 const CHECK_EVERY_MS = 60_000;
-/** Kafka answers a commit before it writes the markers: until then the records lie beyond the last stable offset. */
+/** Kafka answers a commit before it writes the markers; until then the records are after the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
 

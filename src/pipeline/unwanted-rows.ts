@@ -2,7 +2,7 @@ import type { CollectionIndex } from '../state/index-store.ts';
 
 /** The known rows that the configuration no longer wants, such as those of an afterschool that it does not name. */
 export class UnwantedRows {
-  /** Whether the configuration still wants a key. No sync meets an unwanted one, which is no loss. */
+  /** Whether the configuration still wants a key. No sync reads an unwanted row, and that is no loss. */
   readonly isWanted: (key: string) => boolean;
   readonly #canBe: boolean;
   #counted: number | null = null;

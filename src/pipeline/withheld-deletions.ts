@@ -35,7 +35,7 @@ export type DeletionEvent =
   | { readonly kind: 'approved'; readonly collection: CollectionName; readonly rows: number }
   /** A person discarded a list: nothing was removed. */
   | { readonly kind: 'discarded'; readonly collection: CollectionName; readonly rows: number }
-  /** Removals that were already withheld when the tenant was taken over. */
+  /** Removals that were already withheld at the take-over. */
   | { readonly kind: 'waiting'; readonly collection: CollectionName; readonly rows: number }
   | { readonly kind: 'unproven'; readonly collection: CollectionName; readonly why: string }
   | {

@@ -13,13 +13,15 @@ export interface IndexPosition {
   /** First offsets of partitions that do not begin at 0, by `<topic>/<partition>`: they had lost records before. */
   readonly firstOffsets?: Offsets | undefined;
   /**
-   * Id of the mapping (core/mapping-id.ts) under which the index was made; null: none. Undefined in an index from before
-   * this was noted.
+   * Id of the mapping (core/mapping-id.ts) under which the index was made; null: no mapping. Undefined in an index of
+   * an earlier
+   * version.
    */
   readonly mapping?: string | null | undefined;
   /**
-   * That of the transaction's progress (see `Progress`), where the chain index equals the changelog. Undefined for one
-   * that was imported and is not in the changelog yet, or that a version without the changelog wrote.
+   * The value in the transaction's progress (see `Progress`), if the chain index equals the changelog. Undefined for an
+   * imported
+   * index that is not in the changelog yet, and for an index of a version without the changelog.
    */
   readonly absenceState?: string | undefined;
 }

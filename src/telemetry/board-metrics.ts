@@ -5,9 +5,9 @@ import type { Board } from './monitor/board.ts';
 
 const SCOPE = ['tenant', 'collection'] as const;
 
-/** Registers the metrics that are computed when they are asked for, so that they are never older than the question. */
+/** Registers the metrics that are computed at each scrape, so that they are always current. */
 export function registerBoardMetrics(registry: Registry, board: Board): void {
-  // The text of the metrics asks each gauge by itself; all answer from one look at the board.
+  // A scrape calls each gauge separately; all of them use one reading of the board.
   let statuses: readonly TenantStatus[] = [];
   compute(registry, {
     name: 'rollcall_ready',
@@ -65,7 +65,7 @@ export function registerBoardMetrics(registry: Registry, board: Board): void {
   build.set({ version: board.version, node: process.versions.node }, 1);
 }
 
-/** Registers a gauge whose values are set when the metrics are asked for. */
+/** Registers a gauge whose values are computed at each scrape. */
 function compute<Label extends string>(
   registry: Registry,
   gauge: { name: string; help: string; labelNames: readonly Label[]; collect(this: Gauge<Label>): void },

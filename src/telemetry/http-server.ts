@@ -22,7 +22,7 @@ interface ServerParts {
   readonly page?: ReadonlyMap<string, PageFile> | undefined;
   readonly health: Health;
   readonly metrics: MetricsText;
-  /** Left out: readiness is what the events say. */
+  /** If left out, readiness follows from the events alone. */
   readonly board?: Pick<Board, 'reasons' | 'json'> | undefined;
 }
 

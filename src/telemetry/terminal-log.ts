@@ -87,7 +87,7 @@ function syncSentence(fields: Fields): string {
   return `${mode}${outcome}${why === '' ? '' : ` (${why})`}: ${all} (${seconds} s)`;
 }
 
-/** What followed for absences: `absences 3 created, 1 deleted`. */
+/** The derived events of absences: `absences 3 created, 1 deleted`. */
 function eventsOf(absences: unknown): string[] {
   const events = ['created', 'replaced', 'deleted', 'restored'].flatMap((name) => {
     const count = numberOf((absences ?? {}) as Fields, name);

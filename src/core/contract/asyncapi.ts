@@ -105,7 +105,7 @@ function operationOf(topic: ContractTopic): Json {
   };
 }
 
-/** One message for a value and, but for `progress`, one for a removal. */
+/** One message for a value and, except for `progress`, one for a removal. */
 function messagesOf(topic: ContractTopic): [string, Json][] {
   const { tenantId, suffix } = topic;
   const texts = topicTexts(suffix);

@@ -54,7 +54,7 @@ const WATERMARK_GRACE_MS = 10 * 60_000;
 /** A running sync commits far more often. */
 const SYNC_SILENT_MS = 10 * 60_000;
 
-/** What `status` says of a collection. */
+/** The status of a collection, from the facts. */
 export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): CollectionStatus {
   const { progress } = facts;
   const full = progress?.lastCompleteFull ?? null;

@@ -16,20 +16,20 @@ export interface RecoveryPlanParts extends TopicLossParts {
   readonly log: TenantLog;
   readonly state: TenantState;
   readonly now: () => number;
-  /** Undefined where absences and their changes are not mirrored. */
+  /** Undefined if absences and their changes are not mirrored. */
   readonly chains?: Pick<ChainImportParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
 }
 
-/** What the log and the index know of a collection, less what its topics have lost, and what is to be done. */
+/** The state of a collection in log and index, after lost records are withdrawn, and the planned recovery. */
 export interface Recovery {
   readonly collection: CollectionName;
   readonly progress: Progress | null;
   readonly derived: DerivedProgress;
   readonly position: IndexPosition | null;
   readonly plan: IndexRecoveryPlan;
-  /** Whether `absence-state` holds the whole chain index, as the mapping in force makes it. */
+  /** Whether `absence-state` holds the complete chain index, as the mapping in force makes it. */
   readonly isChangelogComplete: boolean;
-  /** Whether all absences were published at least once; null: as far as `progress` tells, nobody knows. */
+  /** Whether all absences were published at least once; null if `progress` does not show it. */
   readonly wasFirstLoadOver: boolean | null;
 }
 
@@ -80,7 +80,7 @@ function planOf(
   if (known.isChangelogComplete && position !== null && position.absenceState !== progress?.absenceState)
     return rebuildBecause('the index was not made from the changelog of absences');
   const plan = planIndexRecovery({
-    // The index stands where all of its topics do.
+    // The index is at the end of all of its topics.
     progress:
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
@@ -92,8 +92,9 @@ function planOf(
 }
 
 /**
- * The chain index knows students by what the mapping makes of them. A process with another mapping may have rebuilt it and
- * committed nothing, so the index says its mapping itself.
+ * The chain index identifies students as the mapping shows them. A process with another mapping may have rebuilt the
+ * index
+ * and committed nothing, so the index itself names its mapping.
  */
 function isOfAnotherMapping(
   { chains }: RecoveryPlanParts,
@@ -109,13 +110,15 @@ function rebuildBecause(why: string): IndexRecoveryPlan {
   return { kind: 'rebuild', why };
 }
 
-/** Transactions that told of all of these: an index from a time when one was not mirrored knows nothing of it. */
+/**
+ * Transactions that covered all of these collections: an index from a time when one was not mirrored lacks its records.
+ */
 function commonIds({ transactionIds }: Ownership, collections: readonly CollectionName[]): Set<string> {
   const [first = new Set<string>(), ...others] = collections.map((name) => new Set(transactionIds.get(name)));
   return others.reduce((common, ids) => common.intersection(ids), first);
 }
 
-/** Where the collections derived from one stand; none for most. */
+/** The progress of the collections derived from one; empty for most. */
 function derivedOf(
   { chains }: RecoveryPlanParts,
   collection: CollectionName,

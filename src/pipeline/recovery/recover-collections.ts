@@ -26,7 +26,7 @@ interface BehindWith extends Behind {
   readonly recovery: Recovery;
 }
 
-/** Makes every collection's index equal to the log (design, steps 2 and 3), and says where writing begins. */
+/** Makes every collection's index equal to the log (design, steps 2 and 3), and returns where each writer starts. */
 export async function recoverCollections(
   parts: RecoveryParts,
   ownership: Ownership,
@@ -86,12 +86,12 @@ async function finishReplay(
   const { progress, derived } = recovery;
   await chains?.finish();
   if (readsChangelog && progress?.lastCompleteFull == null) await presumeVersions(replay);
-  // A log that lost its progress, or was told to have lost records, still shows how far its data goes.
+  // The data shows how far it goes, even if `progress` was lost or records that records were lost.
   const topics = topicsWith(recovery);
   const reached = topics.map((topic) => ({ offsets: read.readUpTo.get(topic) ?? {} }));
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
-    // Without any transaction yet: an id of its own, so that every read can still be checked.
+    // Before the first transaction the index gets an id of its own, so that every read can still be checked.
     transactionId: progress?.transactionId ?? parts.randomId(),
     committedAtMs: parts.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
@@ -105,7 +105,11 @@ async function finishReplay(
   return { ...start, lastSequence: chains.lastFirstSequence, isFirstLoadOver: chains.isFirstLoadOver };
 }
 
-/** The changelog may have been cut off, which no other index shows. */
+/**
+ * The position of an index whose changelog is incomplete, with the changelog's first offsets: the changelog may have
+ * been cut off,
+ * and the index does not know that.
+ */
 function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
   const { position, isChangelogComplete, derived } = recovery;
   if (position === null || isChangelogComplete || derived.size === 0) return position;
@@ -113,7 +117,7 @@ function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEn
   return { ...position, firstOffsets };
 }
 
-/** Where the partitions of topics begin, of those that do not begin at 0. */
+/** First offsets of the topics' partitions that do not begin at 0. */
 function startsIn(
   parts: RecoveryParts,
   suffixes: readonly TopicSuffix[],

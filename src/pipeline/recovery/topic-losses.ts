@@ -72,7 +72,7 @@ export async function recordTopicLosses(
         offsets: isComplete ? each.offsets : {},
         lastCompleteFull: isComplete ? each.lastCompleteFull : null,
         firstLoad: isComplete ? each.firstLoad : undefined,
-        // The watermark of what follows from a collection is always that collection's.
+        // The watermark of a derived collection is always its source's.
         ...(isOwnLost ? { watermarkMs: null } : {}),
       });
     }),
@@ -99,7 +99,8 @@ async function isAnotherTopic(
   const sinceMs = recordedAtMs + STAMPS_DIFFER_MS;
   const sinceOffsets = await parts.log.offsetsSince(suffix, sinceMs);
   if (!wasRecreatedAndGrew({ offsets, sinceOffsets })) return false;
-  // Brokers put their own time on transaction markers, and their clock may be ahead of ours: only a record is proof.
+  // Brokers put their own time on transaction markers, and their clock may be ahead of the local one: only a record is
+  // proof.
   let isProven = false;
   const after = Object.fromEntries(
     Object.entries(offsets).map(([name, last]) => [name, Math.min(last, (sinceOffsets[name] ?? last) - 1)]),

@@ -8,7 +8,7 @@ export interface WriterStart {
   readonly derived?: ReadonlyMap<ChainCollection, Progress | null> | undefined;
   /** The transaction that the index reflects. */
   readonly indexed: string;
-  /** Whether `absence-state` holds the whole chain index, as the mapping in force makes it. */
+  /** Whether `absence-state` holds the complete chain index, as the mapping in force makes it. */
   readonly isChangelogComplete?: boolean | undefined;
   /** Whether the first load of `absence-changes` is over in its present topic. */
   readonly isFirstLoadOver?: boolean | undefined;

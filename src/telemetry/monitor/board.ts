@@ -17,7 +17,7 @@ export class Board {
   readonly #now: () => number;
   readonly #startedAtMs: number;
 
-  /** `health` holds what the events say at once; the board adds what only time shows. */
+  /** `health` has the facts that events show at once; the board adds those that only time shows. */
   constructor(
     tenants: readonly TenantConfig[],
     parts: { health: Pick<Health, 'reasons' | 'fatalReason'>; version: string; now: () => number },

@@ -10,7 +10,7 @@ type SyncEvent = Extract<
   { readonly type: 'caught-up' | `pass-${string}` | 'not-offered' | 'committed' }
 >;
 
-/** What only the process that mirrors the collection knows. Times are ms since the epoch, by the local clock. */
+/** Facts that only the process that mirrors the collection knows. Times are ms since the epoch, by the local clock. */
 export interface LiveCollection {
   /** Rows in the topic. */
   readonly rowsInKafka: number | null;
@@ -53,7 +53,7 @@ export class CollectionMonitor {
     this.#withheld = rows;
   }
 
-  /** For a derived collection, whose syncs are those of its source. */
+  /** Notes the progress of a derived collection; its syncs are those of its source. */
   setProgress(progress: Progress, nowMs: number): void {
     this.#progress = progress;
     this.#committedAtMs = nowMs;
@@ -111,7 +111,7 @@ export class CollectionMonitor {
       ...this.#settings,
       progress: this.#progress,
       withheldInIndex: this.#withheld,
-      // What this process knows to be withheld is newer than what the log counts.
+      // This process knows the withheld deletions better than the log.
       settledPassId: this.#progress?.lastCompleteFull?.passId ?? null,
       lateRows: this.#late,
       committedAtMs: this.#committedAtMs,

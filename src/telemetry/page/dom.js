@@ -17,7 +17,7 @@ export function morph(old, next) {
   const wanted = [...next.childNodes];
   const keys = new Set(wanted.map(keyOf));
   for (const [at, child] of wanted.entries()) {
-    // What left goes first, so that what stays need not move: an element that moves loses the focus.
+    // Removes elements first, so that the others need not move: an element that moves loses the focus.
     while (isGone(old.childNodes[at], keys)) old.childNodes[at].remove();
     const now = old.childNodes[at];
     if (now === undefined) old.append(child);

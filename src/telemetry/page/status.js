@@ -10,7 +10,7 @@ const TIMEOUT_MS = 10_000;
 const STALE_MS = 15_000;
 const OPEN_AT_MOST = 3;
 
-/** The order of the tenants: who needs somebody comes first. */
+/** The order of the tenants: those that need a person come first. */
 const GRAVEST = ['needs-person', 'in-trouble', 'late', 'unfinished', 'loading', 'not-mirrored', 'well'];
 
 const main = document.querySelector('#main');
@@ -63,7 +63,7 @@ async function ask() {
     latest = await response.json();
     receivedAtMs = Date.now();
   } catch {
-    // The page says by itself how long it has had no answer.
+    // The page shows how long it has had no answer.
   }
   show();
 }
@@ -75,7 +75,7 @@ main.addEventListener('click', ({ target }) => {
   copied?.then(() => button.classList.add('copied')).catch(() => undefined);
 });
 
-/** One question after the other: a slow answer is waited for. */
+/** Sends one request after another; a slow answer delays the next request. */
 function askForever() {
   void ask().then(() => setTimeout(askForever, EVERY_MS));
 }
