@@ -7,6 +7,7 @@ import { AbsenceEmitter, type UnitOfWork, type ChainParts } from './chains/absen
 import { changelogRecords } from './chains/changelog.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
+import type { Republication } from './republication.ts';
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
 import { newSyncStats, type SyncStats } from './sync-stats.ts';
 import { Table, type FoundKeys, type IsEnough, type RowPage, type TableParts } from './table.ts';
@@ -38,24 +39,28 @@ export class CollectionWriter {
   readonly #offsetsAtStart: Offsets;
   #firstOffsets: Offsets | undefined;
   readonly #lastSequence: number;
-  #progress: Progress | null;
-  #derived: ReadonlyMap<ChainCollection, Progress | null>;
-  #isFirstLoadOver: boolean;
+  #progress: Progress | null = null;
+  #derived: ReadonlyMap<ChainCollection, Progress | null> = new Map();
+  #isFirstLoadOver = false;
   /** Whether `absence-state` holds the whole chain index. */
-  #isChangelogComplete: boolean;
+  #isChangelogComplete = false;
   readonly #chains: AbsenceEmitter | null;
 
   constructor(parts: WriterParts, start: WriterStart) {
     this.#parts = parts;
-    this.#progress = start.progress;
-    this.#derived = start.derived ?? new Map();
-    this.#isFirstLoadOver = start.isFirstLoadOver ?? false;
+    this.#beginFrom(start);
     this.#offsetsAtStart = start.offsets;
-    this.#isChangelogComplete = start.isChangelogComplete ?? false;
-    this.#firstOffsets = start.firstOffsets;
     this.#lastSequence = start.lastSequence ?? 0;
     this.#table = new Table({ ...parts, hasChains: parts.chains !== undefined }, start);
     this.#chains = parts.chains === undefined ? null : new AbsenceEmitter(parts.chains, this.#unitOfWork());
+  }
+
+  #beginFrom(start: WriterStart): void {
+    this.#progress = start.progress;
+    this.#derived = start.derived ?? this.#derived;
+    this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
+    this.#isChangelogComplete = start.isChangelogComplete ?? false;
+    this.#firstOffsets = start.firstOffsets;
   }
 
   get progress(): Progress | null {
@@ -161,10 +166,7 @@ export class CollectionWriter {
 
   /** Which of these keys are rows of the collection. */
   known(keys: readonly string[]): Promise<readonly string[]> {
-    return this.#run(async () => {
-      const hashes = await this.#table.hashesOf(keys);
-      return keys.filter((key) => (hashes.get(key) ?? null) !== null);
-    });
+    return this.#run(() => this.#table.knownAmong(keys));
   }
 
   /** A few keys of rows that a test takes, as of the last commit; fewer where there are not so many. */
@@ -187,8 +189,8 @@ export class CollectionWriter {
 
   /** Wanted keys of the index that a sync has not met, but for some. Nothing of the collection is written meanwhile. */
   unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<FoundKeys> {
-    const isLeft = (key: string): boolean => this.isWanted(key) && except?.has(key) !== true;
-    return this.find(area, (key) => isLeft(key) && !hasMet(sync, area, key));
+    const isMet = (key: string): boolean => except?.has(key) === true || hasMet(sync, area, key);
+    return this.find(area, (key) => this.isWanted(key) && !isMet(key));
   }
 
   /** Keys of the index, as of the last commit, that a test takes. Nothing of the collection is written meanwhile. */
@@ -198,11 +200,12 @@ export class CollectionWriter {
 
   /** Commits what waits. Without anything waiting only a sync's completion is worth a transaction. */
   flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null = null): Promise<void> {
-    return this.#run(async () => {
-      await this.#chains?.emitChanges(sync, syncEndOf(completion));
-      if (this.#table.staged.isEmpty && completion === null) return;
-      await this.#commit(sync, completion);
-    });
+    return this.#run(() => this.#flush(sync, completion));
+  }
+
+  async #flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
+    await this.#chains?.emitChanges(sync, syncEndOf(completion));
+    if (!this.#table.staged.isEmpty || completion !== null) await this.#commit(sync, completion);
   }
 
   /** Reads the index while it is neither written nor made again: a part of it must not pass for all there is. */
@@ -216,17 +219,9 @@ export class CollectionWriter {
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
-      const sync = this.#syncOfItsOwn();
-      if (!this.#table.staged.isEmpty) {
-        await this.#chains?.emitChanges(sync, null);
-        await this.#commit(sync, null);
-      }
+      await this.#flush(this.#syncOfItsOwn(), null);
       const start = await make(this.#isFirstLoadOver);
-      this.#progress = start.progress;
-      this.#derived = start.derived ?? this.#derived;
-      this.#isFirstLoadOver = start.isFirstLoadOver ?? this.#isFirstLoadOver;
-      this.#isChangelogComplete = start.isChangelogComplete ?? false;
-      this.#firstOffsets = start.firstOffsets;
+      this.#beginFrom(start);
       this.#table.reset(start);
       await this.#importChangelog();
     });
@@ -254,15 +249,30 @@ export class CollectionWriter {
     if (!isEmpty) await this.#commit(sync, null);
   }
 
-  /** Stands for the sync of a transaction that no sync causes. */
-  #syncOfItsOwn(): ActiveSync {
+  /**
+   * Has rows decided that no scan meets, under a sync of its own, and commits what then waits. `republication`: rows to
+   * republish even if unchanged.
+   */
+  async withoutScan(work: (sync: ActiveSync) => Promise<void>, republication?: Republication): Promise<void> {
+    const sync = this.#syncOfItsOwn(republication);
+    this.begin(sync);
+    try {
+      await work(sync);
+      await this.flush(sync);
+    } finally {
+      this.end(sync);
+    }
+  }
+
+  /** Stands for the sync of a transaction that no scan causes. */
+  #syncOfItsOwn(republication?: Republication): ActiveSync {
     const stats = newSyncStats({
       passId: this.#parts.randomId(),
       mode: 'DELTA',
       startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
     });
     const { readVersion } = this.#table;
-    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
+    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion, republication };
   }
 
   /**
@@ -271,15 +281,14 @@ export class CollectionWriter {
    * {@link offsets} right after them.
    */
   reissue(
-    sync: ActiveSync,
     make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
   ): Promise<{ count: number; offsets: Offsets }> {
     return this.#run(async () => {
-      await this.#chains?.emitChanges(sync, null);
-      if (!this.#table.staged.isEmpty) await this.#commit(sync, null);
-      const { transactionId } = this.#table.staged;
-      const records = await make((index) => `${transactionId}-${index}`);
-      this.#table.staged.reissue(records);
+      const sync = this.#syncOfItsOwn();
+      await this.#flush(sync, null);
+      const { staged } = this.#table;
+      const records = await make((index) => `${staged.transactionId}-${index}`);
+      staged.reissue(records);
       if (records.length > 0) await this.#commit(sync, null);
       return { count: records.length, offsets: this.offsets };
     });
@@ -294,7 +303,6 @@ export class CollectionWriter {
     const { records, changes, transactionId, outcomes } = this.#table.staged;
     const { chains, reader } = this.#parts;
     const mapping = reader.mapping ?? null;
-    const isComplete = chains !== undefined && this.#isChangelogComplete;
     const next = nextProgress({
       collection: this.#parts.collection,
       before: this.#progress,
@@ -302,7 +310,7 @@ export class CollectionWriter {
       lastSequence: this.#lastSequence,
       transactionId,
       mapping,
-      absenceState: isComplete ? stateMark(mapping) : undefined,
+      absenceState: chains !== undefined && this.#isChangelogComplete ? stateMark(mapping) : undefined,
       stats: sync.stats,
       completion,
     });
@@ -337,10 +345,10 @@ export class CollectionWriter {
     const { chains } = this.#parts;
     if (chains === undefined) return [];
     // Only the record of a whole sync tells them.
-    const isComplete = next.complete && next.mode === 'FULL';
-    const rows = isComplete
-      ? await chains.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
-      : NO_ROWS;
+    const rows =
+      next.complete && next.mode === 'FULL'
+        ? await chains.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
+        : NO_ROWS;
     return derivedProgress({
       next,
       before: this.#derived,

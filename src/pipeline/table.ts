@@ -222,6 +222,12 @@ export class Table {
     return new Map(keys.map((key) => [key, this.#hashOf('rows', key, rows)]));
   }
 
+  /** Which of these keys are rows, as of what is staged. */
+  async knownAmong(keys: readonly string[]): Promise<readonly string[]> {
+    const hashes = await this.hashesOf(keys);
+    return keys.filter((key) => (hashes.get(key) ?? null) !== null);
+  }
+
   /** Rows that differ from what is known of their keys; those of unknown keys are left out. */
   async differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
     const hashes = await this.hashesOf(rowKeys(readings));

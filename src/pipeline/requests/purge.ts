@@ -6,7 +6,6 @@ import { compositeKey, splitCompositeKey } from '../../model/keys.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { noteDecided } from '../withheld-deletions.ts';
-import { syncOf } from './republication-sync.ts';
 import { readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
@@ -120,11 +119,9 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
       remedy: `Purge the collection: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
     });
   }
-  const sync = syncOf(work, writer, {});
   const isOwn = (key: string): boolean => key.startsWith(compositeKey(id, ''));
   const removed = { rows: 0, rejects: 0 };
-  writer.begin(sync);
-  try {
+  await writer.withoutScan(async (sync) => {
     // Remove rejects first: they hold rows verbatim and are the least visible, so an interruption must not leave them.
     for (const area of ['rejects', 'rows'] as const) {
       for (;;) {
@@ -135,9 +132,7 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
         removed[area] += keys.length;
       }
     }
-  } finally {
-    writer.end(sync);
-  }
+  });
   await forgetRemoved(work, writer, isOwn);
   parts.emit({ type: 'purged', collection: AFTERSCHOOL_USERS, afterschool: id, ...removed });
   return removed;

@@ -5,7 +5,6 @@ import { absenceChangeHeaders } from '../../core/cloud-events.ts';
 import { offsetsOf, type Offsets } from '../../model/progress.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
-import { syncOf } from './republication-sync.ts';
 import { OutdatedEvents, type BatchBounds, type RedactedEvent } from './outdated-events.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 
@@ -55,7 +54,7 @@ async function publishAgain(
   let knownTo = writer.offsets;
   await outdated.find();
   for await (const batch of outdated.batches(AT_ONCE)) {
-    const published = await writer.reissue(syncOf(work, writer, {}), async (idOf) => {
+    const published = await writer.reissue(async (idOf) => {
       // An older event must never follow one that a sync has published meanwhile.
       if (hasMoved(knownTo, writer.offsets)) await outdated.dropStale();
       const current = batch.filter(({ absenceId }) => outdated.has(absenceId));

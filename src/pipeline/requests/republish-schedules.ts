@@ -1,9 +1,10 @@
 import { localDate } from '../../core/full-pull-time.ts';
 import { isInWindow, windowAround } from '../../core/schedules/window.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
+import { askEach } from '../../hub/find-each.ts';
+import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { askForStudent } from '../schedules/answers.ts';
-import { syncOf } from './republication-sync.ts';
 import { notMirrored, type OwnerWork } from './owner-request.ts';
 
 /**
@@ -25,35 +26,32 @@ export async function republishSchedules(
   const students = new Set(
     days.flatMap((day) => (day !== null && isInWindow(day[1], window) ? [day[0]] : [])),
   );
-  const remaining = [...students];
-  const sync = syncOf(work, writer, { rows: republication });
-  const worker = async (): Promise<void> => {
-    for (let student = remaining.pop(); student !== undefined; student = remaining.pop()) {
-      const readVersion = writer.readVersion();
-      const asked = { student, window, signal };
-      const { lessons, isUtf8 } = await askForStudent(
-        { api: settings.api, reader: settings.reader, writer },
-        asked,
-      );
-      const read = settings.reader.read({ student, window, lessons, isUtf8 });
-      if (read.kind !== 'days') continue;
-      const filled = read.filled.filter(
-        ({ key, decoded }) => decoded.kind === 'row' && key !== null && wanted.has(key),
-      );
-      const changed = new Set(await writer.differing(filled));
-      const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
-      const unchanged = filled.filter((each) => known.has(each.key ?? '') && !changed.has(each));
-      await writer.accept(sync, { readings: unchanged, readVersion });
-      if (writer.isFull) await writer.flush(sync);
-    }
+  const { api, reader } = settings;
+  const publish = async (student: string, sync: ActiveSync, each: AbortSignal): Promise<void> => {
+    const readVersion = writer.readVersion();
+    const { lessons, isUtf8 } = await askForStudent(
+      { api, reader, writer },
+      { student, window, signal: each },
+    );
+    const read = reader.read({ student, window, lessons, isUtf8 });
+    if (read.kind !== 'days') return;
+    const filled = read.filled.filter(
+      ({ key, decoded }) => decoded.kind === 'row' && key !== null && wanted.has(key),
+    );
+    const changed = new Set(await writer.differing(filled));
+    const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
+    const unchanged = filled.filter((row) => known.has(row.key ?? '') && !changed.has(row));
+    await writer.accept(sync, { readings: unchanged, readVersion });
+    if (writer.isFull) await writer.flush(sync);
   };
-  writer.begin(sync);
-  try {
-    await Promise.all(Array.from({ length: settings.api.concurrency }, worker));
-    await writer.flush(sync);
-  } finally {
-    writer.end(sync);
-  }
+  await writer.withoutScan(
+    (sync) =>
+      askEach([...students], { concurrency: api.concurrency, signal }, async (student, each) => {
+        await publish(student, sync, each);
+        return 'go-on';
+      }),
+    { rows: republication },
+  );
 }
 
 function knownKeys({ parts }: OwnerWork, writer: CollectionWriter): Promise<string[]> {

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
+import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import { plainSource } from '../source.ts';
 import { onceEach, type Republication } from '../republication.ts';
-import { syncOf } from './republication-sync.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { republishSchedules } from './republish-schedules.ts';
 
@@ -122,13 +122,9 @@ async function byId(
   const source = reader === undefined ? null : plainSource(parts.hub, collectionNamed(collection), reader);
   if (source?.fetchRows === undefined) return 'unanswered';
   const { pages, gone } = await source.fetchRows(keys, { readVersion: writer.readVersion, signal });
-  const sync = syncOf(work, writer, { rows: tally.take });
-  writer.begin(sync);
-  try {
+  const accept = async (sync: ActiveSync): Promise<void> => {
     for (const page of pages) await writer.accept(sync, page);
-    await writer.flush(sync);
-  } finally {
-    writer.end(sync);
-  }
+  };
+  await writer.withoutScan(accept, { rows: tally.take });
   return pages.length + gone.length < keys.length ? 'unanswered' : 'answered';
 }

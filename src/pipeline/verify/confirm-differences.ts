@@ -9,14 +9,11 @@ import {
 import { provesMissing } from '../../core/verify/judge-scan.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
+import { confirm } from './confirm.ts';
 import { lookUpIndex, readKnown } from './circumstances.ts';
 import { wantedSize, type HubRows } from './hub-rows.ts';
 import type { VerifyTools } from './verify-tools.ts';
 
-/** Differences that remain after this many checks are reported. */
-const ATTEMPTS = 3;
-/** The markers of a commit can be written somewhat after its answer. */
-const BETWEEN_ATTEMPTS_MS = 1_000;
 const AREAS = ['rows', 'rejects'] as const;
 
 export interface ConfirmDifferencesOptions {
@@ -39,25 +36,25 @@ export interface ConfirmedDifferences {
   readonly wasComplete: boolean;
 }
 
-/**
- * Checks the candidates again, because hub and topic were read at different times. It reads the hub first, then the index
- * and the progress, and then the topic to its new end, which thus contains all that a sync has committed by then.
- */
+/** Checks the candidates again. */
 export async function confirmDifferences(
   tools: VerifyTools,
   options: ConfirmDifferencesOptions,
 ): Promise<ConfirmedDifferences> {
-  const { candidates } = options;
+  const { candidates, signal } = options;
   const count = (): number => candidates.rows.size + candidates.rejects.size;
   const before = count();
-  let differences: Difference[] = [];
   let wasComplete = true;
-  for (let attempt = 1; attempt <= ATTEMPTS && count() > 0; attempt += 1) {
-    if (attempt > 1) await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, options.signal);
-    await askAgain(tools, options);
-    ({ differences, wasComplete } = await judge(tools, options));
-    if (differences.every(({ state }) => state !== 'wrong')) break;
-  }
+  const differences = await confirm(tools, {
+    hasAny: before > 0,
+    async check() {
+      await askAgain(tools, options);
+      const judged = await judge(tools, options);
+      ({ wasComplete } = judged);
+      return judged.differences;
+    },
+    signal,
+  });
   const becameEmpty = [...candidates.rows].flatMap(([key, hub]) =>
     hub !== null && hub !== 'unreadable' && hub.becameEmpty === true ? [key] : [],
   );
@@ -71,39 +68,29 @@ async function askAgain(
 ): Promise<void> {
   const unanswered = new Set([...candidates.rows.keys(), ...candidates.rejects.keys()]);
   tools.onProgress({ collection, what: 'asking the hub again for', count: unanswered.size });
-  const take = (rows: readonly KeyedRow[]): void => {
-    for (const row of rows) {
-      for (const area of AREAS) {
-        const key = area === 'rows' ? row.key : row.rejectKey;
-        if (key === null) continue;
-        unanswered.delete(key);
-        if (!candidates[area].has(key)) continue;
-        const belongsHere = area === 'rows' || row.decoded.kind === 'reject';
-        candidates[area].set(key, belongsHere ? hubSideOf(area, row) : null);
-      }
+  const take = (row: KeyedRow): void => {
+    for (const area of AREAS) {
+      const key = area === 'rows' ? row.key : row.rejectKey;
+      if (key === null) continue;
+      unanswered.delete(key);
+      const belongsHere = area === 'rows' || row.decoded.kind === 'reject';
+      if (candidates[area].has(key)) candidates[area].set(key, belongsHere ? hubSideOf(area, row) : null);
     }
   };
-  const { rows, notFound } = await hub.ask([...unanswered], signal);
-  take(rows);
-  for (const key of notFound) {
+  const noteMissing = (key: string): void => {
     unanswered.delete(key);
     for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
-  }
+  };
+  const { rows, notFound } = await hub.ask([...unanswered], signal);
+  rows.forEach(take);
+  notFound.forEach(noteMissing);
   if (unanswered.size === 0) return;
   // Scan the list for the other keys. The first row of a key counts; a key without a row is missing.
-  const met = new Map<string, KeyedRow>();
   const scan = await hub.read((page) => {
-    for (const row of page) {
-      const keys = [row.key, row.rejectKey].filter((key) => key !== null && unanswered.has(key));
-      for (const key of keys) if (key !== null && !met.has(key)) met.set(key, row);
-    }
+    for (const row of page) if (unanswered.has(row.key ?? '') || unanswered.has(row.rejectKey)) take(row);
   }, signal);
-  const missing = [...unanswered].filter((key) => !met.has(key));
-  take([...new Set(met.values())]);
   if (scan === null || !provesMissing({ ...scan, knownRows: wantedSize(view.rows, hub) })) return;
-  for (const key of missing) {
-    for (const area of AREAS) if (candidates[area].has(key)) candidates[area].set(key, null);
-  }
+  [...unanswered].forEach(noteMissing);
 }
 
 /** The remaining differences; removes the other candidates. */

@@ -1,13 +1,14 @@
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
-import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
+import { chainsOf, linkedWith, type HubChain, type HubVersion } from '../../core/verify/chain-tails.ts';
 import { provesMissing } from '../../core/verify/judge-scan.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
-import type { TopicEntry } from '../../core/verify/topic-entry.ts';
+import { hashIn } from '../../core/verify/topic-entry.ts';
 import { CHAIN_COLLECTIONS, type ChainCollection } from '../../model/collections.ts';
 import type { TenantCollection } from '../tenant-parts.ts';
+import { confirm } from './confirm.ts';
 import { lookUpIndex, readKnown, type KnownOfCollection } from './circumstances.ts';
 import { ChainTopicsView } from './chain-topics.ts';
 import { ASK_AT_MOST, hubRows } from './hub-rows.ts';
@@ -15,8 +16,6 @@ import { verifyIndex, type IndexedArea } from './verify-index.ts';
 import { indexDifferences } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
 
-const ATTEMPTS = 3;
-const BETWEEN_ATTEMPTS_MS = 1_000;
 /** Requested again, a version can refer to versions that were not requested yet: repeat up to this many times. */
 const FOLLOW_AT_MOST = 5;
 const DAY_MS = 24 * 3_600_000;
@@ -79,29 +78,32 @@ export async function verifyChains(
   tools.onProgress({ collection: 'absences', what: 'versions in chains', count: hub.versions.size });
   await readOn();
   const forgottenBeforeMs = tools.parts.now() - options.forgetAfterMs + DAY_MS;
-  const chains = chainsOf(hub.versions);
   const isCertain = ({ collection: name, key, versionIds }: ChainDifference): boolean => {
     const record = name === 'absences' ? topics.absences.get(key) : topics.changes.get(key);
     return hub.canJudge([...versionIds, record?.versionId ?? null]);
   };
-  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isCertain);
-  const before = found.length;
-  let differences: Difference[] = [];
-  for (let attempt = 1; attempt <= ATTEMPTS && found.length > 0; attempt += 1) {
-    if (attempt > 1) await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, signal);
-    const touched = await askAgain(tools, options, found);
-    const circumstances = await circumstancesOf(tools, touched, options);
-    await readOn();
-    found = compareSome({ hub, topics, forgottenBeforeMs, touched, found }).filter(isCertain);
-    differences = found.map((each) => ({
-      collection: each.collection,
-      key: each.key,
-      kind: each.kind,
-      state: stateOf(each, hub.versions, circumstances),
-    }));
-    if (differences.every(({ state }) => state !== 'wrong')) break;
-  }
+  const compare = (chains: readonly HubChain[]): ChainDifference[] =>
+    compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isCertain);
+  const chains = chainsOf(hub.versions);
   const live = chains.filter(({ tail }) => tail !== null).length;
+  let found = compare(chains);
+  const before = found.length;
+  const differences = await confirm(tools, {
+    hasAny: before > 0,
+    async check() {
+      const touched = await askAgain(tools, options, found);
+      const circumstances = await circumstancesOf(tools, touched, options);
+      await readOn();
+      found = amongThem(found, compare(chainsOf(hub.versions)));
+      return found.map((each) => ({
+        collection: each.collection,
+        key: each.key,
+        kind: each.kind,
+        state: stateOf(each, hub.versions, circumstances),
+      }));
+    },
+    signal,
+  });
   const indexed = await verifyIndexed(tools, { topics, readOn, signal, known: differences });
   return CHAIN_COLLECTIONS.map((name): CollectionReport => {
     const own = differences.filter((each) => each.collection === name);
@@ -114,7 +116,7 @@ export async function verifyChains(
       hubRows: live,
       topicKeys: name === 'absences' ? topics.absences.size : topics.changes.size,
       equal: live - own.filter(({ kind }) => !BESIDE_TAILS.has(kind)).length,
-      settled: before - found.length > 0 && name === 'absences' ? before - found.length : 0,
+      settled: name === 'absences' ? Math.max(0, before - found.length) : 0,
       indexSkipped: name === 'absences' ? indexed.skipped : 0,
       differences: [...own, ...indexed.differences.filter((each) => each.collection === name)],
     };
@@ -126,7 +128,7 @@ async function askAgain(
   tools: VerifyTools,
   { collection, hub, signal }: VerifyChainsOptions,
   found: readonly ChainDifference[],
-): Promise<ReadonlySet<string> | 'all'> {
+): Promise<ReadonlySet<string>> {
   const { versions } = hub;
   const source = hubRows(tools.parts, collection);
   let touched = linkedWith(versions, new Set(found.flatMap(({ versionIds }) => versionIds)));
@@ -155,40 +157,16 @@ async function askAgain(
   if (scan === null || !provesMissing({ ...scan, knownRows: versions.size })) return touched;
   versions.clear();
   for (const [id, version] of scanned.versions) versions.set(id, version);
-  return 'all';
+  return linkedWith(versions, touched);
 }
 
-/** Compares the differing chains again. */
-function compareSome(options: {
-  hub: VersionsOfHub;
-  topics: ChainTopicsView;
-  forgottenBeforeMs: number;
-  touched: ReadonlySet<string> | 'all';
-  found: readonly ChainDifference[];
-}): ChainDifference[] {
-  const { topics, touched, found, forgottenBeforeMs } = options;
-  const { versions: all } = options.hub;
-  const keys = new Set(found.map(({ key }) => key));
-  const isOurs = (id: string): boolean => touched === 'all' || touched.has(id);
-  const some = <T extends { versionId: string | null }>(records: ReadonlyMap<string, T>): Map<string, T> =>
-    new Map(
-      [...records].filter(
-        ([key, { versionId }]) => keys.has(key) || isOurs(key) || (versionId !== null && isOurs(versionId)),
-      ),
-    );
-  const versions = new Map([...all].filter(([id]) => isOurs(id)));
-  const differences = compareChains({
-    chains: chainsOf(versions),
-    versions,
-    topics: { absences: some(topics.absences), changes: some(topics.changes) },
-    forgottenBeforeMs,
-  });
-  // Skip differences that have appeared since.
-  const before = new Set(keys);
-  for (const { versionIds } of found) for (const id of versionIds) before.add(id);
-  return differences.filter(
-    ({ key, versionIds }) => before.has(key) || versionIds.some((id) => before.has(id)),
-  );
+/** Those that concern keys or versions of earlier ones: the others have appeared since. */
+function amongThem(
+  earlier: readonly ChainDifference[],
+  later: readonly ChainDifference[],
+): ChainDifference[] {
+  const known = new Set(earlier.flatMap(({ key, versionIds }) => [key, ...versionIds]));
+  return later.filter(({ key, versionIds }) => known.has(key) || versionIds.some((id) => known.has(id)));
 }
 
 interface ChainCircumstances {
@@ -199,10 +177,10 @@ interface ChainCircumstances {
 
 async function circumstancesOf(
   tools: VerifyTools,
-  touched: ReadonlySet<string> | 'all',
+  touched: ReadonlySet<string>,
   options: VerifyChainsOptions,
 ): Promise<ChainCircumstances> {
-  const keys = touched === 'all' ? [] : [...touched];
+  const keys = [...touched];
   const name = 'absence-versions';
   const rows = await lookUpIndex(tools, name, { area: 'rows', keys });
   const open = await lookUpIndex(tools, name, { area: 'open', keys });
@@ -240,7 +218,6 @@ function stateOf(
   return isPending ? 'pending' : 'wrong';
 }
 
-const STEP_TEXT_LENGTH = 16;
 const UNREADABLE_ENTRY = 'unreadable';
 
 async function verifyIndexed(
@@ -256,18 +233,20 @@ async function verifyIndexed(
   const areas: Record<ChainCollection, IndexedArea> = {
     absences: {
       area: 'absences',
-      entries: viewOf(topics.absences, ({ entry }) => entry),
-      hashIn: (key, value) =>
+      records: topics.absences,
+      inTopic: (key) => {
+        const record = topics.absences.get(key);
+        return record === undefined ? null : hashIn(record.entry);
+      },
+      inIndex: (key, value) =>
         readOrNull(() => decodePublishedAbsence(key, value).shown?.toString('latin1') ?? null),
     },
     'absence-changes': {
       area: 'absences',
-      entries: viewOf(topics.changes, ({ step }) => stepText(step)),
-      hashIn: (key, value) =>
-        readOrNull(() => {
-          const { entry } = decodePublishedAbsence(key, value);
-          return entry === null ? null : stepText(entry.step);
-        }),
+      records: topics.changes,
+      inTopic: (key) => topics.changes.get(key)?.step.toString() ?? null,
+      inIndex: (key, value) =>
+        readOrNull(() => decodePublishedAbsence(key, value).entry?.step.toString() ?? null),
     },
   };
   const differences: Difference[] = [];
@@ -291,10 +270,6 @@ async function verifyIndexed(
   return { differences, skipped };
 }
 
-function stepText(step: number): TopicEntry {
-  return String(step).padStart(STEP_TEXT_LENGTH);
-}
-
 /** An unreadable entry counts as one that differs from the topic. */
 function readOrNull(read: () => string | null): string | null {
   try {
@@ -302,18 +277,4 @@ function readOrNull(read: () => string | null): string | null {
   } catch {
     return UNREADABLE_ENTRY;
   }
-}
-
-function viewOf<T>(records: ReadonlyMap<string, T>, entryOf: (record: T) => TopicEntry) {
-  return {
-    get: (key: string): TopicEntry | undefined => {
-      const record = records.get(key);
-      return record === undefined ? undefined : entryOf(record);
-    },
-    has: (key: string): boolean => records.has(key),
-    keys: () => records.keys(),
-    get size(): number {
-      return records.size;
-    },
-  };
 }

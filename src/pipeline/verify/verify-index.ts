@@ -1,25 +1,31 @@
 import type { TopicView } from '../../core/verify/row-comparison.ts';
 import { HASH_OF_NO_ROW } from '../../core/content-hash.ts';
-import { hashIn, type TopicEntry } from '../../core/verify/topic-entry.ts';
+import { hashIn } from '../../core/verify/topic-entry.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { lookUpIndex } from './circumstances.ts';
 import type { VerifyTools } from './verify-tools.ts';
-import type { IndexArea } from '../../state/index-store.ts';
+import type { CollectionIndex, IndexArea } from '../../state/index-store.ts';
 
-/** An area of an index, and the topic's entries for its keys. */
+/** An area of an index, beside the records from which its values follow. */
 export interface IndexedArea {
   readonly area: IndexArea;
-  readonly entries: Pick<ReadonlyMap<string, TopicEntry>, 'get' | 'has' | 'keys' | 'size'>;
-  /** The hash in a value of the index, as 16 Latin-1 characters; null: none. */
-  readonly hashIn: (key: string, value: Buffer) => string | null;
+  readonly records: Pick<ReadonlyMap<string, unknown>, 'keys'>;
+  /** What the topic says of a key; null: nothing. */
+  readonly inTopic: (key: string) => string | null;
+  /** What a value of the index says of its key, in the same form; null: nothing. */
+  readonly inIndex: (key: string, value: Buffer) => string | null;
 }
 
 /** The areas of rows and rejects, in which the index holds only hashes. */
 export function hashedAreas(view: TopicView): readonly IndexedArea[] {
   return (['rows', 'rejects'] as const).map((area) => ({
     area,
-    entries: view[area],
-    hashIn: (_key, value) => value.toString('latin1'),
+    records: view[area],
+    inTopic: (key) => {
+      const entry = view[area].get(key);
+      return entry === undefined ? null : hashIn(entry);
+    },
+    inIndex: (_key, value) => value.toString('latin1'),
   }));
 }
 
@@ -28,7 +34,7 @@ const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 500;
 
-/** The keys with different hashes in index and topic; `skipped`: keys that changed too often to compare. */
+/** The keys of which index and topic say different things; `skipped`: keys that changed too often to compare. */
 export async function verifyIndex(
   tools: VerifyTools,
   options: {
@@ -38,16 +44,14 @@ export async function verifyIndex(
     signal: AbortSignal;
   },
 ): Promise<{ keys: readonly string[]; skipped: number }> {
-  const { state } = tools;
   const { collection, areas, readOn, signal } = options;
-  if (state === null) return { keys: [], skipped: 0 };
-  const index = state.collection(collection);
-  // An index without a position is lost or being rebuilt; the owner rebuilds it from the topics before it publishes.
-  if ((await index.position()) === null) return { keys: [], skipped: 0 };
   const found: string[] = [];
   let skipped = 0;
+  const index = tools.state?.collection(collection);
+  // An index without a position is lost or being rebuilt; the owner rebuilds it from the topics before it publishes.
+  if (index === undefined || (await index.position()) === null) return { keys: found, skipped };
   for (const each of areas) {
-    let doubtful = await differing(tools, collection, each);
+    let doubtful = await differing(index, each);
     for (let attempt = 1; doubtful.length > 0; attempt += 1) {
       const before = await index.position();
       const values = await lookUpIndex(tools, collection, { area: each.area, keys: doubtful });
@@ -69,33 +73,20 @@ export async function verifyIndex(
 }
 
 /** Candidates: the index and the topic can change during this read. */
-async function differing(
-  { state }: VerifyTools,
-  collection: CollectionName,
-  each: IndexedArea,
-): Promise<string[]> {
+async function differing(index: CollectionIndex, each: IndexedArea): Promise<string[]> {
   const doubtful = new Set<string>();
-  let met = 0;
-  const index = state?.collection(collection);
-  if (index === undefined) return [];
-  const seen = new Set<string>();
+  const unseen = new Set(each.records.keys());
   for await (const batch of index.entries(each.area)) {
     for (const [key, value] of batch) {
-      met += 1;
+      unseen.delete(key);
       if (differs(each, key, value)) doubtful.add(key);
-      if (each.entries.has(key)) seen.add(key);
     }
   }
-  if (seen.size < each.entries.size || met === 0) {
-    for (const key of each.entries.keys()) if (!seen.has(key)) doubtful.add(key);
-  }
-  return [...doubtful];
+  return [...doubtful, ...unseen];
 }
 
-function differs({ entries, hashIn: hashOf }: IndexedArea, key: string, value: Buffer | null | undefined) {
-  const entry = entries.get(key);
-  const indexed = value === null || value === undefined ? null : hashOf(key, value);
+function differs({ inTopic, inIndex }: IndexedArea, key: string, value: Buffer | null | undefined) {
+  const indexed = value === null || value === undefined ? null : inIndex(key, value);
   // The content is unknown: the next full sync publishes or removes the key.
-  if (indexed === NO_HASH) return false;
-  return (entry === undefined ? null : hashIn(entry)) !== indexed;
+  return indexed !== NO_HASH && indexed !== inTopic(key);
 }

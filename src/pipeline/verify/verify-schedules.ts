@@ -6,7 +6,8 @@ import type { KeyedRow } from '../../core/row-changes.ts';
 import { askedDays, isInWindow, windowAround, type DayWindow } from '../../core/schedules/window.ts';
 import { createZoneClock } from '../../core/schedules/zone-clock.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
-import { RollcallError, isFromHub } from '../../errors.ts';
+import { isFromHub } from '../../errors.ts';
+import { askEach } from '../../hub/find-each.ts';
 import { collectionNamed } from '../../model/collections.ts';
 import { splitCompositeKey } from '../../model/keys.ts';
 import type { ScheduleSettings } from '../schedules/schedule-settings.ts';
@@ -122,8 +123,11 @@ async function studentsOfHub(
   return { students, doubt };
 }
 
-function throwIfAny(error: RollcallError | null): void {
-  if (error !== null) throw error;
+interface RequestOptions {
+  readonly settings: ScheduleSettings;
+  readonly window: DayWindow;
+  readonly wanted: ReadonlySet<string>;
+  readonly signal: AbortSignal;
 }
 
 /** Requests lessons by student, several at a time. */
@@ -131,22 +135,9 @@ class StudentRequests {
   /** Students with a lesson of unknown day. */
   readonly unreadable = new Set<string>();
   readonly #tools: VerifyTools;
-  readonly #options: {
-    readonly settings: ScheduleSettings;
-    readonly window: DayWindow;
-    readonly wanted: ReadonlySet<string>;
-    readonly signal: AbortSignal;
-  };
+  readonly #options: RequestOptions;
 
-  constructor(
-    tools: VerifyTools,
-    options: {
-      settings: ScheduleSettings;
-      window: DayWindow;
-      wanted: ReadonlySet<string>;
-      signal: AbortSignal;
-    },
-  ) {
+  constructor(tools: VerifyTools, options: RequestOptions) {
     this.#tools = tools;
     this.#options = options;
   }
@@ -156,37 +147,32 @@ class StudentRequests {
     students: readonly string[],
     onRows: (days: readonly KeyedRow[]) => void,
   ): Promise<readonly string[]> {
-    const { api } = this.#options.settings;
-    const remaining = [...students];
+    const { settings, signal } = this.#options;
     const failed: string[] = [];
-    let failure: RollcallError | null = null;
     let asked = 0;
-    const worker = async (): Promise<void> => {
-      for (let student = remaining.pop(); student !== undefined; student = remaining.pop()) {
-        try {
-          onRows(await this.#read(student));
-        } catch (error) {
-          if (!isFromHub(error)) throw error;
-          failure = error;
-          failed.push(student);
-        }
-        asked += 1;
-        this.#tools.onProgress({
-          collection: NAME,
-          what: 'students asked for',
-          count: asked,
-          of: students.length,
-        });
+    await askEach(students, { concurrency: settings.api.concurrency, signal }, async (student, each) => {
+      try {
+        onRows(await this.#read(student, each));
+      } catch (error) {
+        if (!isFromHub(error)) throw error;
+        failed.push(student);
+        if (failed.length === students.length) throw error;
       }
-    };
-    await Promise.all(Array.from({ length: api.concurrency }, worker));
-    if (failed.length === students.length) throwIfAny(failure);
+      asked += 1;
+      this.#tools.onProgress({
+        collection: NAME,
+        what: 'students asked for',
+        count: asked,
+        of: students.length,
+      });
+      return 'go-on';
+    });
     return failed;
   }
 
   /** Every day of the window. */
-  async #read(student: string): Promise<readonly KeyedRow[]> {
-    const { settings, window, signal } = this.#options;
+  async #read(student: string, signal: AbortSignal): Promise<readonly KeyedRow[]> {
+    const { settings, window } = this.#options;
     const { lessons, isUtf8 } = await settings.api.readSchedule({ student, ...askedDays(window), signal });
     const days = settings.reader.read({ student, window, lessons, isUtf8 });
     if (days.kind === 'days') return [...days.filled, ...days.empty];
@@ -203,22 +189,21 @@ class StudentRequests {
       read: () => Promise.resolve(null),
       ask: async (keys) => {
         const days = keys.map((key) => ({ key, parts: splitCompositeKey(key) }));
-        const isAsked = ({ parts }: (typeof days)[number]): boolean =>
-          parts !== null && wanted.has(parts[0]) && (parts[1] === '*' || isInWindow(parts[1], window));
-        const students = new Set(days.filter(isAsked).flatMap(({ parts }) => parts?.[0] ?? []));
+        const students = days.flatMap(({ parts }) => {
+          const [student = '', day = ''] = parts ?? [];
+          return wanted.has(student) && (day === '*' || isInWindow(day, window)) ? [student] : [];
+        });
         const met = new Map<string, KeyedRow>();
         const failed = new Set(
-          await this.readAll([...students], (rows) => {
+          await this.readAll([...new Set(students)], (rows) => {
             for (const row of rows) {
               if (row.becameEmpty !== true || view.rows.has(row.key ?? '')) met.set(row.rejectKey, row);
             }
           }),
         );
-        const isAnswered = ({ parts }: (typeof days)[number]): boolean => !failed.has(parts?.[0] ?? '');
-        return {
-          rows: [...met.values()],
-          notFound: days.filter((day) => isAnswered(day) && !met.has(day.key)).map(({ key }) => key),
-        };
+        const isMissing = ({ key, parts }: (typeof days)[number]): boolean =>
+          !met.has(key) && !failed.has(parts?.[0] ?? '');
+        return { rows: [...met.values()], notFound: days.filter(isMissing).map(({ key }) => key) };
       },
     };
   }

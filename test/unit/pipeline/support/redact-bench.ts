@@ -2,7 +2,6 @@ import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts'
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
-import { syncOf } from '../../../../src/pipeline/requests/republication-sync.ts';
 import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
 import { REDACT } from '../../../../src/pipeline/requests/redact.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
@@ -136,9 +135,7 @@ export async function redactBench() {
     publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
       const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
       const headers = { [MAPPING_HEADER]: 'new' };
-      return writer.reissue(syncOf(work, writer, {}), () =>
-        Promise.resolve([{ topic: 'absence-changes', key, body, headers }]),
-      );
+      return writer.reissue(() => Promise.resolve([{ topic: 'absence-changes', key, body, headers }]));
     },
     /** Sets the function that is called at the end of each reading of the topic, 1, 2, … */
     atReading: (then: (reading: number) => Promise<void>): void => {
