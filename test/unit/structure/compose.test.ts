@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { loadConfig } from '../../../src/config.ts';
+
+const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
+
+interface Service {
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly depends_on?: object;
+}
+
+const { services, volumes: named } = parse(readFileSync(join(CHECKOUT, 'docker-compose.yml'), 'utf8')) as {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+};
+
+describe('docker-compose.yml', () => {
+  it('mounts only files that exist and volumes that it declares', () => {
+    const sources = Object.values(services).flatMap(({ volumes = [] }) =>
+      volumes.map((volume) => volume.split(':')[0] ?? ''),
+    );
+    const missing = sources.filter((source) =>
+      source.startsWith('.') ? !existsSync(join(CHECKOUT, source)) : !(source in named),
+    );
+    expect(sources.length).toBeGreaterThan(5);
+    expect(missing).toEqual([]);
+  });
+
+  it('publishes ports on this machine only, and gives no service a capability', () => {
+    for (const [name, { ports = [], cap_drop, security_opt }] of Object.entries(services)) {
+      expect([name, ports.filter((port) => !port.startsWith('127.0.0.1:'))]).toEqual([name, []]);
+      expect([name, cap_drop, security_opt]).toEqual([name, ['ALL'], ['no-new-privileges:true']]);
+    }
+  });
+
+  it("Rollcall's configuration is valid, and names only services that are there", () => {
+    const path = join(CHECKOUT, 'examples/compose/rollcall.yaml');
+    const { kafka, registry, redis, tenants } = loadConfig({
+      path,
+      env: { HUB_SECRET: 'x' },
+      readFile: (file) => readFileSync(file, 'utf8'),
+    });
+    const urls = [registry.url, redis?.url ?? '', tenants[0]?.hub.baseUrl ?? ''];
+    const hosts = [
+      ...kafka.brokers.map((broker) => broker.split(':')[0]),
+      ...urls.map((url) => new URL(url).hostname),
+    ];
+    expect(hosts.filter((host = '') => !(host in services))).toEqual([]);
+    expect(Object.keys(services['rollcall']?.depends_on ?? {}).toSorted()).toEqual([
+      'hub',
+      'kafka',
+      'redis',
+      'registry',
+    ]);
+  });
+
+  it('Prometheus asks Rollcall and loads its alerts, and Grafana asks Prometheus', () => {
+    const read = (name: string) => readFileSync(join(CHECKOUT, 'examples/compose', name), 'utf8');
+    const prometheus = parse(read('prometheus.yaml')) as {
+      rule_files: string[];
+      scrape_configs: { static_configs: { targets: string[] }[] }[];
+    };
+    const targets = prometheus.scrape_configs.flatMap((each) =>
+      each.static_configs.flatMap((some) => some.targets),
+    );
+    expect(targets).toEqual(['rollcall:8080']);
+    const mounts = services['prometheus']?.volumes?.map((volume) => volume.split(':')[1]);
+    for (const file of prometheus.rule_files) expect(mounts).toContain(file);
+    expect(read('grafana/datasources.yaml')).toContain('url: http://prometheus:9090');
+  });
+});
