@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CHAIN_MISTAKES } from './chains/chain-mistakes.ts';
 import {
-  tellChainHistory,
+  playChainHistory,
   type ChainHistoryKind,
   type ChainMistake,
   type ChainWorld,
@@ -49,16 +49,16 @@ const MUST_HAPPEN = [
 ];
 const MUST_HAPPEN_SOMEWHERE = ['restored', 'forgotten', 'published while open', 'absences switched on'];
 
-interface Told {
+interface Played {
   readonly problems: readonly string[];
   readonly happened: ReadonlyMap<string, number>;
 }
 
-async function tell(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake): Promise<Told> {
+async function play(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake): Promise<Played> {
   const problems: string[] = [];
   let happened: ChainWorld['happened'] = new Map();
   try {
-    await tellChainHistory({ seed, kind, mistake }, (world) => {
+    await playChainHistory({ seed, kind, mistake }, (world) => {
       problems.push(...problemsOfChains(world));
       ({ happened } = world);
     });
@@ -68,11 +68,11 @@ async function tell(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake
   return { problems, happened };
 }
 
-async function expectNoProblem(seed: number, kind: ChainHistoryKind): Promise<Told> {
-  const told = await tell(seed, kind);
+async function expectNoProblem(seed: number, kind: ChainHistoryKind): Promise<Played> {
+  const played = await play(seed, kind);
   const name = `${kind.chains} chains, ${kind.troubles}`;
-  expect(told.problems, `seed ${seed} of ${name}: add it to the fixed seeds to see it again`).toEqual([]);
-  return told;
+  expect(played.problems, `seed ${seed} of ${name}: add it to the fixed seeds to see it again`).toEqual([]);
+  return played;
 }
 
 const happenedSomewhere = new Set<string>();
@@ -84,8 +84,8 @@ describe.each(KINDS)('a history of $chains chains with $troubles', (kind) => {
       if (!Number.isFinite(BUDGET_MS)) throw new Error('ROLLCALL_HISTORIES_MS is not a number');
       const happened = new Set<string>();
       for (const seed of FIXED_SEEDS) {
-        const told = await expectNoProblem(seed, kind);
-        for (const [what, times] of told.happened) if (times > 0) happened.add(what);
+        const played = await expectNoProblem(seed, kind);
+        for (const [what, times] of played.happened) if (times > 0) happened.add(what);
       }
       // Histories in which nothing goes wrong prove nothing.
       expect(MUST_HAPPEN.filter((what) => !happened.has(what))).toEqual([]);
@@ -113,7 +113,7 @@ describe('the checks of a history of chains', () => {
     async ({ kind, finds, mistake }) => {
       const found = new Set<string>();
       for (let seed = 1; seed <= MISTAKE_SEEDS && !isAmong(found, finds); seed += 1) {
-        for (const problem of (await tell(seed, kind, mistake)).problems) found.add(problem);
+        for (const problem of (await play(seed, kind, mistake)).problems) found.add(problem);
       }
       expect([...found]).toContainEqual(expect.stringContaining(finds));
     },

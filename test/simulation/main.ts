@@ -147,7 +147,7 @@ function addTo(counts: Map<string, number>, more: Readonly<Record<string, number
 
 async function playOne(kindName: string, seed: number): Promise<number> {
   const kind = KINDS.find(({ name }) => name === kindName);
-  const { problems, happened } = (await kind?.tell(seed)) ?? { problems: [], happened: new Map() };
+  const { problems, happened } = (await kind?.play(seed)) ?? { problems: [], happened: new Map() };
   const tally = {
     histories: new Map([[kindName, 1]]),
     happened: new Map(happened),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { problemsAfterDelta, problemsOf } from './sessions/history-problems.ts';
 import { MISTAKES } from './sessions/mistakes.ts';
-import { tellHistory, type HistoryKind, type Mistake, type World } from './sessions/session-history.ts';
+import { playHistory, type HistoryKind, type Mistake, type World } from './sessions/session-history.ts';
 
 /*
  * Whole random histories of a tenant, each repeated by its seed: see sessions/session-history.ts.
@@ -15,16 +15,16 @@ const BUDGET_MS = Number(process.env['ROLLCALL_HISTORIES_MS'] ?? 4_000);
 const MISTAKE_SEEDS = 20;
 const TIMEOUT_MS = (Number.isFinite(BUDGET_MS) ? BUDGET_MS : 0) + 30_000;
 
-interface Told {
+interface Played {
   readonly problems: readonly string[];
   readonly happened: ReadonlyMap<string, number>;
 }
 
-async function tell(seed: number, kind: HistoryKind, mistake?: Mistake): Promise<Told> {
+async function play(seed: number, kind: HistoryKind, mistake?: Mistake): Promise<Played> {
   const problems: string[] = [];
   let happened: World['happened'] = new Map();
   try {
-    await tellHistory(
+    await playHistory(
       { seed, kind, mistake },
       {
         afterDelta: (world) => problems.push(...problemsAfterDelta(world)),
@@ -40,10 +40,10 @@ async function tell(seed: number, kind: HistoryKind, mistake?: Mistake): Promise
   return { problems, happened };
 }
 
-async function expectNoProblem(seed: number, kind: HistoryKind): Promise<Told> {
-  const told = await tell(seed, kind);
-  expect(told.problems, `seed ${seed} of ${kind}: add it to the fixed seeds to see it again`).toEqual([]);
-  return told;
+async function expectNoProblem(seed: number, kind: HistoryKind): Promise<Played> {
+  const played = await play(seed, kind);
+  expect(played.problems, `seed ${seed} of ${kind}: add it to the fixed seeds to see it again`).toEqual([]);
+  return played;
 }
 
 async function expectNoProblemWithin(budgetMs: number, kind: HistoryKind): Promise<void> {
@@ -89,8 +89,8 @@ describe.each<{ kind: HistoryKind; mustHappen: readonly string[] }>([
     async () => {
       const happened = new Map<string, number>();
       for (const seed of FIXED_SEEDS) {
-        const told = await expectNoProblem(seed, kind);
-        for (const [what, times] of told.happened) happened.set(what, (happened.get(what) ?? 0) + times);
+        const played = await expectNoProblem(seed, kind);
+        for (const [what, times] of played.happened) happened.set(what, (happened.get(what) ?? 0) + times);
       }
       // Histories in which nothing goes wrong prove nothing.
       expect(mustHappen.filter((what) => (happened.get(what) ?? 0) === 0)).toEqual([]);
@@ -104,7 +104,7 @@ describe('the checks of a history', () => {
   it.each(MISTAKES)('notice that $name', async ({ kind, finds, mistake }) => {
     const found = new Set<string>();
     for (let seed = 1; seed <= MISTAKE_SEEDS && !isAmong(found, finds); seed += 1) {
-      for (const problem of (await tell(seed, kind, mistake)).problems) found.add(problem);
+      for (const problem of (await play(seed, kind, mistake)).problems) found.add(problem);
     }
     expect([...found]).toContainEqual(expect.stringContaining(finds));
   });

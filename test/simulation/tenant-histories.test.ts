@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { firstCatch } from './run/first-catch.ts';
 import { TENANT_KINDS } from './run/kinds.ts';
 import { TENANT_MISTAKES } from './tenants/tenant-mistakes.ts';
-import { tellTenant } from './tenants/tell-tenant.ts';
+import { playTenant } from './tenants/play-tenant.ts';
 import type { TenantTroubles } from './tenants/tenant-history.ts';
 
 /*
@@ -45,7 +45,7 @@ const MUST_HAPPEN = [
 ];
 
 async function expectNoProblem(seed: number, troubles: TenantTroubles): Promise<ReadonlyMap<string, number>> {
-  const { problems, happened } = await tellTenant({ seed, troubles });
+  const { problems, happened } = await playTenant({ seed, troubles });
   const name = `tenant-${troubles}`;
   expect(problems, `npm run test:simulation -- --kind ${name} --seed ${seed} shows it again`).toEqual([]);
   return happened;
@@ -77,8 +77,8 @@ describe('the checks of a history of a tenant', () => {
   it.each(TENANT_MISTAKES.filter(({ name }) => QUICKLY_CAUGHT.has(name)))(
     'notice that $name',
     async ({ troubles, finds, mistake, name }) => {
-      const tell = (seed: number): ReturnType<typeof tellTenant> => tellTenant({ seed, troubles, mistake });
-      const { problem } = await firstCatch({ name, kind: troubles, finds, tell }, MISTAKE_SEEDS);
+      const play = (seed: number): ReturnType<typeof playTenant> => playTenant({ seed, troubles, mistake });
+      const { problem } = await firstCatch({ name, kind: troubles, finds, play }, MISTAKE_SEEDS);
       expect(problem).not.toBeNull();
     },
     TIMEOUT_MS,

@@ -81,11 +81,11 @@ async function leaveNoTrace(tenant: ChurnedTenant, id: string): Promise<() => vo
 /** A compacted topic no longer shows what was published; every other topic must. */
 const COMPACTED = { lost: ['orgs'], clocksAgree: false };
 
-async function expectToldAgain(tenant: ChurnedTenant, mirror: Mirror, id: string): Promise<void> {
+async function expectPublishedAgain(tenant: ChurnedTenant, mirror: Mirror, id: string): Promise<void> {
   await mirror.full();
   expect(await allProblems(tenant, COMPACTED)).toEqual([]);
-  const told = (await orgRecords(tenant)).filter(({ key }) => key === id);
-  expect(told.map(({ value }) => value?.['sourcedId'])).toEqual([id]);
+  const published = (await orgRecords(tenant)).filter(({ key }) => key === id);
+  expect(published.map(({ value }) => value?.['sourcedId'])).toEqual([id]);
 }
 
 describe.each(ROUNDS)('after compaction has removed tombstones, round %i', (round) => {
@@ -115,7 +115,7 @@ describe.each(ROUNDS)('after compaction has removed tombstones, round %i', (roun
         why: 'the index is older than the removals that the log keeps',
       }),
     );
-    await expectToldAgain(tenant, mirror, id);
+    await expectPublishedAgain(tenant, mirror, id);
   });
 
   it('a partition whose end is compacted away is read to its end, with an index and without one', async () => {
@@ -134,6 +134,6 @@ describe.each(ROUNDS)('after compaction has removed tombstones, round %i', (roun
     }
     comeBack();
     await using mirror = await tenant.next();
-    await expectToldAgain(tenant, mirror, id);
+    await expectPublishedAgain(tenant, mirror, id);
   });
 });

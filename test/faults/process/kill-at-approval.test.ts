@@ -27,14 +27,14 @@ describe.each(ROUNDS)('kill -9 while approved deletions are published, round %i'
     const [unlisted] = usersLeave(tenant, 1).map(idOf);
     await tenant.dieAt(point, 1, { atRest: true, decision: 'approve' });
     await using mirror = await tenant.next();
-    const told = async () =>
+    const published = async () =>
       (await mirror.records('users')).flatMap(({ key, value }) => (value === null ? [key] : [])).toSorted();
-    const before = await told();
+    const before = await published();
     expect([[], listed.toSorted()]).toContainEqual(before.filter((key) => key !== unlisted));
     // The command got no answer and is given again; rows that are gone already do no harm.
     await approve(mirror, 'users');
     await mirror.full();
-    expect((await told()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());
+    expect((await published()).filter((key) => key !== unlisted)).toEqual(listed.toSorted());
     if ((await waitingKeys(mirror, 'users')).length > 0) await approve(mirror, 'users');
     expect(await allProblems(tenant)).toEqual([]);
   });

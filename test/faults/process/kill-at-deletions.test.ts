@@ -35,8 +35,8 @@ describe.each(ROUNDS)('kill -9 while deletions are resolved, round %i', (round) 
       await tenant.dieAt(point, 1, { atRest: true });
       await expectHealed(tenant);
       await using mirror = await tenant.next();
-      const told = (await mirror.records('users')).filter(({ value }) => value === null);
-      expect(new Set(told.map(({ key }) => key))).toEqual(new Set(rows.map((row) => row['sourcedId'])));
+      const published = (await mirror.records('users')).filter(({ value }) => value === null);
+      expect(new Set(published.map(({ key }) => key))).toEqual(new Set(rows.map((row) => row['sourcedId'])));
       // Together with the first two these exceed the limit of four a day.
       usersLeave(tenant, 3);
       expect((await mirror.full()).get('users')).toMatchObject({ withheld: 3 });

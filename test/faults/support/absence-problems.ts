@@ -1,5 +1,5 @@
 import { problemsOfStep } from '../../integration/support/absence-steps.ts';
-import { studentProblems, toldChanges, type ToldChange } from '../../integration/support/chain-oracle.ts';
+import { studentProblems, loggedChanges, type LoggedChange } from '../../integration/support/chain-oracle.ts';
 import { compactedView, type TopicRecord } from '../../integration/support/read-topics.ts';
 import type { HubState, Row } from './hub-history.ts';
 import { where } from './row-problems.ts';
@@ -38,12 +38,12 @@ export function lastStepProblems(options: {
   absences: readonly TopicRecord[];
   changes: readonly TopicRecord[];
 }): string[] {
-  const last = new Map(toldChanges(options.changes).map((change) => [change.absenceId, change]));
+  const last = new Map(loggedChanges(options.changes).map((change) => [change.absenceId, change]));
   const problems: string[] = [];
   for (const [key, { value }] of compactedView(options.absences)) {
-    const told = last.get(key);
-    const isTold = told?.operation !== 'DELETED' && told?.versionId === idOf(value ?? {});
-    if (!isTold)
+    const published = last.get(key);
+    const isPublished = published?.operation !== 'DELETED' && published?.versionId === idOf(value ?? {});
+    if (!isPublished)
       problems.push(`absence-changes ${key}: the last step is not of the version that absences shows`);
   }
   return problems;
@@ -71,7 +71,7 @@ function problemOfCurrent(
 function problemOfSteps(records: readonly TopicRecord[], replaces: Replaces): string | null {
   const end = records.findIndex(({ value }) => value === null);
   if (end !== -1 && end !== records.length - 1) return 'goes on after it was forgotten';
-  const changes = toldChanges(records);
+  const changes = loggedChanges(records);
   const deletions = changes.filter(({ operation }) => operation === 'DELETED').length;
   if (deletions > 1) return `is deleted ${deletions} times`;
   for (const [at, change] of changes.entries()) {
@@ -83,8 +83,8 @@ function problemOfSteps(records: readonly TopicRecord[], replaces: Replaces): st
 
 /** The hub restores nothing and its chains are sound, so a version follows only from the one that it replaces. */
 function problemOfStep(
-  change: ToldChange,
-  { before, replaces }: { before: ToldChange | undefined; replaces: Replaces },
+  change: LoggedChange,
+  { before, replaces }: { before: LoggedChange | undefined; replaces: Replaces },
 ): string | undefined {
   const [problem] = problemsOfStep(change, before);
   if (problem !== undefined) return problem;
@@ -100,7 +100,7 @@ function snapshotProblems(records: readonly TopicRecord[]): string[] {
   const problems: string[] = [];
   for (const [partition, inOrder] of Map.groupBy(records, (record) => record.partition)) {
     let isOver = false;
-    for (const [change] of inOrder.map((record) => toldChanges([record]))) {
+    for (const [change] of inOrder.map((record) => loggedChanges([record]))) {
       if (change === undefined) continue;
       if (change.snapshot && isOver) {
         problems.push(`absence-changes/${partition}: a snapshot after the first complete full sync`);

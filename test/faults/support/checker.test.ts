@@ -6,7 +6,7 @@ import {
   allProblems,
   notAsTheHub,
   readEvidence,
-  toldWrongly,
+  wronglyPublished,
   type CheckedTenant,
   type Evidence,
 } from './checker.ts';
@@ -265,14 +265,14 @@ describe('the checker', () => {
         return withTopic('users', (records) => without(records, last(known)).concat(far(last(known))));
       },
     ],
-  ])('reports "%s" for %s', (told, _, plant) => {
-    expect(toldWrongly(tenant, plant()).join('\n')).toMatch(told);
+  ])('reports "%s" for %s', (message, _, plant) => {
+    expect(wronglyPublished(tenant, plant()).join('\n')).toMatch(message);
   });
 
   it('reports the loss of a last record', () => {
     const [, ...others] = recordsOf('users').toReversed();
     expect(
-      toldWrongly(
+      wronglyPublished(
         tenant,
         withTopic('users', () => others.toReversed()),
       ),

@@ -49,7 +49,11 @@ export async function readEvidence(tenant: CheckedTenant): Promise<Evidence> {
 }
 
 /** Wrongly published records, which later records do not hide. Empty when there are none. */
-export function toldWrongly(tenant: CheckedTenant, evidence: Evidence, options: CheckOptions = {}): string[] {
+export function wronglyPublished(
+  tenant: CheckedTenant,
+  evidence: Evidence,
+  options: CheckOptions = {},
+): string[] {
   const { clocksAgree = true, lost = [] } = options;
   const topics = new Map([...evidence].filter(([name]) => name !== 'progress' && !lost.includes(name)));
   const problems: string[] = [];
@@ -113,7 +117,10 @@ export async function healed(
 /** All problems of a tenant that is at rest and has recovered; empty when there are none. */
 export async function allProblems(tenant: CheckedTenant, options: CheckOptions = {}): Promise<string[]> {
   const evidence = await readEvidence(tenant);
-  const problems = [...notAsTheHub(tenant, evidence, options), ...toldWrongly(tenant, evidence, options)];
+  const problems = [
+    ...notAsTheHub(tenant, evidence, options),
+    ...wronglyPublished(tenant, evidence, options),
+  ];
   const { redisKeyPrefix = tenant.topicPrefix } = options;
   if (redisKeyPrefix === null) return problems;
   const store = createRedisStore({

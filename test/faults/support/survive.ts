@@ -14,7 +14,7 @@ import {
   type Mirror,
   type MirrorOptions,
 } from '../../integration/support/mirror.ts';
-import { allProblems, healed, toldWrongly, type CheckedTenant, type CheckOptions } from './checker.ts';
+import { allProblems, healed, wronglyPublished, type CheckedTenant, type CheckOptions } from './checker.ts';
 import { startChurn, type Churn } from './churn.ts';
 import { demandFull } from './demand.ts';
 import type { KillPoint } from './points.ts';
@@ -147,7 +147,7 @@ export async function expectHealsBy(
   try {
     await demandFull(tenant.topicPrefix, { withinMs: HEALS_WITHIN_MS });
     const evidence = await healed(tenant, HEALS_WITHIN_MS, options);
-    expect(toldWrongly(tenant, evidence, options)).toEqual([]);
+    expect(wronglyPublished(tenant, evidence, options)).toEqual([]);
   } catch (error) {
     const said = child.output().split('\n').slice(-30).join('\n');
     throw new Error(`${String(error)}\nThe process said last:\n${said}`, { cause: error });

@@ -26,7 +26,7 @@ export function topicProblems(suffix: string, records: readonly TopicRecord[]): 
   return problems;
 }
 
-interface Told {
+interface LoggedProgress {
   readonly mode: string;
   readonly sequence: number;
   readonly transactionId: string;
@@ -48,29 +48,29 @@ export function progressProblems(
   const byKey = Map.groupBy(progress, (record) => record.key);
   for (const [key, records] of byKey) {
     if (key === '@owner') continue;
-    let before: Told | null = null;
+    let before: LoggedProgress | null = null;
     const ids = new Set<string>();
     for (const record of records) {
-      const told = toldBy(record);
-      if (told === null) continue;
+      const logged = progressIn(record);
+      if (logged === null) continue;
       const problem =
-        problemAfter(before, told, { isComplete: topics.has(key), clocksAgree }) ??
-        (ids.has(told.transactionId) ? 'has an id again' : null);
-      if (problem !== null) problems.push(`progress ${key} ${told.sequence}: ${problem}`);
-      ids.add(told.transactionId);
-      before = told;
+        problemAfter(before, logged, { isComplete: topics.has(key), clocksAgree }) ??
+        (ids.has(logged.transactionId) ? 'has an id again' : null);
+      if (problem !== null) problems.push(`progress ${key} ${logged.sequence}: ${problem}`);
+      ids.add(logged.transactionId);
+      before = logged;
     }
   }
   for (const [suffix, records] of topics) {
     // The progress of each collection counts its own rejects.
     if (suffix === 'rejects' || records.length === 0) continue;
-    const last = toldBy(byKey.get(suffix)?.at(-1));
-    problems.push(...untold(suffix, { records, offsets: last?.offsets ?? {} }));
+    const last = progressIn(byKey.get(suffix)?.at(-1));
+    problems.push(...unrecorded(suffix, { records, offsets: last?.offsets ?? {} }));
   }
   return problems;
 }
 
-function toldBy(record: TopicRecord | undefined): Told | null {
+function progressIn(record: TopicRecord | undefined): LoggedProgress | null {
   const value = record?.value ?? null;
   if (value === null) return null;
   const watermark = value['watermark'] ?? null;
@@ -79,36 +79,36 @@ function toldBy(record: TopicRecord | undefined): Told | null {
     sequence: Number(value['sequence']),
     transactionId: String(value['transactionId']),
     watermark: watermark === null ? null : Number(watermark),
-    offsets: value['offsets'] as Told['offsets'],
+    offsets: value['offsets'] as LoggedProgress['offsets'],
   };
 }
 
 function problemAfter(
-  before: Told | null,
-  told: Told,
+  before: LoggedProgress | null,
+  logged: LoggedProgress,
   { isComplete, clocksAgree }: { isComplete: boolean; clocksAgree: boolean },
 ): string | null {
   if (before === null) return null;
-  if (told.sequence !== before.sequence + 1) return `comes after ${before.sequence}`;
+  if (logged.sequence !== before.sequence + 1) return `comes after ${before.sequence}`;
   if (!isComplete) return null;
   for (const [name, offset] of Object.entries(before.offsets)) {
-    if ((told.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
+    if ((logged.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
   }
   // A full sync may have begun before incremental syncs that ended during it: the next incremental sync reads their rows once more.
-  const isTakenBack = before.watermark !== null && (told.watermark ?? 0) < before.watermark;
-  return isTakenBack && clocksAgree && told.mode === 'DELTA' ? 'takes its watermark back' : null;
+  const isTakenBack = before.watermark !== null && (logged.watermark ?? 0) < before.watermark;
+  return isTakenBack && clocksAgree && logged.mode === 'DELTA' ? 'takes its watermark back' : null;
 }
 
 /** Expects the last record of each partition at the offset in the progress. */
-function untold(
+function unrecorded(
   suffix: string,
-  { records, offsets }: { records: readonly TopicRecord[]; offsets: Told['offsets'] },
+  { records, offsets }: { records: readonly TopicRecord[]; offsets: LoggedProgress['offsets'] },
 ): string[] {
   const last = new Map(records.map(({ topic, partition, offset }) => [`${topic}/${partition}`, offset]));
   return [...last].flatMap(([name, offset]) => {
-    const told = offsets[name] ?? -1;
-    return told === offset
+    const logged = offsets[name] ?? -1;
+    return logged === offset
       ? []
-      : [`${suffix}: the last record of ${name} is ${offset}, progress says ${told}`];
+      : [`${suffix}: the last record of ${name} is ${offset}, progress says ${logged}`];
   });
 }

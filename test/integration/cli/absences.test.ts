@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toldChanges } from '../support/chain-oracle.ts';
+import { loggedChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface ToldStatus {
+interface ShownStatus {
   readonly needsPerson: boolean;
   readonly tenants: readonly {
     readonly state: string;
@@ -39,9 +39,9 @@ interface ToldStatus {
   }[];
 }
 
-async function statusJson(): Promise<ToldStatus> {
+async function statusJson(): Promise<ShownStatus> {
   const { stdout } = await rollcall(configPath, 'status', '--json');
-  return JSON.parse(stdout) as ToldStatus;
+  return JSON.parse(stdout) as ShownStatus;
 }
 
 function register(student = mirror.hub.district.ids('students')[0] ?? ''): string {
@@ -66,7 +66,7 @@ async function tailOf(key: string, limit: number): Promise<string[]> {
 }
 
 /** The gauge of contradictory absences. */
-async function contradictionsTold(): Promise<number> {
+async function reportedContradictions(): Promise<number> {
   const gauge = /^rollcall_absence_contradictions\{tenant="north"\} (\d+)$/m.exec(await mirror.metricsText());
   return Number(gauge?.[1]);
 }
@@ -118,15 +118,15 @@ describe('status', () => {
     const root = register();
     district.patch('absence-versions', root, { replaces: refer(root) });
     await mirror.delta();
-    expect(await contradictionsTold()).toBe(3);
+    expect(await reportedContradictions()).toBe(3);
     const kinds = async (): Promise<unknown> => (await statusJson()).tenants[0]?.contradictions;
     expect(await kinds()).toMatchObject({ byKind: { 'self-reference': 1 } });
     district.patch('absence-versions', root, { replaces: null });
     await mirror.delta();
     expect(await kinds()).not.toHaveProperty('byKind.self-reference');
-    expect(await contradictionsTold()).toBe(2);
+    expect(await reportedContradictions()).toBe(2);
     await mirror.restart();
-    expect(await contradictionsTold()).toBe(2);
+    expect(await reportedContradictions()).toBe(2);
   });
 });
 
@@ -152,7 +152,7 @@ describe('tail absence-changes', () => {
   });
 
   it('marks the changes of a first load as snapshots', async () => {
-    const [first] = toldChanges(await mirror.records('absence-changes'));
+    const [first] = loggedChanges(await mirror.records('absence-changes'));
     const [line] = await tailOf(first?.absenceId ?? '', 1);
     expect(line).toMatch(/created .* snapshot$/);
   });
@@ -179,15 +179,15 @@ describe('topics list', () => {
 
 describe('metrics and log', () => {
   it('count exactly the changes that were published', async () => {
-    const told = toldChanges(await mirror.records('absence-changes'));
+    const published = loggedChanges(await mirror.records('absence-changes'));
     const text = await mirror.metricsText();
     for (const operation of ['CREATED', 'REPLACED', 'DELETED', 'RESTORED']) {
-      const count = told.filter((change) => change.operation === operation).length;
+      const count = published.filter((change) => change.operation === operation).length;
       const labels = `tenant="north",operation="${operation.toLowerCase()}"`;
       expect(text).toContain(`rollcall_absence_changes_total{${labels}} ${count}\n`);
     }
     for (const operation of ['CREATED', 'REPLACED', 'DELETED']) {
-      expect(told.map((change) => change.operation)).toContain(operation);
+      expect(published.map((change) => change.operation)).toContain(operation);
     }
   });
 

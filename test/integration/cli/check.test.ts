@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => tenant[Symbol.asyncDispose]());
 
-interface Told {
+interface Reported {
   readonly ok: boolean;
   readonly findings: readonly {
     readonly section: string;
@@ -20,9 +20,9 @@ interface Told {
   }[];
 }
 
-async function check(configPath: string): Promise<Told & { code: number | null; stderr: string }> {
+async function check(configPath: string): Promise<Reported & { code: number | null; stderr: string }> {
   const { code, stdout, stderr } = await rollcall(configPath, 'check', '--json');
-  return { ...(JSON.parse(stdout) as Told), code, stderr };
+  return { ...(JSON.parse(stdout) as Reported), code, stderr };
 }
 
 describe('check', () => {

@@ -4,7 +4,7 @@ import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { configFile } from './support/config-file.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
-import { differencesTold } from './support/told.ts';
+import { reportedDifferences } from './support/reported-differences.ts';
 
 const COLLECTIONS = ['users', 'classes', 'absence-versions', 'absences', 'absence-changes'];
 
@@ -45,7 +45,7 @@ describe('state rebuild', () => {
     using config = configFile(mirror.configText);
     const ends = await mirror.ends();
     const corrupt = await spoilIndex(mirror);
-    const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
+    const found = reportedDifferences(await rollcall(config.path, 'verify', '--json'));
     expect(found.filter(({ kind }) => kind === 'index').length).toBeGreaterThanOrEqual(10);
     expect(corrupt).toEqual(expect.arrayContaining(found.map(({ key }) => key)));
     const rebuilt = await rollcall(config.path, 'state', 'rebuild', '--json');
@@ -57,7 +57,7 @@ describe('state rebuild', () => {
       ],
     });
     const ended = await rollcall(config.path, 'verify', '--json');
-    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    expect([reportedDifferences(ended), ended.code]).toEqual([[], 0]);
     await mirror.restart();
     await mirror.full();
     expect(await mirror.since(ends)).toEqual([]);
@@ -74,7 +74,7 @@ describe('state rebuild', () => {
     expect(rebuilt.stderr).toContain('asking the process that runs');
     expect(rebuilt.code).toBe(0);
     const ended = await rollcall(config.path, 'verify', '--json');
-    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    expect([reportedDifferences(ended), ended.code]).toEqual([[], 0]);
     const [user = ''] = mirror.hub.district.ids('users').map(String);
     mirror.hub.district.patch('users', user, { givenName: 'Another' });
     const before = await mirror.ends();
@@ -124,7 +124,7 @@ describe('state rebuild', () => {
     await changing;
     expect((await rollcall(config.path, 'pull', '--full')).code).toBe(0);
     const ended = await rollcall(config.path, 'verify', '--json');
-    expect([differencesTold(ended), ended.code]).toEqual([[], 0]);
+    expect([reportedDifferences(ended), ended.code]).toEqual([[], 0]);
     owner.kill('SIGTERM');
     const { stdout, code } = await owner.ended;
     expect(code).toBe(0);

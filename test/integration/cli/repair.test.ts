@@ -5,7 +5,7 @@ import { only } from '../support/only.ts';
 import { configFile } from './support/config-file.ts';
 import { plant, rawRecord, rawRecords } from './support/plant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
-import { differencesTold } from './support/told.ts';
+import { reportedDifferences } from './support/reported-differences.ts';
 
 const COLLECTIONS = ['users', 'absence-versions', 'absences', 'absence-changes'];
 
@@ -32,7 +32,7 @@ async function harm(mirror: Mirror): Promise<Harm> {
   const bareRecord = await rawRecord(topic, bare);
   const { headers } = await rawRecord(topic, lying);
   const shown = [...(await mirror.view('absences')).keys()];
-  const [hidden = '', wrong = '', corrupt = '', untold = '', lyingToo = ''] = shown;
+  const [hidden = '', wrong = '', corrupt = '', unpublished = '', lyingToo = ''] = shown;
   const absence = await rawRecord(mirror.topic('absences'), shown[10] ?? '');
   const absenceHeaders = (await rawRecord(mirror.topic('absences'), lyingToo)).headers;
   await plant(topic, [
@@ -50,12 +50,12 @@ async function harm(mirror: Mirror): Promise<Harm> {
     { key: lyingToo, value: absence.value, headers: absenceHeaders },
     { ...absence, key: 'of-nobody' },
   ]);
-  await plant(mirror.topic('absence-changes'), [{ key: untold, value: null }]);
+  await plant(mirror.topic('absence-changes'), [{ key: unpublished, value: null }]);
   return {
     keys: [
       ...[removed, overwritten, noAvro, bare, lying, 'nobody'].map((key) => `users ${key}`),
       ...[hidden, wrong, corrupt, lyingToo, 'of-nobody'].map((key) => `absences ${key}`),
-      `absence-changes ${untold}`,
+      `absence-changes ${unpublished}`,
     ],
   };
 }
@@ -70,8 +70,8 @@ describe('verify --repair', () => {
     await mirror.full();
     using config = configFile(mirror.configText);
     const before = await mirror.ends();
-    expect(differencesTold(await rollcall(config.path, 'verify', '--json'))).toEqual([]);
-    expect(differencesTold(await rollcall(config.path, 'verify', '--repair', '--json'))).toEqual([]);
+    expect(reportedDifferences(await rollcall(config.path, 'verify', '--json'))).toEqual([]);
+    expect(reportedDifferences(await rollcall(config.path, 'verify', '--repair', '--json'))).toEqual([]);
     expect(await mirror.ends()).toEqual(before);
   });
 
@@ -85,11 +85,11 @@ describe('verify --repair', () => {
         by === 'this command' ? null : startRollcall(config.path, ['run'], { longestMs: 180_000 });
       await owner?.says('mirroring');
       const { keys } = await harm(mirror);
-      const found = differencesTold(await rollcall(config.path, 'verify', '--json'));
+      const found = reportedDifferences(await rollcall(config.path, 'verify', '--json'));
       expect(new Set(found.map(({ collection, key }) => `${collection} ${key}`))).toEqual(new Set(keys));
       const ends = await mirror.ends();
       const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
-      expect([differencesTold(repaired), repaired.code]).toEqual([[], 0]);
+      expect([reportedDifferences(repaired), repaired.code]).toEqual([[], 0]);
       if (owner !== null) expect(repaired.stderr).toContain('asking the process that runs');
       const published: string[] = [];
       for (const name of COLLECTIONS) {
@@ -125,7 +125,7 @@ describe('verify --repair', () => {
     ]);
     const ends = await mirror.ends();
     const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
-    expect([differencesTold(repaired), repaired.code]).toEqual([[], 0]);
+    expect([reportedDifferences(repaired), repaired.code]).toEqual([[], 0]);
     const published: string[] = [];
     for (const name of ['schedules', 'class-students', 'students', 'classes']) {
       for (const { key } of await rawRecords(mirror.topic(name), ends)) published.push(key);
@@ -156,7 +156,7 @@ describe('verify --repair', () => {
     }));
     await plant(mirror.topic('users'), invented);
     const ended = await rollcall(config.path, 'verify', '--repair', '--json');
-    const states = differencesTold(ended).map(({ kind, state }) => `${state} ${kind}`);
+    const states = reportedDifferences(ended).map(({ kind, state }) => `${state} ${kind}`);
     expect(new Set(states)).toEqual(new Set(['withheld left-over']));
     expect(states).toHaveLength(invented.length);
     expect(ended.code).toBe(3);

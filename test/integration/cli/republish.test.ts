@@ -40,7 +40,7 @@ describe('republish', () => {
 
   const republish = (...args: string[]): Promise<Ended> =>
     rollcall(config.path, 'republish', '--json', ...args);
-  const told = ({ stdout }: Ended): unknown => (JSON.parse(stdout) as { tenants: unknown[] }).tenants[0];
+  const tenantIn = ({ stdout }: Ended): unknown => (JSON.parse(stdout) as { tenants: unknown[] }).tenants[0];
 
   /** Expects that since `ends` exactly these keys were published, each once and with the content that it had. */
   async function expectAgain(collection: string, ends: EndOffsets, keys: Iterable<string>): Promise<void> {
@@ -69,7 +69,7 @@ describe('republish', () => {
       expect(view.size).toBeGreaterThan(5);
       const ends = await mirror.ends();
       const ended = await republish(collection);
-      expect([ended.code, told(ended)]).toMatchObject([0, { published: view.size, missing: [] }]);
+      expect([ended.code, tenantIn(ended)]).toMatchObject([0, { published: view.size, missing: [] }]);
       await expectAgain(collection, ends, view.keys());
     },
   );
@@ -80,7 +80,7 @@ describe('republish', () => {
       const [key = ''] = (await mirror.view(collection)).keys();
       const ends = await mirror.ends();
       const ended = await republish(collection, '--key', key);
-      expect([ended.code, told(ended)]).toMatchObject([0, { published: 1, missing: [] }]);
+      expect([ended.code, tenantIn(ended)]).toMatchObject([0, { published: 1, missing: [] }]);
       await expectAgain(collection, ends, [key]);
     },
   );
@@ -92,7 +92,7 @@ describe('republish', () => {
     const ends = await mirror.ends();
     const ended = await republish('users', '--key', one, two);
     expect(ended.stderr).toContain('asking the process that runs');
-    expect([ended.code, told(ended)]).toMatchObject([0, { published: 2 }]);
+    expect([ended.code, tenantIn(ended)]).toMatchObject([0, { published: 2 }]);
     await expectAgain('users', ends, [one, two]);
     owner.kill('SIGTERM');
     await owner.ended;
@@ -103,7 +103,7 @@ describe('republish', () => {
     const gone = district.snapshot('categories').slice(1);
     for (const row of gone) district.remove('categories', idOf(row));
     const ended = await republish('categories');
-    expect([ended.code, told(ended)]).toMatchObject([3, { published: 1, withheld: gone.length }]);
+    expect([ended.code, tenantIn(ended)]).toMatchObject([3, { published: 1, withheld: gone.length }]);
     expect(ended.stderr).toContain('rollcall deletes list');
     for (const row of gone) district.put('categories', row);
   });
@@ -111,7 +111,7 @@ describe('republish', () => {
   it('publishes nothing for a key that the hub does not have, and says so', async () => {
     const ends = await mirror.ends();
     const ended = await republish('users', '--key', 'nobody');
-    expect([ended.code, told(ended)]).toMatchObject([1, { published: 0, missing: ['nobody'] }]);
+    expect([ended.code, tenantIn(ended)]).toMatchObject([1, { published: 0, missing: ['nobody'] }]);
     expect(ended.stderr).toContain('not at the hub: nobody');
     expect(await mirror.since(ends)).toEqual([]);
   });

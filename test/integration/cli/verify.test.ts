@@ -9,7 +9,7 @@ import { configFile } from './support/config-file.ts';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { plant, rawRecord } from './support/plant.ts';
 import { rollcall, startRollcall, type Ended } from './support/rollcall.ts';
-import { differencesTold as told } from './support/told.ts';
+import { reportedDifferences as reported } from './support/reported-differences.ts';
 
 const verify = (tenant: TestTenant, ...args: string[]): Promise<Ended> =>
   rollcall(tenant.configPath, 'verify', '--json', ...args);
@@ -51,7 +51,7 @@ describe('verify', () => {
     ]);
     const ended = await verify(tenant);
     const wrong = (kind: string, key: string) => ({ collection: 'users', key, kind, state: 'wrong' });
-    expect(new Set(told(ended))).toEqual(
+    expect(new Set(reported(ended))).toEqual(
       new Set([
         wrong('missing', removed),
         wrong('different', overwritten),
@@ -74,7 +74,7 @@ describe('verify', () => {
     await redis.client.hdel(rows, forgotten);
     await redis.client.hset(rows, 'invented', before ?? '');
     const ended = await verify(tenant, '--collection', 'courses');
-    expect(told(ended)).toEqual(
+    expect(reported(ended)).toEqual(
       expect.arrayContaining(
         [corrupt, forgotten, 'invented'].map((key) => ({
           collection: 'courses',
@@ -95,7 +95,7 @@ describe('verify', () => {
     district.remove('orgs', gone);
     const ended = await verify(tenant, '--collection', 'orgs');
     expect(
-      told(ended)
+      reported(ended)
         .map(({ key, kind, state }) => `${state} ${kind} ${key}`)
         .toSorted(),
     ).toEqual(
@@ -126,10 +126,10 @@ describe('verify of deletions that wait for a person', () => {
     await tenant.sync('FULL', ['courses']);
     await tenant.sync('FULL', ['courses']);
     const ended = await verify(tenant);
-    expect(new Set(told(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
+    expect(new Set(reported(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
       new Set(['withheld left-over']),
     );
-    expect(told(ended)).toHaveLength(gone.length);
+    expect(reported(ended)).toHaveLength(gone.length);
     expect(ended.code).toBe(3);
   });
 });
@@ -144,8 +144,8 @@ describe('verify of what the next full sync will withhold', () => {
     for (const redisUrl of [undefined, null]) {
       const path = tenant.configWith(redisUrl === undefined ? {} : { redisUrl });
       const ended = await rollcall(path, 'verify', '--json');
-      expect(told(ended)).toHaveLength(gone.length);
-      expect(new Set(told(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
+      expect(reported(ended)).toHaveLength(gone.length);
+      expect(new Set(reported(ended).map(({ kind, state }) => `${state} ${kind}`))).toEqual(
         new Set(['withheld left-over']),
       );
       expect(ended.code).toBe(3);
@@ -192,7 +192,7 @@ describe('verify beside an owner and a hub that changes', () => {
     const [removed = ''] = mirror.hub.district.ids('orgs').map(String);
     await plant(mirror.topic('orgs'), [{ key: removed, value: null }]);
     const bitten = await rollcall(config.path, 'verify', '--json');
-    expect(told(bitten).filter(({ state }) => state !== 'pending')).toEqual([
+    expect(reported(bitten).filter(({ state }) => state !== 'pending')).toEqual([
       { collection: 'orgs', key: removed, kind: 'missing', state: 'wrong' },
     ]);
     stop.abort();
@@ -214,7 +214,7 @@ describe('verify of absences', () => {
     await mirror.full();
     const view = await mirror.view('absences');
     const shown = [...view.keys()];
-    const [untold = '', behind = '', noAvro = '', unsaid = '', twice = '', ...sound] = shown;
+    const [unpublished = '', behind = '', noAvro = '', unsaid = '', twice = '', ...sound] = shown;
     const studentOf = (key: string): unknown => view.get(key)?.value?.['student'];
     const ofAnother = sound.find((key) => !isDeepStrictEqual(studentOf(key), studentOf(behind))) ?? '';
     // The event of a change is meant here; one of the first load may be published again.
@@ -222,24 +222,24 @@ describe('verify of absences', () => {
     await mirror.delta();
     using config = configFile(mirror.configText);
     const first = await rollcall(config.path, 'verify', '--json');
-    expect([told(first), first.code]).toEqual([[], 0]);
+    expect([reported(first), first.code]).toEqual([[], 0]);
     const absences = mirror.topic('absences');
     const changes = mirror.topic('absence-changes');
     const other = await rawRecord(absences, ofAnother);
     const event = await rawRecord(changes, twice);
     await plant(absences, [
-      { key: untold, value: null },
+      { key: unpublished, value: null },
       { ...other, key: behind },
       { key: noAvro, value: Buffer.from('no Avro') },
     ]);
     await plant(changes, [{ key: unsaid, value: null }, event]);
-    const differences = told(await rollcall(config.path, 'verify', '--json'));
+    const differences = reported(await rollcall(config.path, 'verify', '--json'));
     const found = differences.map(
       ({ collection, key, kind, state }) => `${state} ${collection} ${kind} ${key}`,
     );
     expect(found.toSorted()).toEqual(
       [
-        `wrong absences missing ${untold}`,
+        `wrong absences missing ${unpublished}`,
         `wrong absences different ${behind}`,
         `wrong absences two-students ${behind}`,
         `wrong absences undecodable ${noAvro}`,
@@ -261,7 +261,7 @@ describe('verify of schedules and nested collections', () => {
     await mirror.full();
     using config = configFile(mirror.configText);
     const sound = await rollcall(config.path, 'verify', '--json');
-    expect([told(sound), sound.code]).toEqual([[], 0]);
+    expect([reported(sound), sound.code]).toEqual([[], 0]);
     const days = [...(await mirror.view('schedules')).keys()];
     const classes = [...(await mirror.view('class-students')).keys()];
     expect(days.length).toBeGreaterThan(10);
@@ -273,7 +273,7 @@ describe('verify of schedules and nested collections', () => {
       { ...record, key: overwritten },
     ]);
     await plant(mirror.topic('class-students'), [{ key: becameEmpty, value: null }]);
-    const found = told(await rollcall(config.path, 'verify', '--json'));
+    const found = reported(await rollcall(config.path, 'verify', '--json'));
     expect(
       found.map(({ collection, key, kind, state }) => `${state} ${collection} ${kind} ${key}`).toSorted(),
     ).toEqual(
@@ -305,7 +305,7 @@ describe('verify in unusual cases', () => {
     await plant(`${tenant.topicPrefix}.north.users`, [{ key: removed, value: null }]);
     const away = tenant.configWith({ redisUrl: 'redis://127.0.0.1:1' });
     const ended = await rollcall(away, 'verify', '--json');
-    expect(told(ended)).toEqual([{ collection: 'users', key: removed, kind: 'missing', state: 'wrong' }]);
+    expect(reported(ended)).toEqual([{ collection: 'users', key: removed, kind: 'missing', state: 'wrong' }]);
     expect(ended.stderr).toContain('The index was not compared');
     expect(ended.code).toBe(1);
   });
@@ -336,7 +336,7 @@ describe('verify in unusual cases', () => {
     // Where a second scan helps, the command makes it.
     tenant.hub.faults.clear();
     tenant.hub.faults.set('skip-rows@users', { times: 1 });
-    const found = told(await rollcall(without, 'verify', '--json', '--collection', 'users'));
+    const found = reported(await rollcall(without, 'verify', '--json', '--collection', 'users'));
     expect(found).toEqual([{ collection: 'users', key: unseen, kind: 'missing', state: 'wrong' }]);
   });
 
@@ -362,8 +362,8 @@ describe('verify in unusual cases', () => {
       district.put('courses', { sourcedId: `other-${id}`, title: 'Other' });
     }
     const ended = await verify(tenant);
-    expect(told(ended)).toHaveLength(own.length * 2);
-    expect(new Set(told(ended).map(({ state }) => state))).toEqual(new Set(['wrong']));
+    expect(reported(ended)).toHaveLength(own.length * 2);
+    expect(new Set(reported(ended).map(({ state }) => state))).toEqual(new Set(['wrong']));
     expect(ended.stderr).not.toContain('next full sync');
     expect(ended.code).toBe(1);
     const { stdout, stderr } = await rollcall(tenant.configPath, 'verify');
@@ -395,17 +395,17 @@ describe('verify in unusual cases', () => {
     await mirror.full();
     using config = configFile(mirror.configText);
     const sound = await rollcall(config.path, 'verify', '--json');
-    expect([told(sound), sound.code]).toEqual([[], 0]);
+    expect([reported(sound), sound.code]).toEqual([[], 0]);
     await plant(mirror.topic('rejects'), [
       { key: `absence-versions|${one}`, value: null },
       { ...(await rawRecord(mirror.topic('rejects'), `absence-versions|${two}`)), key: 'absence-versions|x' },
     ]);
-    const found = told(await rollcall(config.path, 'verify', '--json'));
+    const found = reported(await rollcall(config.path, 'verify', '--json'));
     expect(found.map(({ kind, key, state }) => `${state} ${kind} ${key}`).toSorted()).toEqual([
       `wrong reject-left-over x`,
       `wrong reject-missing ${one}`,
     ]);
     const repaired = await rollcall(config.path, 'verify', '--repair', '--json');
-    expect([told(repaired), repaired.code]).toEqual([[], 0]);
+    expect([reported(repaired), repaired.code]).toEqual([[], 0]);
   });
 });

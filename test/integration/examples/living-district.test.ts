@@ -3,7 +3,7 @@ import { inject, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { deleteTopicsOf } from '../pipeline/kafka-admin.ts';
 import { startRollcall } from '../pipeline/rollcall-process.ts';
-import { chainProblems, toldChanges } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
 import { readTopicsAt } from '../support/read-topics.ts';
 import { absentAtHub, startTable, tables } from './absent-table.ts';
@@ -55,7 +55,7 @@ it('a consumer that follows the documentation ends equal to the hub, although th
     const changes = await read('absence-changes');
     expect(chainProblems({ hub, absences: await read('absences'), changes })).toEqual([]);
     // The history has enough changes to prove something.
-    const news = toldChanges(changes).filter(({ snapshot }) => !snapshot);
+    const news = loggedChanges(changes).filter(({ snapshot }) => !snapshot);
     expect(news.length).toBeGreaterThan(30);
   } finally {
     await hub.stop();

@@ -123,8 +123,8 @@ async function expectEachOnce(mirror: Mirror, reactor: Reactor, startedAtMs = 0)
   );
   const wanted = Map.groupBy(events, ({ key }) => key);
   const found = Map.groupBy(reactor.reactions(), ({ absenceId }) => absenceId);
-  const told = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
-  expect(told).toEqual(
+  const notified = Object.fromEntries([...found].map(([key, all]) => [key, all.map(({ ceId }) => ceId)]));
+  expect(notified).toEqual(
     Object.fromEntries([...wanted].map(([key, all]) => [key, all.map(({ headers }) => headers['ce_id'])])),
   );
   return events.length;
@@ -223,18 +223,18 @@ describe('examples/react-once.ts', () => {
     running = reactor.start();
     await liveOn();
     await reactor.readAll();
-    const told = await expectEachOnce(mirror, reactor);
-    expect(told).toBeGreaterThan(30);
+    const notified = await expectEachOnce(mirror, reactor);
+    expect(notified).toBeGreaterThan(30);
 
     await running.kill('SIGTERM');
     await reactor.forgetOffsets();
     await liveOn();
     const republication = reactor.start();
     await reactor.readAll();
-    expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(told);
+    expect(await expectEachOnce(mirror, reactor)).toBeGreaterThan(notified);
     // The reactions of this run are new, too.
     const said = republication.lines().map((line) => line.split(' ').at(-1));
     expect(new Set(said).size).toBe(said.length);
-    expect(said.length).toBeLessThan(told);
+    expect(said.length).toBeLessThan(notified);
   });
 });

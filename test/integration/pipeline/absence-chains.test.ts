@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainProblems, studentProblems, toldChanges, type ToldChange } from '../support/chain-oracle.ts';
+import { chainProblems, studentProblems, loggedChanges, type LoggedChange } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { recreateTopic } from './recreate-topic.ts';
 import { copyRedis } from './redis-copy.ts';
@@ -17,8 +17,8 @@ async function problemsOf(mirror: Mirror): Promise<string[]> {
   return chainProblems({ hub: mirror.hub, absences, changes });
 }
 
-async function changesOf(mirror: Mirror, absenceId: string): Promise<ToldChange[]> {
-  const all = toldChanges(await mirror.records('absence-changes'));
+async function changesOf(mirror: Mirror, absenceId: string): Promise<LoggedChange[]> {
+  const all = loggedChanges(await mirror.records('absence-changes'));
   return all.filter((change) => change.absenceId === absenceId);
 }
 
@@ -51,7 +51,7 @@ describe('absences and their changes', () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
-    const first = toldChanges(await mirror.records('absence-changes'));
+    const first = loggedChanges(await mirror.records('absence-changes'));
     expect(first.length).toBeGreaterThan(20);
     expect(first.filter(({ snapshot }) => !snapshot)).toEqual([]);
     const { district } = mirror.hub;
@@ -193,31 +193,31 @@ describe('absences and their changes', () => {
   it('a lost topic of events is filled with snapshots', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
-    const told = toldChanges(await mirror.records('absence-changes'));
+    const published = loggedChanges(await mirror.records('absence-changes'));
     await lose(mirror, 'absence-changes');
     await mirror.restart();
     await mirror.full();
-    const republication = toldChanges(await mirror.records('absence-changes'));
+    const republication = loggedChanges(await mirror.records('absence-changes'));
     expect(republication.filter(({ snapshot }) => !snapshot)).toEqual([]);
     expect(new Set(republication.map(({ versionId }) => versionId))).toEqual(
-      new Set(told.map(({ versionId }) => versionId)),
+      new Set(published.map(({ versionId }) => versionId)),
     );
     expect(await problemsOf(mirror)).toEqual([]);
     register(mirror);
     await mirror.delta();
-    const last = toldChanges(await mirror.records('absence-changes')).find(({ snapshot }) => !snapshot);
+    const last = loggedChanges(await mirror.records('absence-changes')).find(({ snapshot }) => !snapshot);
     expect(last).toMatchObject({ operation: 'CREATED', step: 1 });
   });
 
   it('a lost topic of absences is filled again without new events', async () => {
     await using mirror = await openMirror(OPTIONS);
     await mirror.full();
-    const told = (await mirror.records('absence-changes')).length;
+    const published = (await mirror.records('absence-changes')).length;
     await lose(mirror, 'absences');
     await mirror.restart();
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
-    expect(await mirror.records('absence-changes')).toHaveLength(told);
+    expect(await mirror.records('absence-changes')).toHaveLength(published);
   });
 
   it('an absence that ended while the topic of events was lost is no longer current', async () => {
@@ -239,18 +239,18 @@ describe('absences and their changes', () => {
     await mirror.full();
     const vanished = register(mirror);
     await mirror.delta();
-    const told = (await mirror.records('absence-changes')).length;
+    const published = (await mirror.records('absence-changes')).length;
     await lose(mirror, 'absence-versions');
     mirror.hub.faults.set('missing-list@absences');
     await mirror.restart();
     expect((await mirror.attempt('FULL')).map(({ result }) => result?.kind)).toEqual(['suspect']);
-    expect(await mirror.records('absence-changes')).toHaveLength(told);
+    expect(await mirror.records('absence-changes')).toHaveLength(published);
     mirror.hub.faults.clear();
     mirror.hub.district.purgeAbsence(vanished);
     await mirror.full();
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
-    expect((await mirror.records('absence-changes')).slice(told).map(({ key }) => key)).toEqual([
+    expect((await mirror.records('absence-changes')).slice(published).map(({ key }) => key)).toEqual([
       vanished,
       vanished,
     ]);
@@ -263,12 +263,12 @@ describe('absences and their changes', () => {
     await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
     await mirror.full();
     expect(await problemsOf(mirror)).toEqual([]);
-    const told = toldChanges(await mirror.records('absence-changes'));
-    expect(told.filter(({ snapshot }) => !snapshot)).toEqual([]);
+    const published = loggedChanges(await mirror.records('absence-changes'));
+    expect(published.filter(({ snapshot }) => !snapshot)).toEqual([]);
     register(mirror);
     await mirror.delta();
     expect(
-      toldChanges(await mirror.records('absence-changes')).filter(({ snapshot }) => !snapshot),
+      loggedChanges(await mirror.records('absence-changes')).filter(({ snapshot }) => !snapshot),
     ).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { REDACT, type Redacted } from '../../../src/pipeline/requests/redact.ts';
-import { toldChanges } from '../support/chain-oracle.ts';
+import { loggedChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { copyRedis } from './redis-copy.ts';
@@ -77,7 +77,7 @@ describe('a changed mapping', () => {
     const events = published.filter(
       ({ topic, value }) => topic.endsWith('.absence-changes') && value !== null,
     );
-    expect(toldChanges(events)).toMatchObject(
+    expect(loggedChanges(events)).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ absenceId: whole, operation: 'DELETED', cause: 'VANISHED' }),
         expect.objectContaining({ operation: 'REPLACED', cause: 'VANISHED', previousId: tail }),
@@ -110,8 +110,8 @@ describe('a changed mapping', () => {
     await using plain = await restartWith(mirror, { collections: OPTIONS.collections });
     mirror.hub.district.replaceAbsence(tail, { changes: { toTime: '2026-03-10T11:00:00Z' } });
     await plain.delta();
-    const told = toldChanges(await plain.records('absence-changes'));
-    expect(told.filter(({ previousId }) => previousId === tail)).toMatchObject([
+    const events = loggedChanges(await plain.records('absence-changes'));
+    expect(events.filter(({ previousId }) => previousId === tail)).toMatchObject([
       { step: 3, operation: 'REPLACED', cause: 'HUB' },
     ]);
   });
@@ -176,8 +176,12 @@ describe('a changed mapping', () => {
     expect(rawStudentsIn(mirror, [...after.values()])).toEqual([]);
     expect(fieldsOf([...after.values()], 'school')).toEqual([]);
     for (const [key, { value, headers }] of after) {
-      const { value: told = null, headers: its = {} } = before.get(key) ?? {};
-      expect(value).toMatchObject({ step: told?.['step'], operation: told?.['operation'], snapshot: true });
+      const { value: earlier = null, headers: its = {} } = before.get(key) ?? {};
+      expect(value).toMatchObject({
+        step: earlier?.['step'],
+        operation: earlier?.['operation'],
+        snapshot: true,
+      });
       expect(headers['ce_id']).not.toBe(its['ce_id']);
       expect(headers['ce_firstsequence']).toBe(its['ce_firstsequence']);
     }
@@ -189,8 +193,8 @@ describe('a changed mapping', () => {
     expect(await masked.since(redacted)).toEqual([]);
     mirror.hub.district.replaceAbsence(tail, { changes: { toTime: '2026-03-10T11:00:00Z' } });
     await masked.delta();
-    const told = toldChanges(await masked.records('absence-changes'));
-    expect(told.filter(({ previousId }) => previousId === tail)).toMatchObject([
+    const events = loggedChanges(await masked.records('absence-changes'));
+    expect(events.filter(({ previousId }) => previousId === tail)).toMatchObject([
       { step: 3, snapshot: false },
     ]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
-import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+import { indexAgainstLog, keysPublishedTwice } from './index-check.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
 import { startScript } from './rollcall-process.ts';
 
@@ -43,7 +43,7 @@ describe('kill -9', () => {
       expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
       await mirror.full();
       expect((await mirror.records('users')).length).toBeGreaterThan(before.length);
-      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
       expect(await mirror.differences()).toEqual({});
       expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
     });
@@ -54,7 +54,7 @@ describe('kill -9', () => {
       expect(await mirror.records('users')).not.toEqual([]);
       expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
       await mirror.full();
-      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
       expect(await mirror.differences()).toEqual({});
     });
   });
@@ -67,7 +67,7 @@ describe('kill -9', () => {
       expect(await indexAgainstLog(mirror, 'users')).toEqual([]);
       await mirror.full();
       expect((await mirror.records('users')).length).toBeGreaterThan(before.length);
-      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
       expect(await mirror.differences()).toEqual({});
     });
   });
@@ -76,7 +76,7 @@ describe('kill -9', () => {
     await afterKillAt('commit', 1, async (mirror) => {
       expect(await mirror.records('users')).toEqual([]);
       await mirror.full();
-      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
       expect(await mirror.differences()).toEqual({});
     });
   });

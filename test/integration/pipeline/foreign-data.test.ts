@@ -121,9 +121,9 @@ describe('another tenant’s data by mistake', () => {
     await mirror.full();
     const before = await mirror.ends();
     mirror.hub.district.put('categories', { sourcedId: 'category-0001', title: 'Changed' });
-    const told = await codes(mirror, 'DELTA');
+    const outcome = await codes(mirror, 'DELTA');
     const published = (await mirror.since(before)).map(({ key }) => key);
-    expect([told, published]).toEqual([['complete'], ['category-0001']]);
+    expect([outcome, published]).toEqual([['complete'], ['category-0001']]);
   });
 
   it('that begins during a full sync stops that sync', async () => {

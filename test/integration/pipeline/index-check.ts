@@ -18,7 +18,7 @@ export async function indexAgainstLog(mirror: Mirror, collection: CollectionName
 }
 
 /** Keys with more than one record. */
-export async function keysToldTwice(mirror: Mirror, collection: CollectionName): Promise<string[]> {
+export async function keysPublishedTwice(mirror: Mirror, collection: CollectionName): Promise<string[]> {
   const met = new Set<string>();
   const twice: string[] = [];
   for (const { key } of await mirror.records(collection)) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { CHAIN_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
-import { chainProblems, toldChanges } from '../support/chain-oracle.ts';
+import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
 import type { TopicRecord } from '../support/topic-reader.ts';
 import { indexAgainstLog } from './index-check.ts';
@@ -43,7 +43,7 @@ async function expectTruth(mirror: Mirror): Promise<void> {
   const absences = await mirror.records('absences');
   const changes = await mirror.records('absence-changes');
   expect(chainProblems({ hub: mirror.hub, absences, changes })).toEqual([]);
-  const snapshot = new Set(toldChanges(changes).map((change) => change.snapshot));
+  const snapshot = new Set(loggedChanges(changes).map((change) => change.snapshot));
   expect(snapshot).toEqual(new Set([true, false]));
 }
 

@@ -67,11 +67,11 @@ describe('a hub that changes while it is read', () => {
       mirror.events.filter((event) => event.type === 'deletion' && event.event.kind === 'withheld'),
     ).toEqual([]);
     expect(await mirror.differences()).toEqual({});
-    const told = await expectEachChangeOnce(mirror);
+    const published = await expectEachChangeOnce(mirror);
     const settled = await mirror.ends();
     district.restamp();
     await mirror.full();
     expect(await mirror.ends()).toEqual(settled);
-    expect(told).toBeGreaterThan(500);
+    expect(published).toBeGreaterThan(500);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { frame } from '../../../src/log/framing.ts';
-import { toldChanges, type ToldChange } from '../support/chain-oracle.ts';
+import { loggedChanges, type LoggedChange } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { plainKafka } from './kafka-admin.ts';
 import { deleteTopic } from './recreate-topic.ts';
@@ -20,8 +20,8 @@ function register(mirror: Mirror): string {
   });
 }
 
-async function changesOf(mirror: Mirror, absenceId: string): Promise<ToldChange[]> {
-  const all = toldChanges(await mirror.records('absence-changes'));
+async function changesOf(mirror: Mirror, absenceId: string): Promise<LoggedChange[]> {
+  const all = loggedChanges(await mirror.records('absence-changes'));
   return all.filter((change) => change.absenceId === absenceId);
 }
 

@@ -5,7 +5,7 @@ import { only } from '../support/only.ts';
 import { idOf } from '../support/rows.ts';
 import { configFile } from '../cli/support/config-file.ts';
 import { rollcall } from '../cli/support/rollcall.ts';
-import { differencesTold } from '../cli/support/told.ts';
+import { reportedDifferences } from '../cli/support/reported-differences.ts';
 
 const ENABLED = only({ classes: {}, users: {}, enrollments: {}, 'class-students': {} });
 
@@ -220,7 +220,7 @@ describe('afterschool-users', () => {
       expect(of(after, two).length).toBe(hub.district.snapshot(`afterschool-users/${two}`).length);
       using config = configFile(changed.configText);
       const verified = await rollcall(config.path, 'verify', '--json');
-      const kinds = differencesTold(verified).map(({ key, kind, state }) => `${kind} ${state} ${key}`);
+      const kinds = reportedDifferences(verified).map(({ key, kind, state }) => `${kind} ${state} ${key}`);
       expect([kinds.toSorted(), verified.code]).toEqual([
         before.map((key) => `left-over not-configured ${key}`),
         0,

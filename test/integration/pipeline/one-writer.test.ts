@@ -6,7 +6,7 @@ import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import { runTenant } from '../../../src/pipeline/run-tenant.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub, type Mirror } from '../support/mirror.ts';
-import { indexAgainstLog, keysToldTwice } from './index-check.ts';
+import { indexAgainstLog, keysPublishedTwice } from './index-check.ts';
 import { deleteTopicsOf, plainKafka } from './kafka-admin.ts';
 import { startRollcall } from './rollcall-process.ts';
 
@@ -124,7 +124,7 @@ async function expectNothingLostOrDoubled(mirror: Mirror): Promise<void> {
   const ends = await mirror.ends();
   expect(await mirror.differences()).toEqual({});
   for (const collection of ['users', 'orgs'] as const) {
-    expect(await keysToldTwice(mirror, collection)).toEqual([]);
+    expect(await keysPublishedTwice(mirror, collection)).toEqual([]);
     expect(await indexAgainstLog(mirror, collection)).toEqual([]);
   }
   await mirror.full();
@@ -196,8 +196,8 @@ describe('one writer per tenant', () => {
     const { log } = older.assembly.tenant('north').parts;
     await expect(log.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
     await newer.delta();
-    const told = (await newer.records('users')).filter(({ key }) => key === id);
-    expect(told).toHaveLength(2);
+    const published = (await newer.records('users')).filter(({ key }) => key === id);
+    expect(published).toHaveLength(2);
     expect(await newer.differences()).toEqual({});
   });
 
@@ -270,7 +270,7 @@ describe('one writer per tenant', () => {
       await second.endsWith(0);
       await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
       expect(await mirror.differences()).toEqual({});
-      expect(await keysToldTwice(mirror, 'users')).toEqual([id]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([id]);
     } finally {
       await hub.stop();
       await deleteTopicsOf(topicPrefix);
@@ -283,7 +283,7 @@ describe('one writer per tenant', () => {
     const options = { ...OPTIONS, hubSettings: { pageSize: 5 } };
     try {
       const configText = configTextOf(hub, topicPrefix, options);
-      let told = 0;
+      let published = 0;
       {
         await using first = await startRollcall(['run'], configText);
         await first.says('"mirroring"');
@@ -300,9 +300,9 @@ describe('one writer per tenant', () => {
       }
       hub.faults.clear();
       await using mirror = await openMirror({ ...options, hub, topicPrefix });
-      told = (await mirror.records('users')).length;
-      expect(told).toBeGreaterThan(0);
-      expect(told).toBeLessThan(hub.district.ids('users').length);
+      published = (await mirror.records('users')).length;
+      expect(published).toBeGreaterThan(0);
+      expect(published).toBeLessThan(hub.district.ids('users').length);
       await mirror.full();
       await expectNothingLostOrDoubled(mirror);
     } finally {

@@ -11,7 +11,7 @@ import {
   type MirrorOptions,
 } from '../support/mirror.ts';
 import { readTopicsAt } from '../support/read-topics.ts';
-import { keysToldTwice } from './index-check.ts';
+import { keysPublishedTwice } from './index-check.ts';
 import { deleteTopicsOf } from './kafka-admin.ts';
 import { startRollcall, type RollcallProcess } from './rollcall-process.ts';
 
@@ -116,7 +116,7 @@ describe('a part that is away when the process starts', () => {
       }
       await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
       expect(await mirror.differences('users')).toEqual({});
-      expect(await keysToldTwice(mirror, 'users')).toEqual([]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([]);
     },
   );
 
@@ -140,7 +140,7 @@ describe('a part that is away when the process starts', () => {
       await stops(child);
       await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
       expect(await mirror.differences()).toEqual({});
-      expect(await keysToldTwice(mirror, 'users')).toEqual([id]);
+      expect(await keysPublishedTwice(mirror, 'users')).toEqual([id]);
     } finally {
       await proxy.close();
     }

@@ -192,13 +192,13 @@ describe('a day that changes', () => {
     const [, lesson] = lessonsOf(mirror, student, '2026-03-12');
     mirror.hub.district.changeLesson(textIn(lesson, 'id'), { rooms: ['Gymsalen'], cancelled: true });
     await mirror.full('schedules');
-    const told = await mirror.since(before);
+    const published = await mirror.since(before);
     const students = mirror.hub.district.ids('students');
     const sameClass = students.filter((each) =>
       lessonsOf(mirror, each, '2026-03-12').some(({ id }) => id === lesson?.['id']),
     );
     expect(sameClass.length).toBeLessThan(students.length);
-    expect(brief(told)).toEqual(
+    expect(brief(published)).toEqual(
       sameClass.map((each) => `${dayKey(each, '2026-03-12')} updated 6`).toSorted(),
     );
     expect(await mirror.scheduleDifferences(students)).toEqual([]);
@@ -390,8 +390,8 @@ describe('lessons that cannot be read', () => {
       reason: expect.stringContaining('its end cannot be read as a time') as string,
       row: expect.stringContaining('when it rings') as string,
     });
-    const told = brief((await mirror.since(before)).filter(({ topic }) => !topic.endsWith('.rejects')));
-    expect(told).toEqual(students.map((each) => `${dayKey(each, '2026-03-11')} updated 6`).toSorted());
+    const published = brief((await mirror.since(before)).filter(({ topic }) => !topic.endsWith('.rejects')));
+    expect(published).toEqual(students.map((each) => `${dayKey(each, '2026-03-11')} updated 6`).toSorted());
     expect((await mirror.view('schedules')).has(dayKey(student, '2026-03-12'))).toBe(true);
     const held = await mirror.ends();
     await mirror.restart();

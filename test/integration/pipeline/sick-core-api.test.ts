@@ -9,7 +9,7 @@ import { living, openScheduleMirror, type ScheduleMirror } from './schedule-mirr
 const UNDELAYED_MS = 8_000;
 const CHANGES = 4;
 
-const toldSoFar = (mirror: ScheduleMirror): number =>
+const publishedSoFar = (mirror: ScheduleMirror): number =>
   mirror.events.reduce(
     (sum, event) => sum + (event.type === 'chains-published' ? event.tally.created : 0),
     0,
@@ -23,17 +23,20 @@ const answered = (mirror: ScheduleMirror): number =>
   ).length;
 
 /** Registers absences one after another; returns how long each took until it was committed, ms. */
-async function timesToTell(mirror: ScheduleMirror): Promise<number[]> {
+async function commitTimes(mirror: ScheduleMirror): Promise<number[]> {
   const times: number[] = [];
   for (const student of mirror.hub.district.ids('students').slice(0, CHANGES)) {
-    const before = toldSoFar(mirror);
+    const before = publishedSoFar(mirror);
     const startedAt = performance.now();
     mirror.hub.district.registerAbsence({
       student,
       fromTime: '2026-03-10T07:00:00Z',
       toTime: '2026-03-10T12:00:00Z',
     });
-    await vi.waitFor(() => expect(toldSoFar(mirror)).toBe(before + 1), { timeout: 60_000, interval: 20 });
+    await vi.waitFor(() => expect(publishedSoFar(mirror)).toBe(before + 1), {
+      timeout: 60_000,
+      interval: 20,
+    });
     times.push(performance.now() - startedAt);
   }
   return times;
@@ -71,7 +74,7 @@ describe('a Core API', () => {
     mirror.hub.faults.set(fault);
     const times = await living(mirror, async () => {
       await isAsking(mirror);
-      return timesToTell(mirror);
+      return commitTimes(mirror);
     });
     // No student was answered for, so no absence can have waited for an answer.
     expect(answered(mirror)).toBe(0);
@@ -86,7 +89,7 @@ describe('a Core API', () => {
     await living(mirror, async () => {
       await isAsking(mirror);
       const answeredBefore = answered(mirror);
-      await timesToTell(mirror);
+      await commitTimes(mirror);
       const wanted = absentStudents(mirror.hub, mirror.window());
       // The hub answers one at a time, so it cannot have answered for all of them by now.
       expect(answered(mirror) - answeredBefore).toBeLessThan(wanted.size);
@@ -104,7 +107,7 @@ describe('a Core API', () => {
       mirror.hub.faults.set(fault);
       await living(mirror, async () => {
         await isAsking(mirror);
-        await timesToTell(mirror);
+        await commitTimes(mirror);
         mirror.hub.faults.clear();
         const wanted = absentStudents(mirror.hub, mirror.window());
         await vi.waitFor(async () => expect(await mirror.scheduleDifferences(wanted)).toEqual([]), {

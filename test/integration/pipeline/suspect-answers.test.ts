@@ -163,8 +163,8 @@ describe('tokens', () => {
       await mirror.full();
       expect(visits).toEqual([]);
       expect(await mirror.differences()).toEqual({});
-      const told = hubEvents(mirror).filter(({ type }) => type === 'foreign-link-refused');
-      expect(told.map((event) => ('collection' in event ? event.collection : '')).toSorted()).toEqual([
+      const refusals = hubEvents(mirror).filter(({ type }) => type === 'foreign-link-refused');
+      expect(refusals.map((event) => ('collection' in event ? event.collection : '')).toSorted()).toEqual([
         'results',
         'users',
       ]);

@@ -5,14 +5,14 @@ import { compactedView, type TopicRecord } from './read-topics.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 /** One event of `absence-changes`, as a consumer decodes it. */
-export interface ToldChange extends AbsenceStep {
+export interface LoggedChange extends AbsenceStep {
   readonly absenceId: string;
   readonly snapshot: boolean;
   /** Of `version`. */
   readonly studentId: string | null;
 }
 
-export function toldChanges(records: readonly TopicRecord[]): ToldChange[] {
+export function loggedChanges(records: readonly TopicRecord[]): LoggedChange[] {
   return records.flatMap(({ value }) => {
     if (value === null) return [];
     const change: Row = value;
@@ -79,7 +79,7 @@ export function studentProblems(options: {
     if (studentId !== null) students.set(key, (students.get(key) ?? new Set()).add(studentId));
   };
   for (const { key, value } of options.absences) note(key, studentIn(value));
-  for (const { absenceId, studentId } of toldChanges(options.changes)) note(absenceId, studentId);
+  for (const { absenceId, studentId } of loggedChanges(options.changes)) note(absenceId, studentId);
   return [...students].flatMap(([key, { size }]) =>
     size > 1 ? [`absence ${key}: holds records of ${size} students`] : [],
   );
@@ -91,15 +91,15 @@ function historyProblems(
   expected: ReadonlyMap<string, { path: readonly string[]; isDeleted: boolean }>,
 ): string[] {
   const problems: string[] = [];
-  const told = Map.groupBy(toldChanges(records), ({ absenceId }) => absenceId);
-  for (const [absenceId, changes] of told) {
+  const published = Map.groupBy(loggedChanges(records), ({ absenceId }) => absenceId);
+  for (const [absenceId, changes] of published) {
     for (const [at, change] of changes.entries()) {
       const found = problemsOfStep(change, changes[at - 1]);
       problems.push(...found.map((why) => `changes ${absenceId}: ${why}`));
     }
   }
   for (const [absenceId, { path, isDeleted }] of expected) {
-    const changes = told.get(absenceId) ?? [];
+    const changes = published.get(absenceId) ?? [];
     const versions = changes
       .filter(({ operation }) => operation !== 'DELETED')
       .map(({ versionId }) => versionId);

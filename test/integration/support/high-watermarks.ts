@@ -16,11 +16,11 @@ export async function highWatermarks(
   brokers: readonly string[],
   partitions: readonly string[],
 ): Promise<Record<string, number>> {
-  const told = await Promise.allSettled(brokers.map((broker) => ask(broker, partitions)));
-  return Object.assign({}, ...told.map((each) => (each.status === 'fulfilled' ? each.value : {}))) as Record<
-    string,
-    number
-  >;
+  const answers = await Promise.allSettled(brokers.map((broker) => ask(broker, partitions)));
+  return Object.assign(
+    {},
+    ...answers.map((each) => (each.status === 'fulfilled' ? each.value : {})),
+  ) as Record<string, number>;
 }
 
 async function ask(broker: string, partitions: readonly string[]): Promise<Record<string, number>> {
@@ -63,8 +63,8 @@ function offsetsIn(response: Buffer): Record<string, number> {
     const count = response.readInt32BE(at + 4);
     at += 4;
     for (let index = 0; index < count; index += 1) {
-      const isTold = response.readInt16BE(at + 8) === 0;
-      if (isTold)
+      const isPublished = response.readInt16BE(at + 8) === 0;
+      if (isPublished)
         offsets[`${topic}/${response.readInt32BE(at + 4)}`] = Number(response.readBigInt64BE(at + 18));
       at += 22;
     }

@@ -90,21 +90,21 @@ function differenceOf(
   notCompared: ReadonlySet<string>,
   path = '',
 ): string | null {
-  const told = (what: string): string => `${path === '' ? 'the row' : path} ${what}`;
-  if (isNothing(hub)) return isNothing(topic) || topic === '' ? null : told('is null at the hub only');
-  if (isNothing(topic)) return hub === '' ? null : told('is null in the topic only');
+  const difference = (what: string): string => `${path === '' ? 'the row' : path} ${what}`;
+  if (isNothing(hub)) return isNothing(topic) || topic === '' ? null : difference('is null at the hub only');
+  if (isNothing(topic)) return hub === '' ? null : difference('is null in the topic only');
   if (Array.isArray(hub)) {
-    if (!Array.isArray(topic) || topic.length !== hub.length) return told('has other elements');
+    if (!Array.isArray(topic) || topic.length !== hub.length) return difference('has other elements');
     const left = [...(topic as unknown[])];
     for (const element of hub as unknown[]) {
       const match = left.findIndex((other) => differenceOf(element, other, notCompared) === null);
-      if (match === -1) return told('has other elements');
+      if (match === -1) return difference('has other elements');
       left.splice(match, 1);
     }
     return null;
   }
   if (typeof hub === 'object') {
-    if (typeof topic !== 'object') return told('is an object at the hub only');
+    if (typeof topic !== 'object') return difference('is an object at the hub only');
     const there = hub as Row;
     const here = topic as Row;
     for (const name of new Set([...Object.keys(there), ...Object.keys(here)])) {
@@ -114,7 +114,7 @@ function differenceOf(
     }
     return null;
   }
-  return sameScalar(hub, topic) ? null : told('differs');
+  return sameScalar(hub, topic) ? null : difference('differs');
 }
 
 function own(row: Row, name: string): unknown {

@@ -66,11 +66,11 @@ export function scheduleDifferences(options: {
 
 function dayDifferences(key: string, lessons: readonly Row[], value: Row): string[] {
   if (dayKey(String(value['student']), isoDate(value['date'])) !== key) return [`${key}: is of another day`];
-  const told = value['lessons'] as readonly Row[];
-  if (told.length !== lessons.length)
-    return [`${key}: ${told.length} lessons, the hub has ${lessons.length}`];
+  const published = value['lessons'] as readonly Row[];
+  if (published.length !== lessons.length)
+    return [`${key}: ${published.length} lessons, the hub has ${lessons.length}`];
   return lessons.toSorted(byTimeAndId).flatMap((lesson, at) => {
-    const there = told[at] ?? {};
+    const there = published[at] ?? {};
     const raw: unknown = JSON.parse(String(there['raw']));
     const isEqual =
       there['id'] === lesson['id'] &&

@@ -72,8 +72,8 @@ const TROUBLED_MS = 3_000;
 const CATCH_UP_WITHIN_MS = 10_000;
 const ABSENT_DAYS = 3;
 
-/** Plays the random history of absence chains of a seed; see tellHistory. It calls `check` at the end. */
-export async function tellChainHistory(
+/** Plays the random history of absence chains of a seed; see playHistory. It calls `check` at the end. */
+export async function playChainHistory(
   options: ChainHistoryOptions,
   check: (world: ChainWorld) => void,
 ): Promise<void> {

@@ -55,11 +55,11 @@ export class ChainHub extends ChainLife implements Hub {
       for (const id of ids) this.unanswered.add(id);
       throw simulatedError('HUB_TIMEOUT');
     }
-    const told = ids.filter(() => !strikes(this.#at, 0.05));
-    for (const id of ids) if (!told.includes(id)) this.unanswered.add(id);
-    const found = told.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
+    const answered = ids.filter(() => !strikes(this.#at, 0.05));
+    for (const id of ids) if (!answered.includes(id)) this.unanswered.add(id);
+    const found = answered.map((id) => this.rows.get(id)).filter((row) => row !== undefined);
     const rows = found.map((row) => ({ row: this.#handOut(row), isUtf8: true, readVersion: sent }));
-    const gone = told.filter((id) => !this.rows.has(id));
+    const gone = answered.filter((id) => !this.rows.has(id));
     await dawdle(this.#at, 3);
     return { rows, notFound: gone };
   }

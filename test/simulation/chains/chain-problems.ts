@@ -13,7 +13,7 @@ import { problemsOfQuiet } from './quiet-problems.ts';
 import { problemsOfSoundChains } from './sound-problems.ts';
 import { problemsOfStudents } from './student-problems.ts';
 import { differencesFromHub, problemsOfVersions } from './state-problems.ts';
-import { decodeLog } from './told-log.ts';
+import { decodeLog } from './published-log.ts';
 
 /** Checks a whole history of chains, and its final state. */
 export function problemsOfChains(world: ChainWorld): string[] {

@@ -5,7 +5,7 @@ import { problemsOfStep, type AbsenceStep } from '../../integration/support/abse
 import type { ChainWorld } from './chain-history.ts';
 import { contentOfValue } from './hub-version.ts';
 import { studentsOfVersions } from './student-problems.ts';
-import type { ToldChange, ToldLog, ToldVersion } from './told-log.ts';
+import type { LoggedChange, PublishedLog, LoggedVersion } from './published-log.ts';
 
 /** What a consumer knows about one absence from its events alone. */
 interface Believed {
@@ -14,7 +14,7 @@ interface Believed {
 }
 
 /** Problems that no reader of `absence-changes` may ever meet, however contradictory the hub is. */
-export function problemsOfEvents(world: ChainWorld, log: ToldLog): string[] {
+export function problemsOfEvents(world: ChainWorld, log: PublishedLog): string[] {
   const problems: string[] = [];
   const believed = new Map<string, Believed>();
   const ids = new Set<string>();
@@ -54,7 +54,7 @@ function stepOf({
   return { operation, step, cause, versionId, previousId, mergedInto };
 }
 
-function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believed | undefined): string[] {
+function problemsOfHeaders(world: ChainWorld, change: LoggedChange, before: Believed | undefined): string[] {
   const { value, body, headers, transaction } = change;
   if (value === null || body === null) return [];
   const problems: string[] = [];
@@ -68,9 +68,9 @@ function problemsOfHeaders(world: ChainWorld, change: ToldChange, before: Believ
 }
 
 /** The records of an event are the last published ones of their versions at its commit. */
-export function problemsOfRecords(log: ToldLog): string[] {
+export function problemsOfRecords(log: PublishedLog): string[] {
   const problems: string[] = [];
-  const newest = new Map<string, { readonly content: string; readonly record: ToldVersion }>();
+  const newest = new Map<string, { readonly content: string; readonly record: LoggedVersion }>();
   const students = studentsOfVersions(log);
   let at = 0;
   for (const { key, value, transaction, headers } of log.changes) {
@@ -100,13 +100,13 @@ export function problemsOfRecords(log: ToldLog): string[] {
 }
 
 /** Invariant 12: under another mapping the student of a record that has left the hub cannot be known from a pseudonym. */
-function isPseudonymOfOther(version: ToldVersion | undefined, event: ToldChange['headers']): boolean {
+function isPseudonymOfOther(version: LoggedVersion | undefined, event: LoggedChange['headers']): boolean {
   const isPseudonym = version?.published?.student?.sourcedId !== version?.value?.student?.sourcedId;
   return isPseudonym && version?.headers[MAPPING_HEADER] !== event[MAPPING_HEADER];
 }
 
 /** Contract: true up to the transaction that completes the first full sync of chains, and false afterwards. */
-export function problemsOfSnapshot({ topics }: ChainWorld, log: ToldLog): string[] {
+export function problemsOfSnapshot({ topics }: ChainWorld, log: PublishedLog): string[] {
   const first = topics.transactions.findIndex(({ derived }) =>
     derived.some(
       ({ collection, complete, mode }) => collection === 'absence-changes' && complete && mode === 'FULL',
@@ -123,10 +123,10 @@ export function problemsOfSnapshot({ topics }: ChainWorld, log: ToldLog): string
 }
 
 /** Where the two topics disagree on the current version, after any transaction. */
-export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): string[] {
+export function problemsOfAgreement({ topics }: ChainWorld, log: PublishedLog): string[] {
   const problems: string[] = [];
   const shown = new Map<string, string>();
-  const told = new Map<string, string | null>();
+  const published = new Map<string, string | null>();
   let [change, absence] = [0, 0];
   for (let at = 0; at < topics.transactions.length; at += 1) {
     const touched = new Set<string>();
@@ -135,7 +135,10 @@ export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): strin
       if (record === undefined) break;
       touched.add(record.key);
       const { value } = record;
-      told.set(record.key, value === null || value.operation === 'DELETED' ? null : value.version.sourcedId);
+      published.set(
+        record.key,
+        value === null || value.operation === 'DELETED' ? null : value.version.sourcedId,
+      );
     }
     for (; log.absences[absence]?.transaction === at; absence += 1) {
       const record = log.absences[absence];
@@ -145,7 +148,7 @@ export function problemsOfAgreement({ topics }: ChainWorld, log: ToldLog): strin
       else shown.set(record.key, record.value.sourcedId);
     }
     for (const key of touched) {
-      const [one, other] = [shown.get(key) ?? null, told.get(key) ?? null];
+      const [one, other] = [shown.get(key) ?? null, published.get(key) ?? null];
       if (one !== other)
         problems.push(
           `transaction ${at}: absences shows ${one ?? 'nothing'}, the events say ${other ?? 'nothing'}: ${key}`,

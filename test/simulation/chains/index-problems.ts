@@ -13,13 +13,13 @@ import { areasOf } from '../../../src/state/index-store.ts';
 import type { SimulatedIndex } from '../parts/simulated-index.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { idsBesideLeft } from './row-groups.ts';
-import { viewOf, type ToldChange, type ToldLog } from './told-log.ts';
+import { viewOf, type LoggedChange, type PublishedLog } from './published-log.ts';
 
 const AREAS = areasOf('absence-versions');
 const DAY_MS = 24 * 3_600_000;
 
 /** Invariant 1: an index at the end of the log agrees with the topics, and no chain is pending. */
-export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] {
+export function differencesFromIndex(world: ChainWorld, log: PublishedLog): string[] {
   const { hub, index, rebuilt, imported } = world;
   const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
   const mayBeOpen = new Set([...besideLeft, ...mergedSilently(index, log)]);
@@ -37,13 +37,13 @@ export function differencesFromIndex(world: ChainWorld, log: ToldLog): string[] 
 }
 
 /** Versions of absences that were published as deleted before they were merged: the topics do not show the merge. */
-function mergedSilently({ contents }: SimulatedIndex, log: ToldLog): string[] {
+function mergedSilently({ contents }: SimulatedIndex, log: PublishedLog): string[] {
   const changes = viewOf(log.changes);
   return [...contents.versions].flatMap(([id, bytes]) => {
     const { absenceId } = decodeVersionEntry(id, bytes);
-    const told =
+    const published =
       absenceId === null ? null : decodePublishedAbsence(absenceId, contents.absences.get(absenceId) ?? null);
-    const isMerged = (told?.entry?.mergedInto ?? null) !== null;
+    const isMerged = (published?.entry?.mergedInto ?? null) !== null;
     return isMerged && changes.get(absenceId ?? '')?.value?.mergedInto === null ? [id] : [];
   });
 }
@@ -51,7 +51,7 @@ function mergedSilently({ contents }: SimulatedIndex, log: ToldLog): string[] {
 interface IndexedWorld {
   readonly index: SimulatedIndex;
   readonly world: ChainWorld;
-  readonly log: ToldLog;
+  readonly log: PublishedLog;
   /** Versions of chains of which the topics show less than is known. */
   readonly mayBeOpen: ReadonlySet<string>;
 }
@@ -79,8 +79,8 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
         const { entry, shown } = decodePublishedAbsence(key, bytes);
         // An absence that was published as deleted before it was merged has no event of the merge.
         const isSilent = changes.get(key)?.value?.mergedInto === null;
-        const told = entry !== null && isSilent ? { ...entry, mergedInto: null } : entry;
-        return [key, `${textOf(told)} ${shown?.toString('hex') ?? 'not shown'}`];
+        const published = entry !== null && isSilent ? { ...entry, mergedInto: null } : entry;
+        return [key, `${textOf(published)} ${shown?.toString('hex') ?? 'not shown'}`];
       }),
       [...changes].map(([key, change]) => [
         key,
@@ -134,7 +134,7 @@ function compare(
   return problems;
 }
 
-function entryOf({ value, headers }: ToldChange): AbsenceEntry | null {
+function entryOf({ value, headers }: LoggedChange): AbsenceEntry | null {
   if (value === null) return null;
   return {
     step: value.step,

@@ -1,10 +1,10 @@
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { studentBehind } from './mappings.ts';
-import type { ToldLog } from './told-log.ts';
+import type { PublishedLog } from './published-log.ts';
 
 /** Invariant 12: everything that a process published has passed the mapping that it was started with. */
-export function problemsOfMapping({ mappings, topics }: ChainWorld, log: ToldLog): string[] {
+export function problemsOfMapping({ mappings, topics }: ChainWorld, log: PublishedLog): string[] {
   const problems: string[] = [];
   const attempt = (value: AbsenceVersionValue | null, where: { key: string; transaction: number }): void => {
     const mapping = mappings[topics.transactions[where.transaction]?.by ?? 0];

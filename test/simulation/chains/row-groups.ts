@@ -1,6 +1,6 @@
 import { chainRowOf } from '../../../src/core/chains/chain-row.ts';
 import type { ChainRow } from '../../../src/core/chains/chain-state.ts';
-import { viewOf, type ToldLog } from './told-log.ts';
+import { viewOf, type PublishedLog } from './published-log.ts';
 
 /** Versions that are connected by any links, whatever the student. */
 export interface RowGroup {
@@ -13,7 +13,7 @@ export interface RowGroup {
   readonly left: readonly (readonly ChainRow[])[];
 }
 
-export function rowGroups(log: ToldLog): RowGroup[] {
+export function rowGroups(log: PublishedLog): RowGroup[] {
   const published = viewOf(log.versions);
   const versions = new Map<string, Map<string, ChainRow>>();
   for (const { key, value } of log.versions) {
@@ -50,7 +50,7 @@ function groupsOf(rows: readonly ChainRow[]): ReadonlySet<string>[] {
 }
 
 /** Ids of versions of which the topics may show less than was once known. */
-export function idsBesideLeft(log: ToldLog): ReadonlySet<string> {
+export function idsBesideLeft(log: PublishedLog): ReadonlySet<string> {
   const beside = new Set<string>();
   for (const { ids, left } of rowGroups(log)) if (left.length > 0) for (const id of ids) beside.add(id);
   return beside;

@@ -1,10 +1,10 @@
 import type { ChainWorld } from './chain-history.ts';
 import type { TrueChain } from './chain-life.ts';
-import type { ToldChange, ToldLog } from './told-log.ts';
+import type { LoggedChange, PublishedLog } from './published-log.ts';
 
-interface ToldChain {
+interface PublishedChain {
   readonly chain: TrueChain;
-  readonly changes: readonly ToldChange[];
+  readonly changes: readonly LoggedChange[];
   /** Versions that the hub has. */
   readonly present: readonly string[];
   /** Whether its end is deleted, or has left. */
@@ -18,7 +18,7 @@ interface ToldChain {
  * Each version of a chain as spec 3 has it is published once, in order, under the id of the oldest; then the deletion. This
  * leaves out chains for which the hub left a request for a version unanswered.
  */
-export function problemsOfSoundChains(world: ChainWorld, log: ToldLog): string[] {
+export function problemsOfSoundChains(world: ChainWorld, log: PublishedLog): string[] {
   const { hub } = world;
   const { changesOf, problems } = byChain(world, log);
   const removedAt = removalsIn(log);
@@ -26,7 +26,7 @@ export function problemsOfSoundChains(world: ChainWorld, log: ToldLog): string[]
     const { versions } = chain;
     if (chain.isTainted || versions.some((id) => hub.unanswered.has(id))) continue;
     const tail = hub.rows.get(versions.at(-1) ?? '');
-    const told: ToldChain = {
+    const published: PublishedChain = {
       chain,
       changes: changesOf.get(chain) ?? [],
       present: versions.filter((id) => hub.rows.has(id)),
@@ -34,18 +34,20 @@ export function problemsOfSoundChains(world: ChainWorld, log: ToldLog): string[]
       removedAt,
       wasDeletedAtHub: hub.wasDeleted(versions.at(-1) ?? ''),
     };
-    const found = [...problemsOfOrder(told), ...problemsOfEnd(told), ...problemsOfId(told)];
-    problems.push(...found.map((why) => `${why}: chain ${versions.join(' ')}, published ${storyOf(told)}`));
+    const found = [...problemsOfOrder(published), ...problemsOfEnd(published), ...problemsOfId(published)];
+    problems.push(
+      ...found.map((why) => `${why}: chain ${versions.join(' ')}, published ${storyOf(published)}`),
+    );
   }
   return problems;
 }
 
 function byChain(
   { hub }: ChainWorld,
-  log: ToldLog,
-): { changesOf: ReadonlyMap<TrueChain, readonly ToldChange[]>; problems: string[] } {
+  log: PublishedLog,
+): { changesOf: ReadonlyMap<TrueChain, readonly LoggedChange[]>; problems: string[] } {
   const chainOfKey = new Map<string, TrueChain>();
-  const changesOf = new Map<TrueChain, ToldChange[]>();
+  const changesOf = new Map<TrueChain, LoggedChange[]>();
   const problems: string[] = [];
   for (const change of log.changes) {
     const { key, value } = change;
@@ -62,7 +64,7 @@ function byChain(
   return { changesOf, problems };
 }
 
-function removalsIn({ versions }: ToldLog): ReadonlyMap<string, number> {
+function removalsIn({ versions }: PublishedLog): ReadonlyMap<string, number> {
   const removedAt = new Map<string, number>();
   for (const { key, content, transaction } of versions) {
     removedAt.set(key, content === null ? transaction : Number.POSITIVE_INFINITY);
@@ -70,39 +72,39 @@ function removalsIn({ versions }: ToldLog): ReadonlyMap<string, number> {
   return removedAt;
 }
 
-function eventsOf({ changes }: ToldChain) {
+function eventsOf({ changes }: PublishedChain) {
   return changes.flatMap(({ value }) => value ?? []);
 }
 
 /** Versions published as current because the hub says so, in order. */
-function toldIn(told: ToldChain): readonly string[] {
-  return eventsOf(told)
+function publishedIn(published: PublishedChain): readonly string[] {
+  return eventsOf(published)
     .filter(({ operation, cause }) => operation !== 'DELETED' && cause !== 'VANISHED')
     .map(({ version }) => version.sourcedId);
 }
 
-function storyOf(told: ToldChain): string {
-  const steps = eventsOf(told).map(({ operation, version, cause }) =>
+function storyOf(published: PublishedChain): string {
+  const steps = eventsOf(published).map(({ operation, version, cause }) =>
     [operation, version.sourcedId, cause].join(' '),
   );
   return steps.length === 0 ? 'nothing' : steps.join(', ');
 }
 
-function problemsOfOrder(told: ToldChain): string[] {
+function problemsOfOrder(published: PublishedChain): string[] {
   const problems: string[] = [];
-  const { versions } = told.chain;
-  const ids = toldIn(told);
+  const { versions } = published.chain;
+  const ids = publishedIn(published);
   if (ids.join(' ') !== versions.filter((id) => ids.includes(id)).join(' '))
     problems.push('not published in order, each once');
-  const untold = versions.filter((id) => !ids.includes(id) && mustBeTold(told, id));
-  if (untold.length > 0) problems.push(`not published ${untold.join(' ')}`);
-  if (eventsOf(told).some(({ operation, cause }) => operation === 'RESTORED' || cause === 'MERGED'))
+  const unpublished = versions.filter((id) => !ids.includes(id) && mustBePublished(published, id));
+  if (unpublished.length > 0) problems.push(`not published ${unpublished.join(' ')}`);
+  if (eventsOf(published).some(({ operation, cause }) => operation === 'RESTORED' || cause === 'MERGED'))
     problems.push('restored or merged');
   return problems;
 }
 
 /** Published versions need an event unless they left before a later event; a chain that has left completely needs none. */
-function mustBeTold({ chain, changes, present, removedAt }: ToldChain, id: string): boolean {
+function mustBePublished({ chain, changes, present, removedAt }: PublishedChain, id: string): boolean {
   const removed = removedAt.get(id);
   if (removed === undefined || present.length === 0) return false;
   const later = new Set(chain.versions.slice(chain.versions.indexOf(id)));
@@ -110,28 +112,28 @@ function mustBeTold({ chain, changes, present, removedAt }: ToldChain, id: strin
   return removed > (passedOver?.transaction ?? -1);
 }
 
-function problemsOfEnd(told: ToldChain): string[] {
+function problemsOfEnd(published: PublishedChain): string[] {
   const problems: string[] = [];
-  const { isOver, present } = told;
-  const events = eventsOf(told);
+  const { isOver, present } = published;
+  const events = eventsOf(published);
   const last = events.at(-1);
-  const isTold = present.length > 0 || events.length > 0;
-  if (isTold && (last?.operation === 'DELETED') !== isOver)
+  const isPublished = present.length > 0 || events.length > 0;
+  if (isPublished && (last?.operation === 'DELETED') !== isOver)
     problems.push(isOver ? 'over, but not published as over' : 'published as over, but it is not');
   const isByHub = last?.operation === 'DELETED' && last.cause === 'HUB';
-  if (isByHub && !told.wasDeletedAtHub) problems.push('deleted at the hub without a deletedTime');
+  if (isByHub && !published.wasDeletedAtHub) problems.push('deleted at the hub without a deletedTime');
   // A chain that leaves during a full sync may seem to have lost only its end.
   if (present.length > 0 && events.some(({ cause }) => cause === 'VANISHED'))
     problems.push('published as vanished, but it is there');
   return problems;
 }
 
-function problemsOfId(told: ToldChain): string[] {
-  const { chain, changes } = told;
+function problemsOfId(published: PublishedChain): string[] {
+  const { chain, changes } = published;
   const [key, ...others] = new Set(changes.map((change) => change.key));
   if (key === undefined) return [];
   if (others.length > 0) return [`under several ids: ${[key, ...others].join(' ')}`];
-  const [first = ''] = toldIn(told);
+  const [first = ''] = publishedIn(published);
   const [oldest, at] = [chain.versions.indexOf(key), chain.versions.indexOf(first)];
   // Its `replaces` names the one before, if nothing older is known.
   return oldest >= 0 && oldest <= Math.max(0, at - 1) ? [] : [`has the id ${key}`];

@@ -3,10 +3,10 @@ import type { ChainRow } from '../../../src/core/chains/chain-state.ts';
 import type { ChainWorld } from './chain-history.ts';
 import { contentOf } from './hub-version.ts';
 import { rowGroups } from './row-groups.ts';
-import { viewOf, type ToldLog, type ToldVersion } from './told-log.ts';
+import { viewOf, type PublishedLog, type LoggedVersion } from './published-log.ts';
 
 /** Invariants 3, 4, 8 of `absence-versions` and `absences`. */
-export function problemsOfVersions({ hub }: ChainWorld, log: ToldLog): string[] {
+export function problemsOfVersions({ hub }: ChainWorld, log: PublishedLog): string[] {
   const problems: string[] = [];
   for (const topic of ['versions', 'absences'] as const) {
     const last = new Map<string, string | null>();
@@ -39,7 +39,7 @@ export function problemsOfVersions({ hub }: ChainWorld, log: ToldLog): string[] 
 }
 
 /** The published contents of a version are some of those that it had, in their order. */
-function outOfOrder(hub: ChainWorld['hub'], log: ToldLog): string[] {
+function outOfOrder(hub: ChainWorld['hub'], log: PublishedLog): string[] {
   const position = new Map<string, number>();
   const problems: string[] = [];
   for (const { key, content, transaction } of log.versions) {
@@ -52,7 +52,7 @@ function outOfOrder(hub: ChainWorld['hub'], log: ToldLog): string[] {
 }
 
 /** Invariants 5 and 6: the topics once the hub is at rest. */
-export function differencesFromHub(world: ChainWorld, log: ToldLog): string[] {
+export function differencesFromHub(world: ChainWorld, log: PublishedLog): string[] {
   const { hub } = world;
   const problems: string[] = [];
   const rejects = world.topics.viewOf('rejects');
@@ -75,7 +75,11 @@ export function differencesFromHub(world: ChainWorld, log: ToldLog): string[] {
 }
 
 /** Each chain that is not deleted is shown once, by its tail. */
-function wrongTails(world: ChainWorld, log: ToldLog, absences: ReadonlyMap<string, ToldVersion>): string[] {
+function wrongTails(
+  world: ChainWorld,
+  log: PublishedLog,
+  absences: ReadonlyMap<string, LoggedVersion>,
+): string[] {
   const shown = [...absences.values()].flatMap(({ value }) => value?.sourcedId ?? []);
   const problems: string[] = [];
   for (const id of new Set(shown)) {

@@ -1,8 +1,8 @@
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
-import type { ToldLog } from './told-log.ts';
+import type { PublishedLog } from './published-log.ts';
 
 /** By version: every student that its published records named. */
-export function studentsOfVersions(log: ToldLog): ReadonlyMap<string, ReadonlySet<string>> {
+export function studentsOfVersions(log: PublishedLog): ReadonlyMap<string, ReadonlySet<string>> {
   const students = new Map<string, Set<string>>();
   for (const { key, value } of log.versions) {
     const id = studentOf(value);
@@ -16,7 +16,7 @@ export function studentsOfVersions(log: ToldLog): ReadonlyMap<string, ReadonlySe
  * event, until its key is nulled. The hub may give the record that stands there to another student: then it continues as
  * that student's.
  */
-export function problemsOfStudents(log: ToldLog): string[] {
+export function problemsOfStudents(log: PublishedLog): string[] {
   const problems: string[] = [];
   const students = studentsOfVersions(log);
   const shown = new Map<string, { versionId: string; studentId: string | null }>();

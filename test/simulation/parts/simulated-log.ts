@@ -84,10 +84,10 @@ export class SimulatedLog implements TenantLog {
       this.#topics.leaveUndecided(this.#process, transaction);
       throw this.#outcomeUnknown();
     }
-    const told = this.#topics.append(this.#process, transaction);
+    const committed = this.#topics.append(this.#process, transaction);
     if (strikes(this.#at, 0.04)) throw this.#outcomeUnknown();
     await dawdle(this.#at, 6);
-    return { ...told, committedAtMs: this.#at.time.now() };
+    return { ...committed, committedAtMs: this.#at.time.now() };
   }
 
   removedAt(): Offsets {

@@ -1,13 +1,13 @@
-import { tellChainHistory, type ChainHistoryKind, type ChainMistake } from '../chains/chain-history.ts';
+import { playChainHistory, type ChainHistoryKind, type ChainMistake } from '../chains/chain-history.ts';
 import { CHAIN_MISTAKES } from '../chains/chain-mistakes.ts';
 import { problemsOfChains } from '../chains/chain-problems.ts';
 import { problemsAfterDelta, problemsOf } from '../sessions/history-problems.ts';
 import { MISTAKES } from '../sessions/mistakes.ts';
-import { tellHistory, type HistoryKind, type Mistake } from '../sessions/session-history.ts';
+import { playHistory, type HistoryKind, type Mistake } from '../sessions/session-history.ts';
 import { TENANT_MISTAKES } from '../tenants/tenant-mistakes.ts';
 import type { TenantTroubles } from '../tenants/tenant-history.ts';
-import { tellTenant } from '../tenants/tell-tenant.ts';
-import { toldBy, type Kind, type Mutation, type Told } from './told.ts';
+import { playTenant } from '../tenants/play-tenant.ts';
+import { resultOf, type Kind, type Mutation, type Played } from './played.ts';
 
 /** Histories of one collection, with all troubles of a process, its log and its index. */
 export const SESSION_KINDS: readonly HistoryKind[] = ['restarts', 'take-overs'];
@@ -27,17 +27,17 @@ export const KINDS: readonly Kind[] = [
   ...SESSION_KINDS.map((kind) => ({
     name: kind,
     parts: 16,
-    tell: (seed: number) => tellSession(seed, kind),
+    play: (seed: number) => playSession(seed, kind),
   })),
   ...CHAIN_KINDS.map((kind) => ({
     name: chainName(kind),
     parts: 1,
-    tell: (seed: number) => tellChain(seed, kind),
+    play: (seed: number) => playChain(seed, kind),
   })),
   ...TENANT_KINDS.map((troubles) => ({
     name: `tenant-${troubles}`,
     parts: 2,
-    tell: (seed: number) => tellTenant({ seed, troubles }),
+    play: (seed: number) => playTenant({ seed, troubles }),
   })),
 ];
 
@@ -46,19 +46,19 @@ export const MUTATIONS: readonly Mutation[] = [
     name,
     kind,
     finds,
-    tell: (seed: number) => tellSession(seed, kind, mistake),
+    play: (seed: number) => playSession(seed, kind, mistake),
   })),
   ...CHAIN_MISTAKES.map(({ name, kind, finds, mistake }) => ({
     name,
     kind: chainName(kind),
     finds,
-    tell: (seed: number) => tellChain(seed, kind, mistake),
+    play: (seed: number) => playChain(seed, kind, mistake),
   })),
   ...TENANT_MISTAKES.map(({ name, troubles, finds, mistake }) => ({
     name,
     kind: `tenant-${troubles}`,
     finds,
-    tell: (seed: number) => tellTenant({ seed, troubles, mistake }),
+    play: (seed: number) => playTenant({ seed, troubles, mistake }),
   })),
 ];
 
@@ -66,9 +66,9 @@ export function chainName({ chains, troubles }: ChainHistoryKind): string {
   return `${chains}-chains-${troubles}`;
 }
 
-export function tellSession(seed: number, kind: HistoryKind, mistake?: Mistake): Promise<Told> {
-  return toldBy((note) =>
-    tellHistory(
+export function playSession(seed: number, kind: HistoryKind, mistake?: Mistake): Promise<Played> {
+  return resultOf((note) =>
+    playHistory(
       { seed, kind, mistake },
       {
         afterDelta: (world) => note(problemsAfterDelta(world), world.happened),
@@ -78,8 +78,8 @@ export function tellSession(seed: number, kind: HistoryKind, mistake?: Mistake):
   );
 }
 
-export function tellChain(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake): Promise<Told> {
-  return toldBy((note) =>
-    tellChainHistory({ seed, kind, mistake }, (world) => note(problemsOfChains(world), world.happened)),
+export function playChain(seed: number, kind: ChainHistoryKind, mistake?: ChainMistake): Promise<Played> {
+  return resultOf((note) =>
+    playChainHistory({ seed, kind, mistake }, (world) => note(problemsOfChains(world), world.happened)),
   );
 }

@@ -3,11 +3,11 @@ import { KINDS, MUTATIONS } from './kinds.ts';
 import { KNOWN_SEEDS } from './known-seeds.ts';
 import type { Violation, WorkerMessage, WorkerTask } from './protocol.ts';
 import { firstCatch } from './first-catch.ts';
-import type { Kind } from './told.ts';
+import type { Kind } from './played.ts';
 
-const TELL_EVERY_MS = 500;
+const REPORT_EVERY_MS = 500;
 
-const tell = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
+const send = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
 
 async function playHistories(task: Extract<WorkerTask, { task: 'histories' }>): Promise<void> {
   const kinds = KINDS.filter(({ name }) => task.kinds.length === 0 || task.kinds.includes(name));
@@ -34,15 +34,15 @@ class Tally {
   #handedAtMs = Date.now();
 
   async play(kind: Kind, seed: number): Promise<void> {
-    const { problems, happened } = await kind.tell(seed);
+    const { problems, happened } = await kind.play(seed);
     this.#histories[kind.name] = (this.#histories[kind.name] ?? 0) + 1;
     for (const [what, times] of happened) this.#happened[what] = (this.#happened[what] ?? 0) + times;
     if (problems.length > 0) this.#violations.push({ kind: kind.name, seed, problems });
-    if (problems.length > 0 || Date.now() - this.#handedAtMs > TELL_EVERY_MS) this.hand();
+    if (problems.length > 0 || Date.now() - this.#handedAtMs > REPORT_EVERY_MS) this.hand();
   }
 
   hand(): void {
-    tell({
+    send({
       type: 'played',
       histories: this.#histories,
       happened: this.#happened,
@@ -59,7 +59,7 @@ async function tryMutations({ indexes, most }: Extract<WorkerTask, { task: 'muta
   for (const index of indexes) {
     const mutation = MUTATIONS[index];
     if (mutation === undefined) continue;
-    tell({ type: 'caught', caught: { index, ...(await firstCatch(mutation, most)) } });
+    send({ type: 'caught', caught: { index, ...(await firstCatch(mutation, most)) } });
   }
 }
 

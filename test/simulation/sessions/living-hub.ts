@@ -82,9 +82,9 @@ export class LivingHub implements Hub {
     signal.throwIfAborted();
     if (strikes(this.#at, 0.1)) throw simulatedError('HUB_TIMEOUT');
     // Some rows stay unanswered.
-    const told = [...new Set(ids)].filter(() => !strikes(this.#at, 0.05));
-    const found = told.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
-    const gone = told.filter((id) => !this.#rows.has(id));
+    const answered = [...new Set(ids)].filter(() => !strikes(this.#at, 0.05));
+    const found = answered.map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
+    const gone = answered.filter((id) => !this.#rows.has(id));
     await dawdle(this.#at, 3);
     return { rows: found.map((row) => ({ row, isUtf8: true, readVersion: sent })), notFound: gone };
   }

@@ -54,7 +54,7 @@ const LONGEST_SLEEP_MS = 20;
  * Then nothing fails any more and the hub does not change: a last process makes an incremental sync (`afterDelta` is called then) and
  * two full syncs (`afterFull` is called then).
  */
-export async function tellHistory(
+export async function playHistory(
   options: { seed: number; kind: HistoryKind; mistake?: Mistake | undefined },
   check: { afterDelta: (world: World) => void; afterFull: (world: World) => void },
 ): Promise<void> {

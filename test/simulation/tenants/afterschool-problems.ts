@@ -51,8 +51,8 @@ export function notLoaded(world: TenantWorld, afterschools: readonly string[]): 
   const rejects = world.broker.viewOf('rejects');
   return [...shownNow(world, AFTERSCHOOL_USERS)].flatMap(([key, row]) => {
     if (!afterschools.includes(afterschoolOf(AFTERSCHOOL_USERS, key) ?? '')) return [];
-    const told = row.isReadable ? rows.get(key) : rejects.get(compositeKey(AFTERSCHOOL_USERS, key));
-    return told?.headers['content-hash'] === hashTextOf(row) ? [] : [key];
+    const published = row.isReadable ? rows.get(key) : rejects.get(compositeKey(AFTERSCHOOL_USERS, key));
+    return published?.headers['content-hash'] === hashTextOf(row) ? [] : [key];
   });
 }
 
@@ -64,11 +64,11 @@ export async function problemsOfPurge(world: TenantWorld, afterschool: string): 
     ...(await memory.withheld(AFTERSCHOOL_USERS)).keys(),
     ...(await memory.missing(AFTERSCHOOL_USERS)).keys(),
   ];
-  const told = TOPICS.flatMap((topic) =>
+  const published = TOPICS.flatMap((topic) =>
     [...world.broker.viewOf(topic).keys()].filter((key) => afterschoolOf(topic, key) === afterschool),
   );
   return [
-    ...told.map((key) => `left of what was purged: ${key}`),
+    ...published.map((key) => `left of what was purged: ${key}`),
     ...remembered.filter(isOf).map((key) => `remembered of what was purged: ${key}`),
   ];
 }

@@ -94,12 +94,14 @@ export function unknownYet(world: TenantWorld, process: number): readonly string
 /** Whether an incremental sync can know all changes: no process left the afterschool out since the last full sync. */
 export function isReadWhole(world: TenantWorld, collection: CollectionName, key: string): boolean {
   if (collection !== AFTERSCHOOL_USERS) return true;
-  const told = world.broker.transactions.filter(({ progress }) => progress.collection === collection);
-  const whole = told.findLastIndex(
+  const ofCollection = world.broker.transactions.filter(({ progress }) => progress.collection === collection);
+  const whole = ofCollection.findLastIndex(
     ({ progress, by }, at) =>
       progress.lastCompleteFull !== null &&
-      progress.lastCompleteFull.passId !== told[at - 1]?.progress.lastCompleteFull?.passId &&
+      progress.lastCompleteFull.passId !== ofCollection[at - 1]?.progress.lastCompleteFull?.passId &&
       isNamed(world, by, { topic: collection, key }),
   );
-  return whole >= 0 && told.slice(whole).every(({ by }) => isNamed(world, by, { topic: collection, key }));
+  return (
+    whole >= 0 && ofCollection.slice(whole).every(({ by }) => isNamed(world, by, { topic: collection, key }))
+  );
 }

@@ -109,12 +109,12 @@ export class BrokerLog implements TenantLog {
       ),
     );
     const derived = follows.map((each) => withOffsets(each, offsetsOf(offsets, each.collection)));
-    const told = { ...transaction, progress, derived };
+    const complete = { ...transaction, progress, derived };
     if (strikes(at, 0.02)) {
-      broker.leaveUndecided(producer, told);
+      broker.leaveUndecided(producer, complete);
       throw this.#unknown('decided later');
     }
-    if (!broker.commit(producer, told)) throw this.#unknown('fenced');
+    if (!broker.commit(producer, complete)) throw this.#unknown('fenced');
     if (strikes(at, 0.03)) throw this.#unknown('done, but its answer was lost');
     await dawdle(at, at.random.chance(0.05) ? 60 : 5);
     for (const lost of transaction.lostTopics ?? []) this.#lostTopics.delete(lost);

@@ -82,8 +82,8 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
     }
   }
   // Where a scan can skip rows and has no total, a reject whose row was not met may still be there.
-  const canTellRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
-  for (const key of canTellRejects ? rejects.keys() : []) {
+  const canClearRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
+  for (const key of canClearRejects ? rejects.keys() : []) {
     if (!isNamedNow(world, 'rejects', key)) continue;
     const [collection = '', row = ''] = splitCompositeKey(key) ?? [];
     const isThere =
@@ -103,9 +103,9 @@ function differencesOfClasses(world: TenantWorld, withheld: ReadonlySet<string>)
     // A class that was never readable is not known, and Rollcall does not ask for its students.
     if (!known.has(id)) continue;
     const body = view.get(id)?.body ?? null;
-    const told = body === null ? null : (JSON.parse(body.toString()) as ClassStudents).students;
+    const published = body === null ? null : (JSON.parse(body.toString()) as ClassStudents).students;
     const students = [...new Set(world.hub.studentsOf(id))].sort();
-    if (JSON.stringify(told) !== JSON.stringify(students) && !withheld.has(`class-students ${id}`))
+    if (JSON.stringify(published) !== JSON.stringify(students) && !withheld.has(`class-students ${id}`))
       problems.push(`differs from the hub: class-students ${id}`);
   }
   for (const id of view.keys()) {

@@ -16,7 +16,7 @@ import { AFTERSCHOOL_USERS, ConfiguredAfterschools, isNamed, leftOver, unknownYe
 import { Broker } from './broker.ts';
 import { BrokerLog } from './broker-log.ts';
 import { HubClient, LIES, type HubManner } from './hub-client.ts';
-import { leakedMarkers, unboundedWaits } from './told-events.ts';
+import { leakedMarkers, unboundedWaits } from './event-checks.ts';
 import { TenantHub } from './tenant-hub.ts';
 import { tenantParts } from './tenant-parts.ts';
 import { SimulatedProcess } from '../parts/simulated-process.ts';
@@ -86,7 +86,7 @@ const KNOWN_ROWS_AT_LEAST = 5;
 const ROUNDS_OF_APPROVAL = 10;
 
 /** Plays the random history of a tenant of several collections by its seed; then nothing fails, and it calls the checks. */
-export async function tellTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
+export async function playTenantHistory(options: TenantHistoryOptions, checks: TenantChecks): Promise<void> {
   const time = new VirtualTime(START_MS);
   const random = seededRandom(options.seed);
   const trouble = random.pick(TROUBLES);
@@ -421,7 +421,7 @@ class TenantHistory implements TenantWorld {
       whose === 'any' &&
       this.#options.troubles !== 'lost-topics' &&
       at.trouble > 0 &&
-      this.#canTellForeign(number) &&
+      this.#canDetectForeign(number) &&
       at.random.chance(0.08);
     // The other hub has no changes of the tenant meanwhile: the next full sync brings them.
     if (isMisled) this.canTrustDeltas = false;
@@ -447,7 +447,7 @@ class TenantHistory implements TenantWorld {
   }
 
   /** With fewer rows the identity of the tenant cannot be verified. */
-  #canTellForeign(process: number): boolean {
+  #canDetectForeign(process: number): boolean {
     return this.collections.every((topic) => {
       const wanted = [...this.broker.viewOf(topic).keys()].filter((key) =>
         isNamed(this, process, { topic, key }),

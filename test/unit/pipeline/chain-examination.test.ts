@@ -22,11 +22,11 @@ async function studentAfter(shown: Buffer): Promise<number | undefined> {
   };
   const links = { replaces: null, replacedBy: null, linkedFrom: [], isDeleted: false };
   const version = { ...links, state: 'present' as const, student: B, absenceId: 'v', isResolved: true };
-  const told = encodePublishedAbsence('v', { entry, shown });
+  const published = encodePublishedAbsence('v', { entry, shown });
   const contents = new Map<IndexArea, Buffer>([
     ['versions', encodeVersionEntry('v', version)],
     ['rows', HASH],
-    ['absences', told],
+    ['absences', published],
   ]);
   const replay = {
     lookup: (area: IndexArea, keys: readonly string[]) =>
@@ -38,7 +38,7 @@ async function studentAfter(shown: Buffer): Promise<number | undefined> {
     },
   };
   const examination = new ChainExamination({ replay, wasComplete: true });
-  await examination.examineAbsences([['v', told]]);
+  await examination.examineAbsences([['v', published]]);
   return decodePublishedAbsence('v', contents.get('absences') ?? null).entry?.student;
 }
 

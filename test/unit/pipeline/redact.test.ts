@@ -62,15 +62,15 @@ describe('republish absence-changes --redact', () => {
     async (reading) => {
       const bench = await redactBench();
       publishedBefore(bench, 4);
-      const told: Promise<unknown>[] = [];
+      const publications: Promise<unknown>[] = [];
       bench.atReading((at) => {
         if (at !== reading) return Promise.resolve();
-        told.push(bench.publish('a1', { step: 2, note: null }), bench.publish('a2', null));
+        publications.push(bench.publish('a1', { step: 2, note: null }), bench.publish('a2', null));
         return Promise.resolve();
       });
       expect(await bench.redact()).toBe(2);
-      await Promise.all(told);
-      expect(told).toHaveLength(2);
+      await Promise.all(publications);
+      expect(publications).toHaveLength(2);
       expect(bench.last().get('a1')).toEqual({ key: 'a1', step: 2, note: null });
       expect(bench.last().get('a2')).toBeNull();
       expect(new Set(notes(bench))).toEqual(new Set([null, undefined]));

@@ -198,9 +198,9 @@ export function describeCoordination({
       const answered: unknown[] = [];
       const noted = {
         take: coordination.take.bind(coordination),
-        answer: async (...told: Parameters<typeof coordination.answer>) => {
-          answered.push(told[2]);
-          await coordination.answer(...told);
+        answer: async (...message: Parameters<typeof coordination.answer>) => {
+          answered.push(message[2]);
+          await coordination.answer(...message);
         },
       } as typeof coordination;
       await coordination.announce(tenantId, sign('me'), 60_000);

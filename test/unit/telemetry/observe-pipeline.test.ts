@@ -27,7 +27,7 @@ function observed(...events: readonly PipelineEvent[]) {
 
 const NOTHING = { created: 0, replaced: 0, deleted: 0, restored: 0, forgotten: 0, shown: 0, hidden: 0 };
 
-function told(
+function chainsPublished(
   tally: Partial<typeof NOTHING>,
   publishedOpen = 0,
   contradictions: number | null = null,
@@ -94,8 +94,8 @@ describe('the report of published absences', () => {
 
   it('is counted once, and not again at the end of the sync', async () => {
     const { metrics } = observed(
-      told({ created: 2, deleted: 1, shown: 2 }),
-      told({ created: 1, restored: 1 }),
+      chainsPublished({ created: 2, deleted: 1, shown: 2 }),
+      chainsPublished({ created: 1, restored: 1 }),
       syncEnded('absence-versions', { created: 3, deleted: 1, restored: 1, shown: 2 }),
     );
     const text = await metrics();
@@ -108,7 +108,7 @@ describe('the report of published absences', () => {
   });
 
   it('is a debug line for each transaction', () => {
-    const { lines } = observed(told({ created: 2, shown: 2 }));
+    const { lines } = observed(chainsPublished({ created: 2, shown: 2 }));
     expect(lines).toEqual([
       expect.objectContaining({
         level: 'debug',
@@ -120,7 +120,7 @@ describe('the report of published absences', () => {
   });
 
   it('warns of absences that were published while open', async () => {
-    const { lines, metrics } = observed(told({ created: 4 }, 3));
+    const { lines, metrics } = observed(chainsPublished({ created: 4 }, 3));
     expect(lines.filter(({ level }) => level === 'warn')).toEqual([
       expect.objectContaining({ tenant: 'north', toldOpen: 3 }),
     ]);
@@ -130,12 +130,12 @@ describe('the report of published absences', () => {
 
 describe('contradictions', () => {
   it('are known from the start, and kept by a transaction that does not check them', async () => {
-    const { metrics } = observed(caughtUp(3), told({ forgotten: 2 }));
+    const { metrics } = observed(caughtUp(3), chainsPublished({ forgotten: 2 }));
     expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 3\n');
   });
 
   it('that the hub has corrected are no longer counted', async () => {
-    const { metrics } = observed(caughtUp(3), told({}, 0, 1));
+    const { metrics } = observed(caughtUp(3), chainsPublished({}, 0, 1));
     expect(await metrics()).toContain('rollcall_absence_contradictions{tenant="north"} 1\n');
   });
 

@@ -38,18 +38,18 @@ export function startRollcall(
   let stdout = '';
   let stderr = '';
   let waiting: { text: string; resolve: () => void }[] = [];
-  const tell = (): void => {
+  const report = (): void => {
     const met = waiting.filter(({ text }) => stdout.includes(text) || stderr.includes(text));
     waiting = waiting.filter((each) => !met.includes(each));
     for (const { resolve } of met) resolve();
   };
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();
-    tell();
+    report();
   });
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
-    tell();
+    report();
   });
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
@@ -64,7 +64,7 @@ export function startRollcall(
     async says(text) {
       const said = new Promise<void>((resolve) => {
         waiting.push({ text, resolve });
-        tell();
+        report();
       });
       await Promise.race([said, endedSaying(text)]);
     },

@@ -12,8 +12,8 @@ const rebuild = {
 
 describe('an index compared with its log', () => {
   it('is unknown where the log could not be read', () => {
-    const told = besideLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
-    expect(told).toEqual({ kind: 'unknown', text: 'unknown' });
+    const state = besideLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
+    expect(state).toEqual({ kind: 'unknown', text: 'unknown' });
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MOST_READ, readContradictions } from '../../../../src/cli/status/read-contradictions.ts';
 import type { IndexEntry } from '../../../../src/state/index-store.ts';
 
-interface Told {
+interface Reported {
   readonly kind: string;
   readonly absenceId: string | null;
   readonly versionIds: readonly string[];
@@ -24,13 +24,13 @@ function indexOf(batches: readonly (readonly IndexEntry[])[], count = batches.fl
   };
 }
 
-function entry(...told: readonly Told[]): IndexEntry {
-  return [told[0]?.versionIds[0] ?? '', Buffer.from(JSON.stringify(told))];
+function entry(...shown: readonly Reported[]): IndexEntry {
+  return [shown[0]?.versionIds[0] ?? '', Buffer.from(JSON.stringify(shown))];
 }
 
-const FORK: Told = { kind: 'fork', absenceId: 'a', versionIds: ['a', 'b', 'c'] };
-const PASSING: Told = { kind: 'replaces-only', absenceId: 'a', versionIds: ['a', 'b'] };
-const FOREIGN: Told = { kind: 'other-student', absenceId: null, versionIds: ['x', 'y'] };
+const FORK: Reported = { kind: 'fork', absenceId: 'a', versionIds: ['a', 'b', 'c'] };
+const PASSING: Reported = { kind: 'replaces-only', absenceId: 'a', versionIds: ['a', 'b'] };
+const FOREIGN: Reported = { kind: 'other-student', absenceId: null, versionIds: ['x', 'y'] };
 
 describe('contradictions in the index', () => {
   it('of one absence count as one absence', async () => {

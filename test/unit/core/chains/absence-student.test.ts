@@ -17,7 +17,7 @@ function versionOf(student: number, absenceId: string): VersionEntry {
   };
 }
 
-const told = (publishedVersionId: string): AbsenceEntry => ({
+const publishedAs = (publishedVersionId: string): AbsenceEntry => ({
   step: 3,
   publishedVersionId,
   isPublishedAsDeleted: false,
@@ -34,8 +34,8 @@ it('an absence whose last published version now belongs to another absence stays
     ['z-last', versionOf(A, 'z-last')],
   ]);
   const absences = new Map([
-    ['m-first', told('z-last')],
-    ['z-last', told('z-last')],
+    ['m-first', publishedAs('z-last')],
+    ['z-last', publishedAs('z-last')],
   ]);
   for (const ids of [[...versions.keys()], [...versions.keys()].toReversed()])
     expect(studentsByAbsence({ versions, absences }, ids).get('m-first')).toBe(A);

@@ -78,7 +78,7 @@ describe('entries of the chain index', () => {
     expect(bytes(B, { replaces: A, replacedBy: C })).toBe(40);
     expect(bytes(C, { replaces: B })).toBe(40);
     expect(bytes(C, { replaces: B, replacedBy: A, absenceId: B.replace('2', '4') })).toBe(57);
-    const told = {
+    const entry = {
       step: 1,
       publishedVersionId: A,
       isPublishedAsDeleted: false,
@@ -86,8 +86,8 @@ describe('entries of the chain index', () => {
       since: 1_000_000,
       student: 1,
     };
-    expect(encodeAbsenceEntry(A, told)).toHaveLength(9);
-    expect(encodeAbsenceEntry(B, told)).toHaveLength(26);
+    expect(encodeAbsenceEntry(A, entry)).toHaveLength(9);
+    expect(encodeAbsenceEntry(B, entry)).toHaveLength(26);
   });
 
   it.each([

@@ -35,15 +35,15 @@ describe('an absence whose events expired', () => {
     expect(held.open.flatMap(({ versionIds }) => [...versionIds]).sort()).toEqual(['a', 'b']);
 
     const versions = new Map([...chainState.versions, ...held.versions]);
-    const told = resolve({
+    const result = resolve({
       rows: [],
       revisit: ['a', 'b'],
       chainState: { ...chainState, versions },
       mode: 'final',
       sequence: 2,
     });
-    expect(told.steps).toEqual([]);
-    expect(told.currents).toEqual([]);
-    expect(told.versions.get('b')?.isResolved).toBe(true);
+    expect(result.steps).toEqual([]);
+    expect(result.currents).toEqual([]);
+    expect(result.versions.get('b')?.isResolved).toBe(true);
   });
 });

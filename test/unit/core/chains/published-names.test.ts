@@ -17,7 +17,7 @@ const version = (fields: Partial<VersionEntry>): VersionEntry => ({
   ...fields,
 });
 
-const told = (publishedVersionId: string, fields: Partial<AbsenceEntry> = {}): AbsenceEntry => ({
+const publishedAs = (publishedVersionId: string, fields: Partial<AbsenceEntry> = {}): AbsenceEntry => ({
   step: 1,
   publishedVersionId,
   isPublishedAsDeleted: false,
@@ -42,7 +42,7 @@ function knowledgeWith(
     ids.map((id) => [id, version({ ...rows[id], ...changes[id] })]),
   );
   const absences = new Map<string, AbsenceEntry | null>(
-    Object.entries({ a: told('c'), b: told('b'), c: null, ...entries }),
+    Object.entries({ a: publishedAs('c'), b: publishedAs('b'), c: null, ...entries }),
   );
   return { versions, absences };
 }
@@ -81,14 +81,14 @@ describe('in a rebuilt index', () => {
   });
 
   it('a chain that was published as two absences gives its versions no absence', () => {
-    const entries = { b: told('b'), a: told('a') };
+    const entries = { b: publishedAs('b'), a: publishedAs('a') };
     expect(namesIn(knowledgeWith({ a: { absenceId: 'a' } }, entries))).toEqual({});
   });
 
   it('a chain that was published as deleted keeps its own absence, not the one that ended in it earlier', () => {
     const entries = {
-      a: told('a', { isPublishedAsDeleted: true }),
-      b: told('b', { isPublishedAsDeleted: true }),
+      a: publishedAs('a', { isPublishedAsDeleted: true }),
+      b: publishedAs('b', { isPublishedAsDeleted: true }),
     };
     const isDeleted = true;
     const chainState = knowledgeWith({ a: { isDeleted }, b: { isDeleted }, c: { absenceId: 'c' } }, entries);
@@ -99,15 +99,15 @@ describe('in a rebuilt index', () => {
   });
 
   it('an absence whose last record moved to another absence keeps the versions that lead to it', () => {
-    const entries = { a: told('c'), c: told('c') };
+    const entries = { a: publishedAs('c'), c: publishedAs('c') };
     expect(namesIn(knowledgeWith({ c: { absenceId: 'c' } }, entries))).toEqual({});
   });
 
   it('an absence that ended before its record moved to another absence takes nothing back', () => {
     const entries = {
-      a: told('b', { isPublishedAsDeleted: true, since: 0, student: 0 }),
-      b: told('b'),
-      c: told('c'),
+      a: publishedAs('b', { isPublishedAsDeleted: true, since: 0, student: 0 }),
+      b: publishedAs('b'),
+      c: publishedAs('c'),
     };
     expect(stepsFrom(knowledgeWith({ c: { absenceId: 'c' }, a: { absenceId: 'b' } }, entries))).toEqual([]);
   });

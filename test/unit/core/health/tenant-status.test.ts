@@ -121,10 +121,10 @@ describe('the headline', () => {
   });
 
   it('does not count deletions that a person has discarded, although the log still does', () => {
-    const told = progress({ withheld: 16 });
-    const settledPassId = told.lastCompleteFull?.passId ?? null;
-    expect(statusOf([facts('users', { progress: told, settledPassId })])).toMatchObject({ state: 'well' });
-    expect(statusOf([facts('users', { progress: told, settledPassId: 'another' })])).toMatchObject({
+    const counted = progress({ withheld: 16 });
+    const settledPassId = counted.lastCompleteFull?.passId ?? null;
+    expect(statusOf([facts('users', { progress: counted, settledPassId })])).toMatchObject({ state: 'well' });
+    expect(statusOf([facts('users', { progress: counted, settledPassId: 'another' })])).toMatchObject({
       state: 'needs-person',
     });
   });
@@ -139,8 +139,8 @@ describe('the headline', () => {
   it.each([
     ['the last full sync', { withheld: 16 }],
     ['a later sync', { withheldSince: 16 }],
-  ])('shows the deletions that %s withheld when the index is empty', (_name, told) => {
-    const status = statusOf([facts('users', { progress: progress(told) }), facts('orgs')]);
+  ])('shows the deletions that %s withheld when the index is empty', (_name, counted) => {
+    const status = statusOf([facts('users', { progress: progress(counted) }), facts('orgs')]);
     expect(status).toMatchObject({
       state: 'needs-person',
       headline: 'needs a decision: 16 deletions are withheld in users, by the log',

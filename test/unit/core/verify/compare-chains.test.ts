@@ -37,7 +37,7 @@ const shown = (versionId: string, sound = true, studentId = 'student'): ShownAbs
   studentId,
 });
 
-const told = (versionId: string, more: Partial<PublishedEvents> = {}): PublishedEvents => ({
+const lastEvent = (versionId: string, more: Partial<PublishedEvents> = {}): PublishedEvents => ({
   entry: topicEntry(hashOf(versionId), true),
   versionId,
   isDeleted: false,
@@ -67,13 +67,13 @@ const CHAIN = hubOf({ id: 'a', replacedBy: 'b' }, { id: 'b', replaces: 'a' });
 
 describe('chains compared with their topics', () => {
   it('that agree with them are not reported', () => {
-    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { step: 2 }) })).toEqual([]);
+    expect(differences(CHAIN, { a: shown('b') }, { a: lastEvent('b', { step: 2 }) })).toEqual([]);
     // The id was fixed before a late ancestor arrived.
-    expect(differences(CHAIN, { b: shown('b') }, { b: told('b') })).toEqual([]);
+    expect(differences(CHAIN, { b: shown('b') }, { b: lastEvent('b') })).toEqual([]);
   });
 
   it('that show another version than the tail are reported as different', () => {
-    expect(differences(CHAIN, { a: shown('a') }, { a: told('a') })).toEqual([
+    expect(differences(CHAIN, { a: shown('a') }, { a: lastEvent('a') })).toEqual([
       'absence-changes different a',
       'absences different a',
     ]);
@@ -85,20 +85,20 @@ describe('chains compared with their topics', () => {
 
   it('that appear under two ids are reported as left over once', () => {
     const twice = { a: shown('b'), x: shown('b') };
-    expect(differences(CHAIN, twice, { a: told('b') })).toEqual(['absences left-over x']);
+    expect(differences(CHAIN, twice, { a: lastEvent('b') })).toEqual(['absences left-over x']);
     // The order does not matter.
-    expect(differences(CHAIN, { x: shown('b'), a: shown('b') }, { a: told('b') })).toEqual([
+    expect(differences(CHAIN, { x: shown('b'), a: shown('b') }, { a: lastEvent('b') })).toEqual([
       'absences left-over x',
     ]);
   });
 
   it('that were deleted and are still current are reported as left over', () => {
     const deleted = hubOf({ id: 'a', deletedMs: NOW + 1 });
-    expect(differences(deleted, { a: shown('a') }, { a: told('a') })).toEqual([
+    expect(differences(deleted, { a: shown('a') }, { a: lastEvent('a') })).toEqual([
       'absence-changes left-over a',
       'absences left-over a',
     ]);
-    expect(differences(deleted, {}, { a: told('a', { isDeleted: true, step: 2 }) })).toEqual([]);
+    expect(differences(deleted, {}, { a: lastEvent('a', { isDeleted: true, step: 2 }) })).toEqual([]);
     expect(differences(deleted, {}, {})).toEqual(['absence-changes missing a']);
   });
 
@@ -108,42 +108,42 @@ describe('chains compared with their topics', () => {
 
   it('whose deleted end has departed may stay deleted', () => {
     const dangling = hubOf({ id: 'a', replacedBy: 'gone' });
-    expect(differences(dangling, {}, { a: told('gone', { isDeleted: true }) })).toEqual([]);
+    expect(differences(dangling, {}, { a: lastEvent('gone', { isDeleted: true }) })).toEqual([]);
     // If it is current, it is compared like any other.
-    expect(differences(dangling, { a: shown('a') }, { a: told('a') })).toEqual([]);
-    expect(differences(dangling, { a: shown('a', false) }, { a: told('a') })).toEqual([
+    expect(differences(dangling, { a: shown('a') }, { a: lastEvent('a') })).toEqual([]);
+    expect(differences(dangling, { a: shown('a', false) }, { a: lastEvent('a') })).toEqual([
       'absences undecodable a',
     ]);
   });
 
   it('whose record cannot be decoded are reported once, as undecodable', () => {
     const corrupt = { entry: topicEntry(null, false), versionId: null, studentId: null };
-    expect(differences(CHAIN, { a: corrupt }, { a: told('b') })).toEqual(['absences undecodable a']);
-    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { ...corrupt }) })).toEqual([
+    expect(differences(CHAIN, { a: corrupt }, { a: lastEvent('b') })).toEqual(['absences undecodable a']);
+    expect(differences(CHAIN, { a: shown('b') }, { a: lastEvent('b', { ...corrupt }) })).toEqual([
       'absence-changes undecodable a',
     ]);
   });
 
   it('with a missing step are reported as a gap', () => {
-    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { hasGap: true }) })).toEqual([
+    expect(differences(CHAIN, { a: shown('b') }, { a: lastEvent('b', { hasGap: true }) })).toEqual([
       'absence-changes gap a',
     ]);
   });
 
   it('with records of two students under one absence id are reported', () => {
-    expect(differences(CHAIN, { a: shown('b') }, { a: told('b', { isOfTwo: true }) })).toEqual([
+    expect(differences(CHAIN, { a: shown('b') }, { a: lastEvent('b', { isOfTwo: true }) })).toEqual([
       'absence-changes two-students a',
     ]);
-    const behind = differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('a') });
+    const behind = differences(CHAIN, { a: shown('b', true, 'another') }, { a: lastEvent('a') });
     expect(behind).toContain('absences two-students a');
     // The hub has moved the record itself to another student.
-    expect(differences(CHAIN, { a: shown('b', true, 'another') }, { a: told('b') })).toEqual([]);
+    expect(differences(CHAIN, { a: shown('b', true, 'another') }, { a: lastEvent('b') })).toEqual([]);
   });
 
   it('that fork may have either end current', () => {
     const fork = hubOf({ id: 'a' }, { id: 'b', replaces: 'a' }, { id: 'c', replaces: 'a' });
-    expect(differences(fork, { a: shown('b') }, { a: told('b') })).toEqual([]);
-    expect(differences(fork, { a: shown('c') }, { a: told('c') })).toEqual([]);
+    expect(differences(fork, { a: shown('b') }, { a: lastEvent('b') })).toEqual([]);
+    expect(differences(fork, { a: shown('c') }, { a: lastEvent('c') })).toEqual([]);
   });
 });
 

@@ -79,7 +79,7 @@ describe('a day that loses its lessons', () => {
       await made.time.sleep(HOUR);
     });
     expect(empties(made)).toEqual([]);
-    expect(made.told().filter((line) => line === '+s007|2026-11-19')).toHaveLength(1);
+    expect(made.published().filter((line) => line === '+s007|2026-11-19')).toHaveLength(1);
   });
 
   it('is published as empty once, and filled again when the lessons come back', async () => {
@@ -88,9 +88,9 @@ describe('a day that loses its lessons', () => {
     made.lessons.get('s007')?.delete('2026-11-19');
     await pull(made);
     expect(empties(made)).toEqual(['s007|2026-11-19']);
-    const before = made.told().length;
+    const before = made.published().length;
     await pull(made);
-    expect(made.told()).toHaveLength(before);
+    expect(made.published()).toHaveLength(before);
     made.lessons.get('s007')?.add('2026-11-19');
     await pull(made);
     expect(empties(made)).toEqual([]);
@@ -161,13 +161,13 @@ describe('lost rights: an answer without lessons for every student', () => {
   it('empties no day in any pull, and withholds all of them until the lessons are back', async () => {
     const made = bench(40);
     await pull(made);
-    const before = made.told().length;
+    const before = made.published().length;
     made.answer = () => [];
     for (let times = 0; times < 3; times += 1) {
       const result = await pull(made);
       expect(result.kind === 'complete' ? result.withheld : 0).toBe(160);
     }
-    expect(made.told()).toHaveLength(before);
+    expect(made.published()).toHaveLength(before);
     expect(await withheld(made)).toBe(160);
     expect(made.transactions.at(-1)?.progress.lastCompleteFull?.rowsWithheld).toBe(160);
     expect(made.events.filter(({ type }) => type === 'deletion')).toHaveLength(1);
@@ -200,9 +200,9 @@ describe('lost rights: an answer without lessons for every student', () => {
     await living(made, async () => {
       await made.time.sleep(MINUTE);
       made.answer = () => [];
-      const before = made.told().filter((line) => line.startsWith('+')).length;
+      const before = made.published().filter((line) => line.startsWith('+')).length;
       await made.time.sleep(60 * HOUR);
-      expect(made.told().filter((line) => line.startsWith('+'))).toHaveLength(before);
+      expect(made.published().filter((line) => line.startsWith('+'))).toHaveLength(before);
       expect(await withheld(made)).toBeGreaterThan(0);
     });
   });

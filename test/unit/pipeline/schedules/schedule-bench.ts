@@ -178,7 +178,7 @@ export class ScheduleBench {
   }
 
   /** The keys in the order of their records, with `+` for a value and `-` for a removal. */
-  told(topic: 'schedules' | 'rejects' = 'schedules'): string[] {
+  published(topic: 'schedules' | 'rejects' = 'schedules'): string[] {
     return this.#records(topic).map(({ key, body }) => `${body === null ? '-' : '+'}${key}`);
   }
 

@@ -109,9 +109,9 @@ describe('a second pull', () => {
   it('of unchanged lessons publishes nothing', async () => {
     const made = bench(5);
     await pull(made);
-    const before = made.told().length;
+    const before = made.published().length;
     expect(await pull(made)).toMatchObject({ stats: { rowsUnchanged: 20, rowsUpdated: 0 } });
-    expect(made.told()).toHaveLength(before);
+    expect(made.published()).toHaveLength(before);
   });
 
   it('by a process that does not stay asks for the students whose absences its own pull has changed', async () => {
@@ -286,7 +286,7 @@ describe('a window that moves on', () => {
       const from = made.requests.length;
       // At 04:00 in Oslo the first sync after midnight begins.
       await made.time.sleep(DAY - (NOON % DAY) + 2 * HOUR + MINUTE);
-      const removed = made.told().filter((line) => line.startsWith('-'));
+      const removed = made.published().filter((line) => line.startsWith('-'));
       expect(removed.toSorted()).toEqual(['-s01|2026-11-17', '-s02|2026-11-17']);
       expect(made.requests.length - from).toBeLessThan(2);
       await made.time.sleep(DAY - 2 * MINUTE);
@@ -354,9 +354,9 @@ describe('lessons that cannot be decoded', () => {
     made.lessons.set('s01', new Set(['2026-11-21']));
     made.answer = (student, days) =>
       student === 's01' ? [...days.map(lessonOn), { id: 'x' }] : days.map(lessonOn);
-    const before = made.told().length;
+    const before = made.published().length;
     await pull(made);
-    expect(made.told()).toHaveLength(before);
+    expect(made.published()).toHaveLength(before);
     expect([...made.view('rejects').keys()]).toEqual(['schedules|s01%7C*']);
     made.answer = (_, days) => days.map(lessonOn);
     await pull(made);
@@ -370,11 +370,11 @@ describe('a Core API in trouble', () => {
     const made = bench(20);
     await pull(made);
     made.trouble = () => hubTrouble('HUB_UNAVAILABLE', 503);
-    const before = made.told().length;
+    const before = made.published().length;
     const startMs = made.time.now();
     await expect(pull(made)).rejects.toMatchObject({ code: 'HUB_UNAVAILABLE' });
     expect(made.time.now() - startMs).toBeLessThan(MINUTE);
-    expect(made.told()).toHaveLength(before);
+    expect(made.published()).toHaveLength(before);
     expect(made.transactions.at(-1)?.progress.complete).toBe(true);
   });
 

@@ -119,11 +119,11 @@ export class ChainShell {
   rebuilt(): ChainShell {
     const shell = new ChainShell(this.#resolve);
     const rows = this.present().map((id) => this.committed.get(id) as ChainRow);
-    const told = new Map<string, string>();
+    const absenceIds = new Map<string, string>();
     for (const absenceId of this.absenceIds()) {
       const entry = this.absence(absenceId) as AbsenceEntry;
       shell.#absences.set(absenceId, encodeAbsenceEntry(absenceId, entry));
-      if (entry.mergedInto === null) told.set(entry.publishedVersionId, absenceId);
+      if (entry.mergedInto === null) absenceIds.set(entry.publishedVersionId, absenceId);
     }
     const known = new Map(rows.map((row) => [row.id, row]));
     const references = rows.flatMap(({ id, replaces, replacedBy }) =>
@@ -142,18 +142,18 @@ export class ChainShell {
           .sort(),
         isDeleted: row?.isDeleted ?? false,
         student: studentFingerprint(
-          row === undefined ? null : (row.studentId ?? this.#toldStudent(told.get(id))),
+          row === undefined ? null : (row.studentId ?? this.#publishedStudent(absenceIds.get(id))),
         ),
-        absenceId: row === undefined ? null : (told.get(id) ?? null),
+        absenceId: row === undefined ? null : (absenceIds.get(id) ?? null),
         isResolved: true,
       };
       shell.#versions.set(id, encodeVersionEntry(id, entry));
     }
-    for (const [versionId, absenceId] of told) {
+    for (const [versionId, absenceId] of absenceIds) {
       const row = this.committed.get(versionId);
       if (known.has(versionId) || row === undefined) continue;
       const { replaces, replacedBy, isDeleted } = row;
-      const studentId = row.studentId ?? this.#toldStudent(absenceId);
+      const studentId = row.studentId ?? this.#publishedStudent(absenceId);
       const linkedFrom = shell.version(versionId)?.linkedFrom ?? [];
       const links = { replaces, replacedBy, linkedFrom, isDeleted, student: studentFingerprint(studentId) };
       const entry: VersionEntry = { ...links, state: 'vanished', absenceId, isResolved: true };
@@ -169,7 +169,7 @@ export class ChainShell {
     return shell;
   }
 
-  #toldStudent(absenceId: string | undefined): string | null {
+  #publishedStudent(absenceId: string | undefined): string | null {
     return this.#shown.get(absenceId ?? '')?.studentId ?? null;
   }
 

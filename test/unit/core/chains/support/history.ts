@@ -136,8 +136,8 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
   const left = [...shell.committed.values()].filter(({ id }) => !hub.rows.has(id));
   same("records under another student's absence id", shell.strangers, []);
   same('versions at the hub', shell.present().sort(), rows.map(({ id }) => id).sort());
-  const isToldOnly = parts.world === 'nameless' || parts.world === 'forgetful';
-  if (!isToldOnly) {
+  const hasEventsOnly = parts.world === 'nameless' || parts.world === 'forgetful';
+  if (!hasEventsOnly) {
     const { current } = currentVersions(rows, left);
     same('current versions', [...shell.currents.values()].sort(), [...current].sort());
   }
@@ -155,27 +155,29 @@ function settleAndCheck(parts: { world: World; hub: LivingHub; shell: ChainShell
       [one.step, one.versionId, one.isDeleted],
     );
   }
-  if (parts.world === 'orderly') checkTold(hub, shell, believed);
-  if (!isToldOnly) checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
+  if (parts.world === 'orderly') checkPublished(hub, shell, believed);
+  if (!hasEventsOnly) checkQuiet({ world: parts.world, rows, shell, ask: askOf(hub) });
 }
 
 /** Checks that each version of an untampered chain is published once, in order, under the id of the first. */
-function checkTold(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeof replay>): void {
+function checkPublished(hub: LivingHub, shell: ChainShell, believed: ReturnType<typeof replay>): void {
   for (const { versions } of hub.chains) {
-    const owners = [...believed].filter(([, { told }]) => told.some((id) => versions.includes(id)));
+    const owners = [...believed].filter(([, { publishedIds }]) =>
+      publishedIds.some((id) => versions.includes(id)),
+    );
     const present = versions.filter((id) => hub.rows.has(id));
     if (present.length === 0 && owners.length === 0) continue;
     same(`absences of the chain ${versions.join(' ')}`, owners.length, 1);
     const [absenceId, one] = owners[0] ?? ['', undefined];
-    const told = one?.told ?? [];
+    const publishedIds = one?.publishedIds ?? [];
     same(
       'the order of what was published',
-      told,
-      versions.filter((id) => told.includes(id)),
+      publishedIds,
+      versions.filter((id) => publishedIds.includes(id)),
     );
-    const untold = present.filter((id) => !told.includes(id));
-    same('versions at the hub that were never published', untold, []);
-    const [first] = told;
+    const unpublished = present.filter((id) => !publishedIds.includes(id));
+    same('versions at the hub that were never published', unpublished, []);
+    const [first] = publishedIds;
     const oldest = versions.indexOf(absenceId);
     same('the absence has the id of a version', oldest >= 0, true);
     const isEarliest = oldest <= versions.indexOf(first ?? '') && versions.slice(oldest).length > 0;

@@ -6,7 +6,7 @@ export interface Believed {
   versionId: string;
   isDeleted: boolean;
   /** The versions that were published as current, in order. */
-  readonly told: string[];
+  readonly publishedIds: string[];
 }
 
 /** Reads the events as a careful consumer does. @throws Error for an event that cannot follow the one before */
@@ -25,13 +25,13 @@ export function replay(steps: readonly ChainStep[]): Map<string, Believed> {
     if ((step.cause === 'MERGED') !== (step.mergedInto !== null)) fail('MERGED into what');
     const previous = before === undefined || before.versionId === step.versionId ? null : before.versionId;
     if (step.previousVersionId !== previous) fail('another version came before');
-    const told = before?.told ?? [];
-    if (step.operation !== 'DELETED') told.push(step.versionId);
+    const publishedIds = before?.publishedIds ?? [];
+    if (step.operation !== 'DELETED') publishedIds.push(step.versionId);
     believed.set(step.absenceId, {
       step: step.step,
       versionId: step.versionId,
       isDeleted: step.operation === 'DELETED',
-      told,
+      publishedIds,
     });
   }
   return believed;

@@ -1,4 +1,4 @@
-import { toldBy, type Told } from '../run/told.ts';
+import { resultOf, type Played } from '../run/played.ts';
 import {
   notLoaded,
   problemsOfOthersNamed,
@@ -13,7 +13,7 @@ import {
   problemsOfEnd,
   problemsOfWithheld,
 } from './state-problems.ts';
-import { tellTenantHistory, type TenantHistoryOptions } from './tenant-history.ts';
+import { playTenantHistory, type TenantHistoryOptions } from './tenant-history.ts';
 import type { TenantWorld } from './tenant-world.ts';
 import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
 
@@ -21,13 +21,13 @@ import { problemsOfQuiet, problemsOfWorld } from './world-problems.ts';
  * Which invariant is checked where (docs/invariants.md):
  * 1 state-problems (the index), world-problems (progress) · 2 state-problems, after an incremental sync · 3 row-problems (removals,
  * limits of the guard, emptied values), state-problems (withheld), afterschool-problems · 4 row-problems · 5 state-problems
- * · 6 the histories of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 told-events
- * · 10 told-events, world-problems, and the limits of virtual time within which a history must end.
+ * · 6 the histories of chains · 7 world-problems · 8 row-problems (nothing twice), world-problems (at rest) · 9 event-checks
+ * · 10 event-checks, world-problems, and the limits of virtual time within which a history must end.
  */
 
-export function tellTenant(options: TenantHistoryOptions): Promise<Told> {
-  return toldBy((note) =>
-    tellTenantHistory(options, {
+export function playTenant(options: TenantHistoryOptions): Promise<Played> {
+  return resultOf((note) =>
+    playTenantHistory(options, {
       afterStart: async (world, came) => note(await problemsOfStart(world, came), world.happened),
       afterDelta: (world) => note(problemsAfterDelta(world), world.happened),
       withheld: async (world) =>

@@ -1,7 +1,7 @@
 import type { ChainShell } from './chain-shell.ts';
 
 /** The events from index `from` on, in short: `absence#step OPERATION before>version CAUSE`. */
-export function told(shell: ChainShell, from = 0): string[] {
+export function publishedSteps(shell: ChainShell, from = 0): string[] {
   return shell.steps
     .slice(from)
     .map(

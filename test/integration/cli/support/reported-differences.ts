@@ -1,6 +1,6 @@
 import type { Ended } from './rollcall.ts';
 
-export interface Told {
+export interface Reported {
   readonly collection: string;
   readonly key: string;
   readonly kind: string;
@@ -8,10 +8,10 @@ export interface Told {
 }
 
 /** All differences that the command reports with `--json`. */
-export function differencesTold({ stdout, stderr }: Ended): Told[] {
+export function reportedDifferences({ stdout, stderr }: Ended): Reported[] {
   try {
     const { tenants } = JSON.parse(stdout) as {
-      tenants: { collections: { differences: Told[] }[] }[];
+      tenants: { collections: { differences: Reported[] }[] }[];
     };
     return tenants.flatMap(({ collections }) => collections.flatMap(({ differences }) => differences));
   } catch {

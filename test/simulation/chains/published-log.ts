@@ -6,7 +6,7 @@ import { contentOfValue } from './hub-version.ts';
 import { studentBehind } from './mappings.ts';
 
 /** A record of `absence-versions` or `absences`. */
-export interface ToldVersion extends StoredRecord {
+export interface LoggedVersion extends StoredRecord {
   readonly value: AbsenceVersionValue | null;
   /** The same value as in the topic, where its student may have a pseudonym. */
   readonly published: AbsenceVersionValue | null;
@@ -15,19 +15,19 @@ export interface ToldVersion extends StoredRecord {
 }
 
 /** A record of `absence-changes`. */
-export interface ToldChange extends StoredRecord {
+export interface LoggedChange extends StoredRecord {
   readonly value: AbsenceChangeValue | null;
   readonly published: AbsenceChangeValue | null;
 }
 
 /** All published records, decoded, in the order of commits; nothing is compacted. */
-export interface ToldLog {
-  readonly versions: readonly ToldVersion[];
-  readonly absences: readonly ToldVersion[];
-  readonly changes: readonly ToldChange[];
+export interface PublishedLog {
+  readonly versions: readonly LoggedVersion[];
+  readonly absences: readonly LoggedVersion[];
+  readonly changes: readonly LoggedChange[];
 }
 
-export function decodeLog(topics: SimulatedTopics): ToldLog {
+export function decodeLog(topics: SimulatedTopics): PublishedLog {
   return {
     versions: topics.recordsOf('absence-versions').map(decodeVersion),
     absences: topics.recordsOf('absences').map(decodeVersion),
@@ -35,13 +35,13 @@ export function decodeLog(topics: SimulatedTopics): ToldLog {
   };
 }
 
-function decodeVersion(record: StoredRecord): ToldVersion {
+function decodeVersion(record: StoredRecord): LoggedVersion {
   const published = record.body === null ? null : versionCodec.fromBuffer(record.body);
   const value = unmasked(published);
   return { ...record, value, published, content: value === null ? null : contentOfValue(value) };
 }
 
-function decodeChange(record: StoredRecord): ToldChange {
+function decodeChange(record: StoredRecord): LoggedChange {
   const published = record.body === null ? null : changeCodec.fromBuffer(record.body);
   if (published === null) return { ...record, value: null, published };
   const version = unmasked(published.version);
@@ -57,8 +57,8 @@ function unmasked<Value extends AbsenceVersionValue | null>(value: Value): Value
 }
 
 /** The newest record of each key that is not removed. */
-export function viewOf<Told extends StoredRecord>(records: readonly Told[]): Map<string, Told> {
-  const view = new Map<string, Told>();
+export function viewOf<Logged extends StoredRecord>(records: readonly Logged[]): Map<string, Logged> {
+  const view = new Map<string, Logged>();
   for (const record of records) {
     if (record.body === null) view.delete(record.key);
     else view.set(record.key, record);

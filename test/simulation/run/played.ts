@@ -1,5 +1,5 @@
 /** The result of one history. */
-export interface Told {
+export interface Played {
   /** Each problem names first what is wrong, then where. Empty: every invariant held. */
   readonly problems: readonly string[];
   /** How often each trouble and each action of the pipeline happened. */
@@ -11,7 +11,7 @@ export interface Kind {
   readonly name: string;
   /** The share of this kind among all played histories. */
   readonly parts: number;
-  tell(seed: number): Promise<Told>;
+  play(seed: number): Promise<Played>;
 }
 
 /** A mistake that the code under test could make, which the checks must find. */
@@ -21,16 +21,16 @@ export interface Mutation {
   readonly kind: string;
   /** A part of the problem that the checks must find in one of the first histories. */
   readonly finds: string;
-  tell(seed: number): Promise<Told>;
+  play(seed: number): Promise<Played>;
 }
 
 /**
  * Plays a history. A history that does not end, or ends in an error, is a problem like any other.
  * `play` hands over the problems and the events of the history whenever it knows them.
  */
-export async function toldBy(
+export async function resultOf(
   play: (note: (problems: readonly string[], happened: ReadonlyMap<string, number>) => void) => Promise<void>,
-): Promise<Told> {
+): Promise<Played> {
   const problems: string[] = [];
   let happened: ReadonlyMap<string, number> = new Map();
   try {
