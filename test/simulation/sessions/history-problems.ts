@@ -91,7 +91,7 @@ interface OwnedWorld {
 
 /** Invariant 7. */
 export function problemsOfOwnership({ topics, processes, unnoticed }: OwnedWorld): string[] {
-  const problems = unnoticed.map((number) => `went on although it was superseded: process ${number}`);
+  const problems = unnoticed.map((number) => `continued although it was superseded: process ${number}`);
   const changesOfOwner = topics.owners.filter((owner, at, owners) => owner !== owners[at - 1]);
   for (const [at, owner] of changesOfOwner.entries()) {
     if (changesOfOwner.indexOf(owner) < at)

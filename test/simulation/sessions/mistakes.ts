@@ -93,7 +93,7 @@ export const MISTAKES: readonly SeededMistake[] = [
     },
   },
   {
-    name: 'a fenced process goes on writing',
+    name: 'a fenced process continues to write',
     kind: 'take-overs',
     finds: 'committed after it was superseded',
     mistake: {
@@ -117,7 +117,7 @@ export const MISTAKES: readonly SeededMistake[] = [
   {
     name: 'a process does not notice that it was fenced',
     kind: 'take-overs',
-    finds: 'went on although it was superseded',
+    finds: 'continued although it was superseded',
     mistake: {
       log: (log, { at, topics }, process) =>
         withOther(log, {

@@ -106,7 +106,7 @@ describe('the candidates for removal', () => {
     expect(triage).toEqual({ confirm: ['a', 'b'], remove: [], wait: [] });
   });
 
-  it('of more candidates than can be asked for, only those go that two syncs missed', () => {
+  it('of more candidates than can be requested, only those are removed that two syncs missed', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b', 'c'],
       missedBefore: missed('b'),

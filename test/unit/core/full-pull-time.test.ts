@@ -16,7 +16,7 @@ describe('the last due time of a full sync', () => {
     expect(due('04:00', '2026-07-15T12:00:00Z', 'Asia/Kathmandu')).toBe('2026-07-14T22:15:00.000Z');
   });
 
-  it("before the time of day, the last due time is the day before's; a second after it, it is today's", () => {
+  it("before the time of day, the last due time is yesterday's; a second after it, it is today's", () => {
     expect(due('04:00', '2026-01-15T02:59:59Z')).toBe('2026-01-14T03:00:00.000Z');
     expect(due('04:00', '2026-01-15T03:00:01Z')).toBe('2026-01-15T03:00:00.000Z');
   });

@@ -23,12 +23,12 @@ describe('rows that incremental syncs have missed', () => {
     expect(judge(watch(), [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: 12 * HOUR });
   });
 
-  it('are none that a later incremental sync may bring, that were modified before, or that have no modification time', () => {
+  it('do not include rows that a later incremental sync may bring, rows modified before, and rows without a modification time', () => {
     const stamps = [20 * HOUR + 1, 21 * HOUR, 0, -5 * HOUR, null];
     expect(judge(watch(), stamps)).toEqual({ rows: 0, lagAtMostMs: 0 });
   });
 
-  it('are none that an incremental sync has met, whatever changed under the same modification time since', () => {
+  it('do not include rows that an incremental sync has read, even if they changed since under the same modification time', () => {
     const made = watch();
     made.noteMet('row 0', 10 * HOUR);
     expect(judge(made, [10 * HOUR])).toEqual({ rows: 0, lagAtMostMs: 0 });
@@ -50,7 +50,7 @@ describe('rows that incremental syncs have missed', () => {
     expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
   });
 
-  it('are not counted for a time in which incremental syncs met more rows than the watch remembers, and are counted again after it', () => {
+  it('are not counted for a time in which incremental syncs read more rows than the watch remembers, and are counted again after it', () => {
     const made = new LateRowWatch(() => 7, 100);
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
@@ -65,7 +65,7 @@ describe('rows that incremental syncs have missed', () => {
     expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
   });
 
-  it('are not counted either where that happens during the full sync, nor by the next one', () => {
+  it('are not counted by a full sync during which incremental syncs read too many rows, nor by the next one', () => {
     const made = new LateRowWatch(() => 7, 100);
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
@@ -79,7 +79,7 @@ describe('rows that incremental syncs have missed', () => {
     expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toMatchObject({ rows: 1 });
   });
 
-  it('are none that an incremental sync met while the previous full sync ran', () => {
+  it('do not include rows that an incremental sync read during the previous full sync', () => {
     const made = watch();
     made.beginFull(HOUR);
     made.noteMet('row 0', 3 * HOUR);

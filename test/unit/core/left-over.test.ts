@@ -35,12 +35,12 @@ describe('what is left over', () => {
     expect(leftOverTopics([...others, ...strangers], wanted)).toEqual([]);
   });
 
-  it('is recognised whatever dots a prefix has', () => {
+  it('is recognised even if the prefix contains dots', () => {
     expect(partsOfTopic('a.b.c.users')).toEqual({ topicPrefix: 'a.b', tenantId: 'c', suffix: 'users' });
     expect(partsOfTopic('users')).toBeNull();
   });
 
-  it('may stand under another prefix, if a progress topic stands there too', () => {
+  it('may be under another prefix, if a progress topic is there too', () => {
     const topics = ['old.north.users', 'old.north.progress', 'shop.north.orders', 'crm.north.users'];
     expect(otherPrefixes([...topics, 'roll.call.north.progress'], 'roll.call')).toEqual(
       new Map([['old', 2]]),

@@ -5,11 +5,11 @@ import { mappingIdOf } from '../../../src/core/mapping-id.ts';
 const MASKING = { drop: ['school'], pseudonymise: ['student', 'class'], pseudonymiseKey: 'one key' };
 
 describe('the id of a mapping', () => {
-  it('is null for a mapping that takes nothing out, whatever key there is', () => {
+  it('is null for a mapping that drops and pseudonymises nothing, with any key', () => {
     expect(mappingIdOf({ drop: [], pseudonymise: [], pseudonymiseKey: 'one key' })).toBeNull();
   });
 
-  it('does not depend on the order of fields, or on a key that is not used', () => {
+  it('does not depend on the order of fields, nor on an unused key', () => {
     const id = mappingIdOf(MASKING);
     expect(id).toMatch(/^[0-9a-f]{16}$/);
     expect(mappingIdOf({ ...MASKING, pseudonymise: ['class', 'student', 'class'] })).toBe(id);

@@ -47,11 +47,11 @@ describe('the next sync', () => {
     expect(next({ watermarkMs: NOW_MS - 24 * HOUR_MS - 1 })).toEqual(FULL);
   });
 
-  it("measures by the hub's clock, not ours, how far an incremental sync reaches back", () => {
+  it("measures by the hub's clock how far an incremental sync reaches back", () => {
     expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
   });
 
-  it('is never incremental for a collection without a filter, which checks once a minute whether its full sync is due', () => {
+  it('is never incremental for a collection without a filter; it checks once a minute whether a full sync is due', () => {
     expect(next({ hasDelta: false, lastSyncAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
   });

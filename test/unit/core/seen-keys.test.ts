@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SeenKeys } from '../../../src/core/seen-keys.ts';
 
 describe('SeenKeys', () => {
-  it('knows each key that it met, whatever the keys and the seed', () => {
+  it('contains every key that was added, for any keys and any seed', () => {
     fc.assert(
       fc.property(fc.integer(), fc.array(fc.string({ maxLength: 8, unit: 'binary' })), (seed, keys) => {
         const seen = new SeenKeys(seed);
@@ -18,7 +18,7 @@ describe('SeenKeys', () => {
     );
   });
 
-  it('knows no key that it has not met', () => {
+  it('contains no key that was not added', () => {
     const seen = new SeenKeys(1);
     for (let number = 0; number < 1_000; number += 1) seen.add(`row-${number}`);
     for (let number = 1_000; number < 2_000; number += 1) expect(seen.has(`row-${number}`)).toBe(false);

@@ -84,7 +84,7 @@ describe('SegmentRolls', () => {
     }
   });
 
-  it('appends no more than one marker an interval', () => {
+  it('appends at most one marker per interval', () => {
     const changesMs = Array.from({ length: 24 * 30 }, (_, at) => at * HOUR_MS);
     const { markersMs } = play({ changesMs });
     expect(markersMs.length).toBeLessThanOrEqual(30);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canVerifyIdentity, overlapsEnough } from '../../../src/core/tenant-identity.ts';
 
-describe('whose rows a hub gives', () => {
+describe("whether the rows of a hub are this tenant's", () => {
   const of100 = (rows: number, knownAmongThem: number) =>
     overlapsEnough({ rows, knownAmongThem, knownRows: 100 });
 
@@ -19,7 +19,7 @@ describe('whose rows a hub gives', () => {
     expect(overlapsEnough({ rows: 46, knownAmongThem: 6, knownRows: 6 })).toBe(true);
   });
 
-  it('no rows are nobody else’s', () => {
+  it('an answer without rows is not taken for another tenant’s', () => {
     expect(of100(0, 0)).toBe(true);
   });
 

@@ -167,7 +167,7 @@ describe('CollectionWriter', () => {
     expect(await index.lookup('rows', ['k'], writer.progress?.transactionId ?? '')).toEqual([hash('A')]);
   });
 
-  it('a row that one sync has met is not removed by another', async () => {
+  it('a row that one sync has read is not removed by another', async () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
     await writer.accept(first, {

@@ -125,7 +125,7 @@ describe('deltaOverlap', () => {
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
   });
 
-  it('that is too small shows at the next full sync, by rows and largest lag, without the rows that incremental syncs met', async () => {
+  it('that is too small shows at the next full sync, by rows and largest lag, without the rows that incremental syncs read', async () => {
     const made = await loaded();
     const parts = await made.session(5 * MINUTE);
     await runSync(parts, 'FULL', { signal });

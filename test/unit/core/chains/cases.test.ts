@@ -138,7 +138,7 @@ describe('a removal from the hub', () => {
     expect(shell.currents.size).toBe(0);
   });
 
-  it('of an old version publishes nothing, and the absence goes on under its id', () => {
+  it('of an old version publishes nothing, and the absence keeps its id', () => {
     const shell = shellWith([aReplaced, bReplaced, c]);
     shell.deliver({ vanished: ['a'], mode: 'final' });
     shell.deliver({ vanished: ['b'], mode: 'final' });
@@ -235,7 +235,7 @@ describe('contradictory records', () => {
 });
 
 describe('two published absences that turn out to be one', () => {
-  it('merge: the older one goes on, and the younger one is published as deleted', () => {
+  it('merge: the older one continues, and the younger one is published as deleted', () => {
     const shell = shellWith([a], [row('b')], [aReplaced, row('b')]);
     expect(publishedSteps(shell, 2)).toEqual(['a#2 REPLACED a>b HUB', 'b#2 DELETED ->b MERGED into a']);
     expect(shell.currents).toEqual(new Map([['a', 'b']]));

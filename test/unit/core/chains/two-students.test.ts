@@ -44,7 +44,7 @@ describe("a record whose id another student's absence already has", () => {
     expect(publishedSteps(shell, 3)).toEqual([`${OWN}#3 REPLACED next>last HUB`]);
   });
 
-  it("leaves the other student's chain to go on under its id", () => {
+  it("lets the other student's chain keep its id", () => {
     const shell = shellWith([ofA], [ofB], [row('later', { studentId: 'A', replaces: 'stray-2' })]);
     expect(publishedSteps(shell, 2)).toEqual(['stray-1#2 REPLACED stray-2>later HUB']);
     shell.deliver({ rows: [row('later', { studentId: 'A', replaces: 'stray-2', isDeleted: true })] });
@@ -68,7 +68,7 @@ describe("a record whose id another student's absence already has", () => {
     expect(publishedSteps(shell, 2)).toEqual([`${OWN}#1 CREATED ->stray-1 HUB`]);
   });
 
-  it('deleted and restored goes on under its own id', () => {
+  it('keeps its own id when it is deleted and restored', () => {
     const shell = shellWith([ofA], [ofB], [{ ...ofB, isDeleted: true }], [ofB]);
     expect(publishedSteps(shell, 2)).toEqual([
       `${OWN}#2 DELETED ->stray-1 HUB`,

@@ -32,7 +32,7 @@ describe('when a schedule sync begins', () => {
     ]);
   });
 
-  it('a restart does not repeat a complete sync, and goes on with the rest of an incomplete one', () => {
+  it('a restart does not repeat a complete sync, and continues with the rest of an incomplete one', () => {
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-20T03:00:05Z' })).toBeNull();
     expect(due('2026-11-20T12:00:00Z', { complete: '2026-11-19T03:00:05Z' })).toEqual([
       '2026-11-20T03:00:00.000Z',
