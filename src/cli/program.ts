@@ -4,7 +4,7 @@ import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
-import type { Verb } from './verbs.ts';
+import type { Verb } from './verb.ts';
 
 const DESCRIPTION =
   'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';

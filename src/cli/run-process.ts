@@ -1,5 +1,5 @@
 import { runProgram } from './program.ts';
-import type { Verb } from './verbs.ts';
+import type { Verb } from './verb.ts';
 
 /** How long open connections may keep a finished program alive. */
 const LINGER_MS = 2000;

@@ -1,13 +1,4 @@
-import type { Command } from 'commander';
-
-/** A verb in the list of verbs; its code is loaded only when it is called. */
-export interface Verb {
-  readonly name: string;
-  readonly summary: string;
-  /** Not for people: it is in no list of verbs. */
-  readonly hidden?: true;
-  readonly load: () => Promise<Command>;
-}
+import type { Verb } from './verb.ts';
 
 /** All verbs, in the order of the help text. */
 export const VERBS: readonly Verb[] = [
