@@ -13,28 +13,29 @@ import { newSyncStats, type SyncStats } from './sync-stats.ts';
 import { Table, type FoundKeys, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
-/** The keys that are looked up for removal at a time: as many as fit in a transaction. */
+/** Keys to look up for removal at once: as many as fit in a transaction. */
 const MAX_REMOVED_AT_ONCE = 5_000;
 const NO_ROWS = { absences: 0, 'absence-changes': 0 };
 
 export interface WriterParts extends Omit<TableParts, 'hasChains'> {
-  /** One transaction at a time for the whole tenant. */
+  /** Commits one transaction at a time for the whole tenant. */
   readonly commit: (transaction: Transaction) => Promise<Committed>;
-  /** Only of `absence-versions`: what follows from its rows. */
+  /** Only for `absence-versions`: derives absences and their changes. */
   readonly chains?: ChainParts | undefined;
 }
 
 /**
- * The one place where a collection's rows become records: has the {@link Table} decide, and commits in order.
+ * The only place where a collection's rows become records: its {@link Table} decides, and it commits in order.
  *
- * Kafka first, then the index, both before anything else is decided on them (invariants 1 and 2). Several passes of
- * one collection may share it; everything runs one after another.
+ * It commits to Kafka first and then applies the changes to the index, both before the next decision (invariants 1 and
+ * 2). Several
+ * syncs of one collection may share it; all tasks run one after another.
  */
 export class CollectionWriter {
   readonly #parts: WriterParts;
   readonly #mutex = new Mutex();
   readonly #table: Table;
-  /** Set by the first failure of log or index: what they hold is then uncertain, and nothing may be decided on it. */
+  /** The first failure of log or index. Their content is uncertain from then on, so nothing may be decided on it. */
   #failure: { readonly error: unknown } | null = null;
   readonly #offsetsAtStart: Offsets;
   #firstOffsets: Offsets | undefined;
@@ -42,7 +43,7 @@ export class CollectionWriter {
   #progress: Progress | null = null;
   #derived: ReadonlyMap<ChainCollection, Progress | null> = new Map();
   #isFirstLoadOver = false;
-  /** Whether `absence-state` holds the whole chain index. */
+  /** Whether `absence-state` holds the complete chain index. */
   #isChangelogComplete = false;
   readonly #chains: AbsenceEmitter | null;
 
@@ -67,12 +68,12 @@ export class CollectionWriter {
     return this.#progress;
   }
 
-  /** Of the collections derived from this one; null where none was ever committed. */
+  /** The progress of the collections derived from this one; null if none was ever committed. */
   get derivedProgress(): readonly (Progress | null)[] {
     return [...this.#derived.values()];
   }
 
-  /** Last offsets that were committed, in every topic that this writer writes to. */
+  /** Last committed offsets in every topic that this writer writes to. */
   get offsets(): Offsets {
     return this.#allOffsets([this.#progress, ...this.#derived.values()]);
   }
@@ -81,13 +82,19 @@ export class CollectionWriter {
     return this.#firstOffsets;
   }
 
-  /** When everything that this writer publishes was last published whole, hub time, ms since the epoch; null: never. */
+  /**
+   * Start of the last complete full sync of everything that this writer publishes, hub time, ms since the epoch; null:
+   * never.
+   */
   get completeSinceMs(): number | null {
     const all = [this.#progress, ...this.#derived.values()].map((each) => each?.lastCompleteFull ?? null);
     return all.includes(null) ? null : (this.#progress?.lastCompleteFull?.startedAtMs ?? null);
   }
 
-  /** Rows were published under another mapping, and may hold what is to be left out. */
+  /**
+   * Whether rows were published under another mapping: they may hold data that the mapping in force drops or
+   * pseudonymises.
+   */
   get isMappingNew(): boolean {
     const { reader } = this.#parts;
     return this.#progress !== null && (this.#progress.mapping ?? null) !== (reader.mapping ?? null);
@@ -101,17 +108,17 @@ export class CollectionWriter {
     return this.#table.knownRejects;
   }
 
-  /** Known rows that a sync can meet: those that {@link countWanted} has counted as unwanted are left out. */
+  /** Number of known rows that a sync can read: without those that {@link countWanted} has counted as unwanted. */
   get wantedRows(): number {
     return this.#table.wantedRows;
   }
 
-  /** Whether the configuration still wants a key. No sync meets any other, and that is no loss. */
+  /** Whether the configuration still wants a key. No sync reads an unwanted row, and that is no loss. */
   isWanted(key: string): boolean {
     return this.#table.isWanted(key);
   }
 
-  /** The same as {@link wantedRows}; the first call reads the keys of the index. */
+  /** Returns {@link wantedRows}; the first call reads the keys of the index. */
   async countWanted(): Promise<number> {
     if (this.#parts.isWanted !== undefined) await this.#run(() => this.#table.countWanted());
     return this.wantedRows;
@@ -125,7 +132,7 @@ export class CollectionWriter {
     return this.#table.isFull;
   }
 
-  /** To be taken when a page's request is sent; comes back with the page. */
+  /** Returns the current read version. A page carries the one of the time when its request was sent. */
   readonly readVersion = (): number => this.#table.readVersion;
 
   begin(sync: ActiveSync): void {
@@ -136,12 +143,15 @@ export class CollectionWriter {
     this.#table.end(sync);
   }
 
-  /** Decides a page's rows; changes wait in memory until {@link flush}. */
+  /** Decides a page's rows; changes are staged until {@link flush}. */
   accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
     return this.#run(() => this.#decide(sync, page, metIn(sync, page.readings)));
   }
 
-  /** The same if the number of rows that are known among the page's passes a test; else null, and nothing is noted. */
+  /**
+   * Like {@link accept}, if `isEnough` accepts the number of known rows in the page; otherwise returns null and changes
+   * nothing.
+   */
   acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
     return this.#run(async () => {
       const { rows, known } = await this.#table.lookUpPage(page);
@@ -150,12 +160,12 @@ export class CollectionWriter {
     });
   }
 
-  /** Values that a sync met and put off until its end. */
+  /** Publishes values that a sync has read and deferred to its end. */
   publish(sync: ActiveSync, readings: readonly KeyedRow[]): Promise<PageTally> {
     return this.#run(() => this.#decide(sync, { readings, readVersion: this.#table.readVersion }, new Set()));
   }
 
-  /** Removals that a sync has settled on, but for keys met since (invariant 3). */
+  /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += MAX_REMOVED_AT_ONCE) {
       const some = keys.slice(from, from + MAX_REMOVED_AT_ONCE);
@@ -164,41 +174,47 @@ export class CollectionWriter {
     }
   }
 
-  /** Which of these keys are rows of the collection. */
+  /** Returns those of the keys that are rows of the collection. */
   known(keys: readonly string[]): Promise<readonly string[]> {
     return this.#run(() => this.#table.knownAmong(keys));
   }
 
-  /** A few keys of rows that a test takes, as of the last commit; fewer where there are not so many. */
+  /** Returns up to `count` keys of rows that pass a test, as of the last commit. */
   someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
     return this.#table.someKeys(count, test);
   }
 
-  /** Which readings differ from what is known of their keys; those of unknown keys are left out. */
+  /** Returns the decoded rows that differ from the known content of their keys; rows with unknown keys are left out. */
   differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
     return this.#run(() => this.#table.differing(readings));
   }
 
   /**
-   * Whether a full sync has met every wanted row: it met as many as are known, and none that might not be among them.
-   * False says nothing; {@link unseen} finds out by reading the whole index.
+   * Whether a full sync has certainly read every wanted row: it has read as many rows as are known, all of them
+   * readable and none
+   * stale. If false, {@link unseen} finds out by reading the whole index.
    */
   hasMetAll({ seen, seenRejects, stats }: ActiveSync): boolean {
     return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
   }
 
-  /** Wanted keys of the index that a sync has not met, but for some. Nothing of the collection is written meanwhile. */
+  /**
+   * Returns the wanted keys of the index that a sync has not read, without `except`. The writer runs no other task
+   * meanwhile.
+   */
   unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<FoundKeys> {
     const isMet = (key: string): boolean => except?.has(key) === true || hasMet(sync, area, key);
     return this.find(area, (key) => this.isWanted(key) && !isMet(key));
   }
 
-  /** Keys of the index, as of the last commit, that a test takes. Nothing of the collection is written meanwhile. */
+  /**
+   * Returns the keys of the index, as of the last commit, that pass a test. The writer runs no other task meanwhile.
+   */
   find(area: Change['area'], test: (key: string) => boolean): Promise<FoundKeys> {
     return this.#run(() => this.#table.find(area, test));
   }
 
-  /** Commits what waits. Without anything waiting only a sync's completion is worth a transaction. */
+  /** Commits the staged changes. Without changes it commits only the completion of a sync. */
   flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null = null): Promise<void> {
     return this.#run(() => this.#flush(sync, completion));
   }
@@ -208,14 +224,15 @@ export class CollectionWriter {
     if (!this.#table.staged.isEmpty || completion !== null) await this.#commit(sync, completion);
   }
 
-  /** Reads the index while it is neither written nor made again: a part of it must not pass for all there is. */
+  /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */
   undisturbed<T>(read: () => Promise<T>): Promise<T> {
     return this.#run(read);
   }
 
   /**
-   * Has the index made again while nothing of the collection is decided; what waits is committed before. `make` must
-   * leave it equal to the log, and returns what writing begins from.
+   * Commits the staged changes and rebuilds the index, while no other task runs. `make` must leave the index equal to
+   * the log, and
+   * returns the state from which the writer continues.
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
@@ -227,7 +244,7 @@ export class CollectionWriter {
     });
   }
 
-  /** Publishes the chain index to `absence-state`, unless that holds it already. To be called before the first sync. */
+  /** Publishes the chain index to `absence-state`, unless the topic holds it already. Called before the first sync. */
   importChangelog(): Promise<void> {
     return this.#run(() => this.#importChangelog());
   }
@@ -238,20 +255,21 @@ export class CollectionWriter {
     const sync = this.#syncOfItsOwn();
     let isEmpty = true;
     for await (const records of chains.importedRecords(() => this.#table.indexed)) {
-      // Withdraws what `progress` says of a changelog that was lost, before records of another one have its offsets.
+      // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
       if (isEmpty && this.#progress !== null) await this.#commit(sync, null);
       isEmpty = false;
       this.#table.staged.reissue(records);
       await this.#commit(sync, null);
     }
-    // The next transaction says so; that of an empty index may be any later one.
+    // The next transaction records it. For an empty index any later transaction may.
     this.#isChangelogComplete = true;
     if (!isEmpty) await this.#commit(sync, null);
   }
 
   /**
-   * Has rows decided that no scan meets, under a sync of its own, and commits what then waits. `republication`: rows to
-   * republish even if unchanged.
+   * Decides rows outside a scan, under a sync of its own, and commits the changes. `republication`: rows to republish
+   * even if
+   * unchanged.
    */
   async withoutScan(work: (sync: ActiveSync) => Promise<void>, republication?: Republication): Promise<void> {
     const sync = this.#syncOfItsOwn(republication);
@@ -264,7 +282,7 @@ export class CollectionWriter {
     }
   }
 
-  /** Stands for the sync of a transaction that no scan causes. */
+  /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(republication?: Republication): ActiveSync {
     const stats = newSyncStats({
       passId: this.#parts.randomId(),
@@ -276,9 +294,10 @@ export class CollectionWriter {
   }
 
   /**
-   * Publishes records that change nothing that the index knows, of topics that follow from this collection: while nothing
-   * of it is decided, in one transaction, after what waits. `make` is given the `ce_id` of each. Returns how many, and
-   * {@link offsets} right after them.
+   * Publishes records of derived topics that do not change the index, in one transaction, after the staged changes and
+   * while no other
+   * task runs. `make` gets a function for the `ce_id` of each record. Returns the number of records, and {@link
+   * offsets} after them.
    */
   reissue(
     make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
@@ -294,7 +313,7 @@ export class CollectionWriter {
     });
   }
 
-  /** The index was made from all rejects up to some point, its own and others'. */
+  /** The offsets of the index. It reflects all rejects up to some offset, also those of other collections. */
   #allOffsets(progress: readonly (Progress | null)[]): Offsets {
     return allOffsets([{ offsets: offsetsOf(this.#offsetsAtStart, 'rejects') }, ...progress]);
   }
@@ -318,7 +337,7 @@ export class CollectionWriter {
       records: chains === undefined ? records : [...records, ...changelogRecords(changes)],
       progress: next,
       derived: await this.#nextDerived(next, sync.stats),
-      // A changelog that was not complete may have lost anything.
+      // An incomplete changelog may have lost any of its records, so its present content counts.
       lostTopics: chains !== undefined && this.#progress?.absenceState === undefined ? [STATE_TOPIC] : [],
     });
     await this.#parts.index.apply(
@@ -344,7 +363,7 @@ export class CollectionWriter {
   async #nextDerived(next: Progress, stats: SyncStats): Promise<readonly Progress[]> {
     const { chains } = this.#parts;
     if (chains === undefined) return [];
-    // Only the record of a whole sync tells them.
+    // Only the progress record of a complete full sync has these counts.
     const rows =
       next.complete && next.mode === 'FULL'
         ? await chains.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
@@ -359,7 +378,7 @@ export class CollectionWriter {
     });
   }
 
-  /** What telling of chains needs of this writer. */
+  /** The part of this writer that the absence emitter uses. */
   #unitOfWork(): UnitOfWork {
     return {
       pending: () => this.#table.staged,
@@ -367,7 +386,7 @@ export class CollectionWriter {
       commit: (sync) => this.#commit(sync, null),
       lookUp: this.#table.lookUpCommitted,
       hashesOf: (ids) => this.#table.hashesOf(ids),
-      // The walk may yet come to them, with newer content.
+      // The scan may still read these rows, with newer content.
       decide: (sync, page) => this.#decide(sync, { ...page, isAskedFor: true }, new Set()),
       readVersion: this.readVersion,
       sequence: () => (this.#progress?.sequence ?? this.#lastSequence) + 1,
@@ -388,7 +407,7 @@ export class CollectionWriter {
     return this.#table.decide(sync, page, { metBefore, rows, keepsUnchanged });
   }
 
-  /** One after another; and none any more once log or index has failed. */
+  /** Runs tasks one after another, and none after a failure of log or index. */
   #run<T>(task: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       if (this.#failure !== null) throw this.#failure.error;

@@ -1,6 +1,6 @@
 import type { SourceEnd, SourcePage } from './source-scan.ts';
 
-/** The pages of one scan, fetched one ahead of the reader. To be iterated once. */
+/** The pages of one scan, fetched one ahead of the reader. Iterate only once. */
 export class PagesAhead implements AsyncIterable<SourcePage> {
   readonly #pages: AsyncGenerator<SourcePage, SourceEnd>;
   #next: Promise<IteratorResult<SourcePage, SourceEnd>>;
@@ -11,7 +11,7 @@ export class PagesAhead implements AsyncIterable<SourcePage> {
     this.#next = ahead(pages);
   }
 
-  /** How the scan ended. Throws before it has. */
+  /** How the scan ended. Throws while it has not. */
   get end(): SourceEnd {
     if (this.#end === null) throw new Error('the scan has not ended');
     return this.#end;

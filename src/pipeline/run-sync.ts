@@ -27,8 +27,8 @@ interface RunningSync {
 }
 
 /**
- * Reads a collection once, all of it or what changed since the watermark, and publishes what changed. Throws what the hub
- * throws, and `HUB_FOREIGN_DATA`.
+ * Runs one sync of a collection, full or incremental, and publishes the changes. Throws the hub's errors, and
+ * `HUB_FOREIGN_DATA`.
  */
 export async function runSync(
   parts: SyncParts,
@@ -59,7 +59,7 @@ export async function runSync(
     return await completeSync({ parts, sync, knownRowsBefore, approved, ...scanned });
   } catch (error) {
     if (error instanceof BecomesFull) return { kind: 'wholesale', stats: sync.stats };
-    // What was read before the hub failed is right, and need not wait for the next sync.
+    // Rows that were read before the hub failed are valid, so commit them now.
     if (isFromHub(error)) {
       await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
     }
@@ -81,7 +81,7 @@ function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOption
     seenRejects: isFull ? keys() : null,
     readVersion: parts.writer.readVersion(),
     republication,
-    // What is published again on request is not new.
+    // A row that is republished on request is not new.
     onNew:
       isFull && republication === undefined
         ? (key, modifiedAtMs) => parts.late.noteNew(key, modifiedAtMs)
@@ -109,7 +109,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       await stage(run, page);
       if (sync.seen === null && pageCount > 1 && isOversizedDelta(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
-      // While the next page is on its way; with pages waiting, more rows share a transaction.
+      // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
       const mustWait = isSingle && writer.hasPending && !(await pages.hasNext());
       if (writer.isFull || mustWait) await writer.flush(sync);
     }

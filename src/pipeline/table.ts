@@ -7,14 +7,14 @@ import { addTally, countRejects } from './sync-stats.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
-/** Enough to make a transaction's fixed cost small, little enough to hold in memory. */
+/** Large enough to make a transaction's fixed cost small, small enough for memory. */
 const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
 export const MAX_UNSEEN_KEYS = 100_000;
-/** Well below what the index takes in one step. */
+/** Well below the limit of changes in one step of the index. */
 const MAX_PENDING_CHANGES = 50_000;
-/** When the list of what was published lately is swept. */
+/** Number of recently published keys at which old ones are dropped. */
 const SWEEP_AT_KEYS = 20_000;
 
 export interface TableParts extends RenderParts {
@@ -32,7 +32,7 @@ export interface RowPage {
   readonly readVersion: number;
 }
 
-/** Whether enough of a page's rows are known. */
+/** Decides whether enough of a page's rows are known. */
 export type IsEnough = (rows: number, known: number) => boolean;
 
 export interface FoundKeys {
@@ -44,8 +44,9 @@ export interface FoundKeys {
 /**
  * A collection's index with the staged batch on top: looks rows up, decides on them, stages changes and counts.
  *
- * It commits nothing and waits for nobody: its user lets one thing happen after another, and has the index apply the
- * staged batch once the log has it.
+ * It commits nothing and has no queue: its user calls one method after another, and applies the staged batch to the
+ * index once the
+ * log has committed it.
  */
 export class Table {
   readonly #parts: TableParts;
@@ -86,7 +87,7 @@ export class Table {
     this.#staged = new PendingTransaction(this.#parts);
   }
 
-  /** The index was made again. */
+  /** The index was rebuilt. */
   reset(start: TableStart): void {
     this.#indexed = start.indexed;
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
@@ -101,7 +102,7 @@ export class Table {
     return this.#known.rejects;
   }
 
-  /** Known rows that a sync can meet: those that {@link countWanted} has counted as unwanted are left out. */
+  /** Number of known rows that a sync can read: without those that {@link countWanted} has counted as unwanted. */
   get wantedRows(): number {
     return this.#known.rows - this.#unwanted.known;
   }
@@ -133,8 +134,9 @@ export class Table {
   }
 
   /**
-   * Decides the rows of a page and stages what changes. `isAskedFor`: the rows were asked for one by one, so the scan may
-   * yet come to them. `keepsUnchanged`: unchanged versions of absences are staged too, for what follows from them.
+   * Decides the rows of a page and stages the changes. `isAskedFor`: the rows were requested by id, so the scan may
+   * still read them.
+   * `keepsUnchanged`: also stages unchanged versions of absences, to derive records from them.
    */
   async decide(
     sync: ActiveSync,
@@ -142,7 +144,7 @@ export class Table {
     options: {
       readonly metBefore: ReadonlySet<string>;
       readonly keepsUnchanged: boolean;
-      /** The page's rows as the index has them, where they were looked up before. */
+      /** The page's rows as the index has them, if they were looked up before. */
       readonly rows?: Hashes | undefined;
     },
   ): Promise<PageTally> {
@@ -158,7 +160,7 @@ export class Table {
       : null;
     const scanning = page.isAskedFor === true ? null : sync;
     markSeen(this.#syncs, scanning, page.readings);
-    // A row that stands twice in a page is not older than itself.
+    // A second occurrence of a row in the same page is not stale.
     const before = this.#readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
       publishedAt > page.readVersion && publishedAt <= before;
@@ -174,7 +176,7 @@ export class Table {
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
     const isNew = ({ key }: KeyedRow): boolean => key === null || !metBefore.has(key);
     countRejects(sync.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
-    // Rows that were asked for one by one are none of the scan's.
+    // Rows that were requested by id do not count as rows of the scan.
     addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;
@@ -206,7 +208,7 @@ export class Table {
     return { rows, known: known.length };
   }
 
-  /** Stages removals, but for keys that the sync has met since (invariant 3). */
+  /** Stages removals, except for keys that the sync has read since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     const hashes = await this.#lookUp(area, keys);
     for (const key of keys) {
@@ -216,19 +218,19 @@ export class Table {
     }
   }
 
-  /** The hashes of rows as of what is staged; null for a key without a row. */
+  /** The hashes of rows with the staged changes; null for a key without a row. */
   async hashesOf(keys: readonly string[]): Promise<Hashes> {
     const rows = await this.#lookUp('rows', keys);
     return new Map(keys.map((key) => [key, this.#hashOf('rows', key, rows)]));
   }
 
-  /** Which of these keys are rows, as of what is staged. */
+  /** Those of the keys that are rows, with the staged changes. */
   async knownAmong(keys: readonly string[]): Promise<readonly string[]> {
     const hashes = await this.hashesOf(keys);
     return keys.filter((key) => (hashes.get(key) ?? null) !== null);
   }
 
-  /** Rows that differ from what is known of their keys; those of unknown keys are left out. */
+  /** The rows that differ from the known content of their keys; rows with unknown keys are left out. */
   async differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
     const hashes = await this.hashesOf(rowKeys(readings));
     return readings.filter(({ key, decoded: reading }) => {
@@ -237,7 +239,7 @@ export class Table {
     });
   }
 
-  /** Keys of the index, as of the last commit, that a test takes. */
+  /** Keys of the index, as of the last commit, that pass a test. */
   async find(area: Change['area'], test: (key: string) => boolean): Promise<FoundKeys> {
     const found = new Set<string>();
     let beyond = 0;
@@ -251,11 +253,11 @@ export class Table {
     return { keys: [...found], count: found.size + beyond };
   }
 
-  /** A few keys of rows that a test takes, as of the last commit; fewer where there are not so many. */
+  /** Up to `count` keys of rows that pass a test, as of the last commit. */
   async someKeys(count: number, test: (key: string) => boolean): Promise<readonly string[]> {
     for await (const batch of this.#parts.index.keys('rows')) {
       const fit = batch.filter(test);
-      // From all over the batch: neighbours may share a fate.
+      // Spread over the batch, because neighbouring keys often change together.
       const step = Math.max(1, Math.floor(fit.length / count));
       if (fit.length > 0) return fit.filter((_, position) => position % step === 0).slice(0, count);
     }
@@ -276,7 +278,7 @@ export class Table {
     return staged === undefined ? (indexed.get(key) ?? null) : staged;
   }
 
-  /** `scanning`: the sync whose scan met the row; null where none did. */
+  /** `scanning`: the sync whose scan read the row; null if none did. */
   #stage(change: Change, scanning: ActiveSync | null): void {
     if (scanning !== null) reportNew(scanning, change);
     this.#staged.note(change);

@@ -28,7 +28,7 @@ export interface PlanTenantOptions {
 /** What a full sync would publish of one collection now. */
 export interface CollectionPlan extends PlannedRecords, Pick<PullOutcome, 'outcome' | 'why' | 'remedy'> {
   readonly collection: CollectionName;
-  /** Of a derived collection null, as below. */
+  /** Null for a derived collection, like `unchanged`. */
   readonly seen: number | null;
   readonly unchanged: number | null;
   readonly rejectReasons: PullOutcome['rejectReasons'];

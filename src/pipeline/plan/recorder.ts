@@ -34,14 +34,14 @@ export interface RecorderOptions {
 /** Takes transactions as a log does, and counts what they would publish. */
 export class Recorder {
   readonly #options: RecorderOptions;
-  /** By the collection whose sync it is, then by the collection that the records are of. */
+  /** By the collection that is synced, then by the collection of the records. */
   readonly #found = new Map<CollectionName, Map<CollectionName, Tally>>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
   }
 
-  /** Offsets stay as they are: the records stand nowhere. */
+  /** Offsets do not change, because the records are written nowhere. */
   commit({ records, progress, derived = [] }: Transaction): Promise<Committed> {
     for (const record of records) this.#count(progress.collection, record);
     return Promise.resolve({ progress, derived, committedAtMs: this.#options.now() });
@@ -103,7 +103,7 @@ function perKind<T>(make: () => T): Record<PlannedKind, T> {
   return Object.fromEntries(PLANNED_KINDS.map((kind) => [kind, make()])) as Record<PlannedKind, T>;
 }
 
-/** As `ce_type` says it, but for the removal of an absence's events, which is no event itself. */
+/** The kind in `ce_type`; the removal of an absence's events, which is no event, has one of its own. */
 function kindOf({ topic, body, headers }: OutgoingRecord): PlannedKind {
   if (topic === 'absence-changes' && body === null) return 'forgotten';
   const type = headers['ce_type'] ?? '';

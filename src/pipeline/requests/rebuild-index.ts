@@ -23,8 +23,10 @@ const KEYS_AT_ONCE = 5_000;
 
 /**
  * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
- * continue. `corrupt`: the chain index is made again from the public topics, because the changelog may be what is wrong.
- * Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
+ * continue.
+ * `corrupt`: the chain index is imported from the public topics, because the changelog may be wrong. Publishes only
+ * changes that were
+ * already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(
   work: OwnerWork,
@@ -99,7 +101,9 @@ async function markCorrupt(index: CollectionIndex, start: WriterStart, corrupt: 
   if (changes.length > 0) await index.apply(start.indexed, position, changes);
 }
 
-/** Marks absences as shown with unknown content, and their versions as open: the end of the next sync publishes them. */
+/**
+ * Marks absences as shown with unknown content, and their versions as pending: the end of the next sync publishes them.
+ */
 async function markAbsences(
   index: CollectionIndex,
   { indexed: at }: WriterStart,

@@ -12,7 +12,7 @@ export interface ScanFindings {
 /** Why the scans do not prove that all rows were seen. */
 export interface Doubt {
   readonly why: string;
-  /** The hub says that it has no rows: this is true, or the token has no rights. */
+  /** The hub returns no rows: either it has none, or the token has no rights. */
   readonly isEmpty: boolean;
 }
 

@@ -51,7 +51,7 @@ export interface ReportOptions extends CollectionTopic {
   readonly isWrongTenant: boolean;
   /** Whether keys that the hub no longer has are subject to the guard. */
   readonly guardsLeftOver: boolean;
-  /** What speaks against the comparison; null when nothing does. */
+  /** The reason to doubt the comparison; null if there is none. */
   readonly doubtIn: (confirmed: ConfirmedDifferences) => Verdict | null;
   readonly signal: AbortSignal;
 }

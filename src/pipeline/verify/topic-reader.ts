@@ -35,7 +35,7 @@ export class TopicReader {
     const ranges = await log.ranges(this.#topics);
     for (const { topic, partitions } of ranges) {
       for (const [partition, { low, high }] of partitions.entries()) {
-        // No reading comes to the end of a partition whose records are all deleted.
+        // No read reaches the end of a partition whose records are all deleted.
         const after = this.#advance(topic, partition, low - 1);
         if (after + 1 < high) grown.add(topic);
       }

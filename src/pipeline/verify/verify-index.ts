@@ -10,9 +10,9 @@ import type { CollectionIndex, IndexArea } from '../../state/index-store.ts';
 export interface IndexedArea {
   readonly area: IndexArea;
   readonly records: Pick<ReadonlyMap<string, unknown>, 'keys'>;
-  /** What the topic says of a key; null: nothing. */
+  /** The content of a key in the topic; null: none. */
   readonly inTopic: (key: string) => string | null;
-  /** What a value of the index says of its key, in the same form; null: nothing. */
+  /** The content of a key in the index, in the same form; null: none. */
   readonly inIndex: (key: string, value: Buffer) => string | null;
 }
 
@@ -34,7 +34,7 @@ const NO_HASH = HASH_OF_NO_ROW.toString('latin1');
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 500;
 
-/** The keys of which index and topic say different things; `skipped`: keys that changed too often to compare. */
+/** The keys for which index and topic differ; `skipped`: keys that changed too often to compare. */
 export async function verifyIndex(
   tools: VerifyTools,
   options: {

@@ -18,7 +18,7 @@ export interface VerifyTools extends CircumstanceParts, TopicReaderParts {
     readonly collection: CollectionName;
     readonly what: string;
     readonly count: number;
-    /** What the count will be at the end, about; left out where that is unknown. */
+    /** The approximate final count; left out if unknown. */
     readonly of?: number;
   }) => void;
 }
