@@ -6,7 +6,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { compositeKey } from '../model/keys.ts';
 import type { OutgoingRecord } from '../log/log.ts';
 import type { IndexArea, IndexChange } from '../state/index-store.ts';
-import type { ChainOutcome } from './chains/chain-task.ts';
+import type { ChainOutcome, RecordPlace } from './chains/chain-task.ts';
 
 /** Value of a record in `rejects` (avro/rejects.avsc). */
 export interface RejectValue {
@@ -75,7 +75,7 @@ export class PendingTransaction {
   }
 
   /** Transaction and number of the next record of `absences` or `absence-changes`, whose ids have a count of their own. */
-  get next(): { transactionId: string; firstRecord: number } {
+  get next(): RecordPlace {
     return { transactionId: this.transactionId, firstRecord: this.#chainRecords };
   }
 

@@ -6,7 +6,7 @@ import type { OutgoingRecord } from '../../log/log.ts';
 import type { PendingTransaction } from '../pending-transaction.ts';
 import type { AbsenceView } from './absence-view.ts';
 import type { LookUp } from './chain-lookup.ts';
-import type { ChainOutcome, ChainTask, FetchedVersions } from './chain-task.ts';
+import type { ChainOutcome, ChainTask, ChangedVersions, FetchedVersions } from './chain-task.ts';
 
 /**
  * At most so many referenced versions that no page brought are asked for in an incremental sync's transaction; the rest
@@ -162,28 +162,34 @@ export class AbsenceEmitter {
     }
   }
 
-  async #resolveChains(sync: ActiveSync, how: Pick<ChainTask, 'mode' | 'revisit'> & SyncEnd): Promise<void> {
+  async #resolveChains(
+    sync: ActiveSync,
+    how: Pick<ChainTask, 'mode'> & Pick<ChangedVersions, 'revisit'> & SyncEnd,
+  ): Promise<void> {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
+    const { mode, revisit, isProven, isComplete } = how;
     const snapshot = this.#isSnapshot;
     // A full sync brings most of the other versions by itself.
     const askInPages = sync.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
     // `absence-versions` was lost and is filled again, while the events still exist.
     const isRefill = !snapshot && unitOfWork.progress()?.lastCompleteFull == null;
     const outcome = await view.resolve({
-      ...how,
-      ...unitOfWork.pending().takeVersions(),
-      ...unitOfWork.pending().next,
+      mode,
+      changed: { ...unitOfWork.pending().takeVersions(), revisit },
+      place: unitOfWork.pending().next,
+      lookups: {
+        lookUp: unitOfWork.lookUp,
+        hashesOf: (ids) => unitOfWork.hashesOf(ids),
+        fetch: (ids) => this.#fetch(sync, ids),
+      },
       sequence: unitOfWork.sequence(),
       snapshot,
       republishes: sync.republication?.absences,
       forgottenBeforeMs: isRefill ? view.forgottenBeforeMs : null,
-      awaitsStudents: unitOfWork.isMappingNew() && !how.isComplete,
-      askAtMost: how.mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
-      isGone: how.isProven ? (id) => !hasMet(sync, 'rows', id) : null,
-      lookUp: unitOfWork.lookUp,
-      hashesOf: (ids) => unitOfWork.hashesOf(ids),
-      fetch: (ids) => this.#fetch(sync, ids),
+      awaitsStudents: unitOfWork.isMappingNew() && !isComplete,
+      askAtMost: mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
+      isGone: isProven ? (id) => !hasMet(sync, 'rows', id) : null,
     });
     this.#note(sync, outcome);
   }

@@ -7,7 +7,7 @@ import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
-import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
+import { noTally, type ChainOutcome, type ChainTask, type RecordPlace } from './chain-task.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
 import { PendingRecords } from './pending-records.ts';
 import { forgetting, hiding, renderChains, type RenderChainsParts } from './render-chains.ts';
@@ -122,10 +122,7 @@ export class AbsenceView {
    * @param transaction the transaction that will carry the records
    * @param but absences to leave out
    */
-  async *forgetDeleted(
-    transaction: () => { transactionId: string; firstRecord: number },
-    but: ReadonlySet<string>,
-  ): AsyncGenerator<ChainOutcome> {
+  async *forgetDeleted(place: () => RecordPlace, but: ReadonlySet<string>): AsyncGenerator<ChainOutcome> {
     const lastDay = dayNumber(this.#parts.now() - this.#parts.forgetAfterMs);
     let due: string[] = [];
     for await (const batch of this.#parts.index.entries('ended')) {
@@ -133,23 +130,20 @@ export class AbsenceView {
         if (decodeDay(day) < lastDay && !but.has(absenceId)) due.push(absenceId);
       }
       if (due.length < FORGET_AT_ONCE) continue;
-      yield this.#forget(due, transaction());
+      yield this.#forget(due, place());
       due = [];
     }
-    if (due.length > 0) yield this.#forget(due, transaction());
+    if (due.length > 0) yield this.#forget(due, place());
   }
 
   /** Nulls records of `absences` for which no event exists, once every absence is published again. */
-  async *hideUnattributed(
-    transaction: () => { transactionId: string; firstRecord: number },
-    but: ReadonlySet<string>,
-  ): AsyncGenerator<ChainOutcome> {
+  async *hideUnattributed(place: () => RecordPlace, but: ReadonlySet<string>): AsyncGenerator<ChainOutcome> {
     for await (const batch of this.#parts.index.entries('absences')) {
       const orphans = batch.flatMap(([id, value]) => {
         const { entry, shown } = decodePublishedAbsence(id, value);
         return entry === null && shown !== null && !but.has(id) ? [id] : [];
       });
-      if (orphans.length > 0) yield this.#hide(orphans, transaction());
+      if (orphans.length > 0) yield this.#hide(orphans, place());
     }
   }
 
@@ -164,15 +158,12 @@ export class AbsenceView {
     }
   }
 
-  #hide(
-    absenceIds: readonly string[],
-    transaction: { transactionId: string; firstRecord: number },
-  ): ChainOutcome {
+  #hide(absenceIds: readonly string[], place: RecordPlace): ChainOutcome {
     const records = absenceIds.map((absenceId, at) =>
       hiding({
         tenantId: this.#parts.tenantId,
         absenceId,
-        id: `${transaction.transactionId}-${transaction.firstRecord + at}`,
+        id: `${place.transactionId}-${place.firstRecord + at}`,
       }),
     );
     const changes = absenceIds.flatMap((key): IndexChange[] =>
@@ -182,14 +173,11 @@ export class AbsenceView {
     return { records, changes, tally, publishedOpen: 0, contradictions: null, students: new Set() };
   }
 
-  #forget(
-    absenceIds: readonly string[],
-    transaction: { transactionId: string; firstRecord: number },
-  ): ChainOutcome {
+  #forget(absenceIds: readonly string[], place: RecordPlace): ChainOutcome {
     const records: OutgoingRecord[] = [];
     const changes: IndexChange[] = [];
     for (const absenceId of absenceIds) {
-      const id = `${transaction.transactionId}-${transaction.firstRecord + records.length}`;
+      const id = `${place.transactionId}-${place.firstRecord + records.length}`;
       records.push(forgetting({ tenantId: this.#parts.tenantId, absenceId, id }));
       for (const area of ['absences', 'ended'] as const) changes.push({ area, key: absenceId, value: null });
     }
@@ -209,13 +197,13 @@ export class AbsenceView {
 
   /** The changes of the contradictions in the index, and their number afterwards. */
   async #contradictions(
-    task: Pick<ChainTask, 'lookUp'>,
+    { lookups }: Pick<ChainTask, 'lookups'>,
     { known, resolution }: Resolved,
   ): Promise<{ changes: IndexChange[]; count: number }> {
     const versionIds = [...known.versions.keys()];
     const before = await this.#parts.index.count('contradictions');
     if (before === 0 && resolution.contradictions.length === 0) return { changes: [], count: 0 };
-    const reported = before > 0 ? await task.lookUp('contradictions', versionIds) : [];
+    const reported = before > 0 ? await lookups.lookUp('contradictions', versionIds) : [];
     const changes = contradictionChanges(resolution.contradictions, { versionIds, reported });
     const had = new Set(versionIds.filter((_id, at) => (reported[at] ?? null) !== null));
     const count = changes.reduce(

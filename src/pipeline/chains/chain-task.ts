@@ -4,20 +4,41 @@ import type { IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { LookUp } from './chain-lookup.ts';
 
-/** The versions that changed since their chains were last published, and everything that publishing them takes. */
-export interface ChainTask {
-  readonly mode: ResolveMode;
+/** The versions that changed since their chains were last published. */
+export interface ChangedVersions {
   /** Created or updated versions. */
   readonly versions: readonly AbsenceVersionValue[];
   /** Versions that left the hub; their removal is confirmed. */
   readonly vanished: readonly string[];
   /** Versions whose chains are pending. */
   readonly revisit: readonly string[];
+}
+
+/** Where the next derived record stands, which gives it its id. */
+export interface RecordPlace {
+  readonly transactionId: string;
+  /** Index of the record in the transaction. */
+  readonly firstRecord: number;
+}
+
+/** What else is known of versions. */
+export interface VersionLookups {
+  /** Reads the index as of the previous transaction. */
+  readonly lookUp: LookUp;
+  /** Content hashes of versions' records, with the changes of this transaction; null for none. */
+  readonly hashesOf: (versionIds: readonly string[]) => Promise<ReadonlyMap<string, Buffer | null>>;
+  /** Asks the hub for single versions; those that it has join this transaction. */
+  readonly fetch: (versionIds: readonly string[]) => Promise<FetchedVersions>;
+}
+
+/** Changed versions, and the limits within which their chains are resolved and published. */
+export interface ChainTask {
+  readonly mode: ResolveMode;
+  readonly changed: ChangedVersions;
+  readonly place: RecordPlace;
+  readonly lookups: VersionLookups;
   /** Sequence number of the transaction that will carry the derived records. */
   readonly sequence: number;
-  readonly transactionId: string;
-  /** Index of the first derived record in the transaction. */
-  readonly firstRecord: number;
   readonly snapshot: boolean;
   /** Whether a current absence is published again although its record is unchanged. */
   readonly republishes?: ((absenceId: string) => boolean) | undefined;
@@ -34,12 +55,6 @@ export interface ChainTask {
   readonly publishesUnanswered: boolean;
   /** Whether a full sync has shown that the hub does not have an id; null if it has shown nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;
-  /** Reads the index as of the previous transaction. */
-  readonly lookUp: LookUp;
-  /** Content hashes of versions' records, with the changes of this transaction; null for none. */
-  readonly hashesOf: (versionIds: readonly string[]) => Promise<ReadonlyMap<string, Buffer | null>>;
-  /** Asks the hub for single versions; those that it has join this transaction. */
-  readonly fetch: (versionIds: readonly string[]) => Promise<FetchedVersions>;
 }
 
 export interface FetchedVersions {

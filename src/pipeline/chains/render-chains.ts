@@ -23,10 +23,7 @@ export interface RenderChainsParts {
   readonly now: () => number;
 }
 
-type RenderedTask = Pick<
-  ChainTask,
-  'mode' | 'transactionId' | 'firstRecord' | 'snapshot' | 'republishes' | 'revisit'
->;
+type RenderedTask = Pick<ChainTask, 'mode' | 'place' | 'snapshot' | 'republishes' | 'changed'>;
 
 /** Turns a resolution into records and index changes. */
 export function renderChains(
@@ -170,7 +167,7 @@ class OutcomeDraft {
       this.#change('versions', id, null);
       if (isPending(known.versions.get(id) ?? null)) this.#change('open', id, null);
     }
-    for (const id of this.#task.revisit) {
+    for (const id of this.#task.changed.revisit) {
       const after = resolution.versions.get(id);
       const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
       if (!isPending(entry)) this.#change('open', id, null);
@@ -279,7 +276,8 @@ class OutcomeDraft {
   }
 
   #nextId(): string {
-    return `${this.#task.transactionId}-${this.#task.firstRecord + this.#records.length}`;
+    const { transactionId, firstRecord } = this.#task.place;
+    return `${transactionId}-${firstRecord + this.#records.length}`;
   }
 }
 

@@ -78,10 +78,10 @@ export async function resolveTask(
     unanswered: new Set(),
     deferredQuestions: new Set(),
     forgotten: new Set(),
-    known: new KnownChains(task.lookUp),
+    known: new KnownChains(task.lookups.lookUp),
     asked: 0,
   };
-  for (const value of task.versions) addVersion(draft, value);
+  for (const value of task.changed.versions) addVersion(draft, value);
   await learn(task, draft);
   const defer = new Set<string>();
   for (;;) {
@@ -97,7 +97,9 @@ export async function resolveTask(
       forgotten: draft.forgotten,
     });
     if (await askForRevived({ task, draft, resolution, defer })) continue;
-    const hashes = await task.hashesOf(resolution.currents.flatMap(({ versionId }) => versionId ?? []));
+    const hashes = await task.lookups.hashesOf(
+      resolution.currents.flatMap(({ versionId }) => versionId ?? []),
+    );
     const { lacking, isNews } = await gather({ task, draft, resolution, hashes, sources });
     const deferred = task.mode === 'final' ? [] : chainsNeeding(resolution, new Set(lacking));
     const mayDefer = deferred.some((id) => !defer.has(id));
@@ -126,8 +128,8 @@ function inputOf(task: ChainTask, draft: Draft) {
   return {
     rows: [...draft.rows.values()],
     gone: [...draft.gone],
-    vanished: task.vanished,
-    revisit: task.revisit,
+    vanished: task.changed.vanished,
+    revisit: task.changed.revisit,
   };
 }
 
@@ -170,7 +172,7 @@ async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promi
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
   if (!task.publishesUnanswered) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
   draft.asked += asked.length;
-  const found = asked.length === 0 ? NOTHING_ASKED : await task.fetch(asked);
+  const found = asked.length === 0 ? NOTHING_ASKED : await task.lookups.fetch(asked);
   if (found.isFailed && !task.publishesUnanswered) for (const id of asked) draft.unanswered.add(id);
   for (const value of found.versions) addVersion(draft, value);
   for (const id of found.gone) draft.gone.add(id);
@@ -199,13 +201,13 @@ async function gather(parts: {
     const value = sources.kept(id);
     if (value !== undefined) draft.records.set(id, value);
   }
-  const vanished = new Set(task.vanished);
+  const vanished = new Set(task.changed.vanished);
   const isAtHub = (id: string): boolean =>
     draft.known.versions.get(id)?.state === 'present' && !vanished.has(id);
   const askable = lacking().filter((id) => isAtHub(id) && !draft.notFound.has(id));
   if (askable.length > 0 && draft.asked + askable.length <= task.askAtMost) {
     draft.asked += askable.length;
-    const found = await task.fetch(askable);
+    const found = await task.lookups.fetch(askable);
     for (const value of found.versions) addVersion(draft, value);
     for (const id of askable) if (!draft.records.has(id)) draft.notFound.add(id);
     // A version that left the hub is not published as current; its chain waits for its confirmed removal.
