@@ -1,7 +1,7 @@
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { chainRowOf, type AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { decodePublishedAbsence } from '../../core/chains/published-absence.ts';
-import { chainsOf, linkedWith, type HubChain, type HubVersion } from '../../core/verify/chain-tails.ts';
+import { chainsOf, linkedWith, type HubVersion } from '../../core/verify/chain-tails.ts';
 import { provesMissing } from '../../core/verify/judge-scan.ts';
 import { compareChains, type ChainDifference } from '../../core/verify/compare-chains.ts';
 import type { Difference, DifferenceKind, DifferenceState } from '../../core/verify/difference.ts';
@@ -82,11 +82,9 @@ export async function verifyChains(
     const record = name === 'absences' ? topics.absences.get(key) : topics.changes.get(key);
     return hub.canJudge([...versionIds, record?.versionId ?? null]);
   };
-  const compare = (chains: readonly HubChain[]): ChainDifference[] =>
-    compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isCertain);
   const chains = chainsOf(hub.versions);
   const live = chains.filter(({ tail }) => tail !== null).length;
-  let found = compare(chains);
+  let found = compareChains({ chains, versions: hub.versions, topics, forgottenBeforeMs }).filter(isCertain);
   const before = found.length;
   const differences = await confirm(tools, {
     hasAny: before > 0,
@@ -94,7 +92,7 @@ export async function verifyChains(
       const touched = await askAgain(tools, options, found);
       const circumstances = await circumstancesOf(tools, touched, options);
       await readOn();
-      found = amongThem(found, compare(chainsOf(hub.versions)));
+      found = compareAgain(found, { touched, hub, topics, forgottenBeforeMs }).filter(isCertain);
       return found.map((each) => ({
         collection: each.collection,
         key: each.key,
@@ -160,13 +158,32 @@ async function askAgain(
   return linkedWith(versions, touched);
 }
 
-/** Those that concern keys or versions of earlier ones: the others have appeared since. */
-function amongThem(
-  earlier: readonly ChainDifference[],
-  later: readonly ChainDifference[],
+/** Compares only the chains of the touched versions: all of them would take as long as the first comparison. */
+function compareAgain(
+  found: readonly ChainDifference[],
+  known: {
+    touched: ReadonlySet<string>;
+    hub: VersionsOfHub;
+    topics: ChainTopicsView;
+    forgottenBeforeMs: number;
+  },
 ): ChainDifference[] {
-  const known = new Set(earlier.flatMap(({ key, versionIds }) => [key, ...versionIds]));
-  return later.filter(({ key, versionIds }) => known.has(key) || versionIds.some((id) => known.has(id)));
+  const { touched, hub, topics, forgottenBeforeMs } = known;
+  const before = new Set(found.flatMap(({ key, versionIds }) => [key, ...versionIds]));
+  const isOurs = (id: string): boolean => before.has(id) || touched.has(id);
+  const some = <T extends { versionId: string | null }>(records: ReadonlyMap<string, T>): Map<string, T> =>
+    new Map([...records].filter(([key, { versionId }]) => isOurs(key) || isOurs(versionId ?? key)));
+  const versions = new Map([...hub.versions].filter(([id]) => touched.has(id)));
+  const differences = compareChains({
+    chains: chainsOf(versions),
+    versions,
+    topics: { absences: some(topics.absences), changes: some(topics.changes) },
+    forgottenBeforeMs,
+  });
+  // The others have appeared since.
+  return differences.filter(
+    ({ key, versionIds }) => before.has(key) || versionIds.some((id) => before.has(id)),
+  );
 }
 
 interface ChainCircumstances {
