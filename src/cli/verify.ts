@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { enabledCollections } from '../config.ts';
+import { bringingSync } from '../core/verify/bringing-sync.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
+import type { CollectionReport } from '../pipeline/verify/verify-tools.ts';
 import { verifyTenant } from '../pipeline/verify/verify-tenant.ts';
 import type { PullOutcome } from '../pipeline/requests/pull.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
@@ -44,8 +46,8 @@ const HELP = `
 Kinds: missing (the hub has it, the topic does not), left-over (the reverse), different, undecodable (the record cannot
 be decoded, or does not match its headers), gap (a step of an absence is missing in the topic), reject-missing and
 reject-left-over (rows that cannot be read), index (the index and the topic differ).
-States: pending (changed at the hub since the last sync; the next one publishes it), withheld (needs a decision),
-not-configured (the configuration no longer names it; see "rollcall topics purge").
+States: next sync (changed at the hub since the last sync: the next incremental one publishes it), next full (gone from
+the hub, or in a collection without incremental syncs: only the next full sync finds it; "pull --full" runs one), withheld (needs a decision), not-configured (the configuration no longer names it; see "rollcall topics purge").
 
 Memory holds one collection at a time, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB per
 million rows; for absences also the links between versions, about 1 KB per version. The command reads the hub
@@ -82,12 +84,25 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
     progress.end();
     for (const each of found) show(context.output, each, flags);
     context.output.data({
-      tenants: found.map(({ before, after, syncs }) =>
-        syncs === null ? after : { ...after, repaired: { before: before.collections, passes: syncs } },
-      ),
+      tenants: found.map(({ before, after, syncs }) => ({
+        ...after,
+        collections: after.collections.map(asJson),
+        ...(syncs === null ? {} : { repaired: { before: before.collections.map(asJson), passes: syncs } }),
+      })),
     });
     return exitCodeFor(found.map(({ after }) => after));
   });
+}
+
+/** A pending difference gets `bringing`, the sync that removes it. */
+function asJson({ differences, ...report }: CollectionReport): Record<string, unknown> {
+  return {
+    ...report,
+    differences: differences.map((each) => {
+      const bringing = bringingSync(each);
+      return bringing === null ? each : { ...each, bringing };
+    }),
+  };
 }
 
 interface Found {

@@ -7,7 +7,10 @@ export const MOST_READ = 5_000;
 const MOST_SHOWN = 5;
 const MOST_VERSIONS_SHOWN = 8;
 
-/** The gravest first. The last one is temporary when the hub writes the two records one after the other. */
+/** A hub that writes two records one after the other shows this between them, in a district as it should be. */
+const PASSING: ContradictionKind = 'replaces-only';
+
+/** The gravest first. */
 const GRAVITY = {
   crowded: 0,
   'other-student': 1,
@@ -36,9 +39,11 @@ export async function readContradictions(
   }
   const read = [...entries].slice(0, MOST_READ);
   const all = read.flatMap(contradictionsOf).sort(byGravity);
+  const chains = new Set(all.map(chainOf));
   return {
     isAtLeast: read.length === MOST_READ && count > MOST_READ,
-    absences: new Set(all.map(chainOf)).size,
+    absences: chains.size,
+    passing: chains.difference(new Set(all.filter(({ kind }) => kind !== PASSING).map(chainOf))).size,
     versions: new Set(all.flatMap(({ versionIds }) => versionIds)).size,
     byKind: countByKind(all),
     first: all.slice(0, MOST_SHOWN).map(({ kind, absenceId, versionIds }) => ({

@@ -128,8 +128,12 @@ function showLateRows(output: Output, { collection, lateRows }: CollectionStatus
 }
 
 function showContradictions(output: Output, known: KnownContradictions): void {
-  if (known.absences === 0) return;
   const { colors } = output;
+  if (known.passing > 0) {
+    const what = `${countOf(known.passing, 'absence')} with a new version that the old one does not name yet (replaces-only)`;
+    output.line(colors.dim(`  ${what}: usual between two writes of the hub, the next sync ends it`));
+  }
+  if (known.absences === known.passing) return;
   const kinds = Object.entries(known.byKind).map(
     ([kind, number]) => `${printable(kind)} ${formatCount(number)}`,
   );

@@ -1,3 +1,4 @@
+import { bringingSync } from '../../core/verify/bringing-sync.ts';
 import { DIFFERENCE_KINDS, type Difference, type DifferenceState } from '../../core/verify/difference.ts';
 import { exitCode } from '../exit-code.ts';
 import type { TenantVerification } from '../../pipeline/verify/verify-tenant.ts';
@@ -10,7 +11,11 @@ export interface VerifiedTenant extends TenantVerification {
 }
 
 const SHOWN_AT_MOST = 20;
-const STATES: readonly DifferenceState[] = ['pending', 'withheld', 'not-configured'];
+const SYNC_TITLES = { incremental: 'next sync', full: 'next full' } as const;
+const SYNCS = ['incremental', 'full'] as const;
+const STATES: readonly DifferenceState[] = ['withheld', 'not-configured'];
+const WHAT_IS_COUNTED =
+  '  hub: rows there now (absences: chains of versions; schedules: days with lessons) · topic: keys with a value · equal: keys whose content agrees';
 
 /** Prints the result: a table, the first differences, and what to do. */
 export function showVerification(
@@ -50,7 +55,8 @@ function showTable(output: Output, collections: readonly CollectionReport[]): vo
   const states = STATES.filter((state) =>
     collections.some(({ differences }) => differences.some((each) => each.state === state)),
   );
-  const titles = ['hub', 'topic', 'equal', ...kinds, ...states];
+  const syncs = SYNCS.filter((sync) => collections.some((each) => countBrought(each, sync) > 0));
+  const titles = ['hub', 'topic', 'equal', ...kinds, ...syncs.map((sync) => SYNC_TITLES[sync]), ...states];
   output.table(
     [
       { title: '  collection' },
@@ -64,9 +70,15 @@ function showTable(output: Output, collections: readonly CollectionReport[]): vo
       ...kinds.map((kind) =>
         formatCount(each.differences.filter((one) => one.kind === kind && one.state === 'wrong').length),
       ),
+      ...syncs.map((sync) => formatCount(countBrought(each, sync))),
       ...states.map((state) => formatCount(each.differences.filter((one) => one.state === state).length)),
     ]),
   );
+  output.line(output.colors.dim(WHAT_IS_COUNTED));
+}
+
+function countBrought({ differences }: CollectionReport, sync: (typeof SYNCS)[number]): number {
+  return differences.filter((each) => bringingSync(each) === sync).length;
 }
 
 function outcomeOf({ outcome, differences }: CollectionReport): string {
@@ -90,30 +102,35 @@ function showDifferences(output: Output, differences: readonly Difference[], all
   output.line();
   output.table(
     [{ title: '  collection' }, { title: 'kind' }, { title: '' }, { title: 'key' }],
-    shown.map(({ collection, kind, state, key }) => [
-      `  ${collection}`,
-      kind,
-      state === 'wrong' ? '' : state,
-      printable(key),
-    ]),
+    shown.map((each) => [`  ${each.collection}`, each.kind, stateText(each), printable(each.key)]),
   );
   const more = sorted.length - shown.length;
   if (more > 0) output.line(`  and ${formatCount(more)} more: --all shows them.`);
   output.line();
 }
 
+function stateText(difference: Difference): string {
+  const sync = bringingSync(difference);
+  if (sync !== null) return SYNC_TITLES[sync];
+  return difference.state === 'wrong' ? '' : difference.state;
+}
+
 /** The result in one sentence. */
 export function verdictOf(collections: readonly CollectionReport[]): string {
   const compared = collections.filter(({ outcome }) => outcome !== 'not-offered');
   const equal = compared.filter((each) => isCompared(each) && isEqual(each)).length;
-  const pending = countIn(compared.filter(isCompared), 'pending');
+  const [next = 0, full = 0] = SYNCS.map((sync) =>
+    sum(compared.filter(isCompared), (each) => countBrought(each, sync)),
+  );
   const ofThem =
     equal === compared.length
       ? allEqual(compared.length)
       : `${equal} of ${compared.length} collections are equal`;
-  return pending === 0
-    ? `${ofThem}.`
-    : `${ofThem}, but for ${countOf(pending, 'change')} at the hub that the next sync publishes.`;
+  const brought = [
+    ...(next === 0 ? [] : [`${countOf(next, 'change')} at the hub that the next incremental sync publishes`]),
+    ...(full === 0 ? [] : [`${countOf(full, 'difference')} that only the next full sync finds`]),
+  ];
+  return brought.length === 0 ? `${ofThem}.` : `${ofThem}, but for ${brought.join(' and ')}.`;
 }
 
 function adviceOf(

@@ -4,6 +4,8 @@ export interface KnownContradictions {
   readonly isAtLeast: boolean;
   /** Number of absences, including chains that are not published. */
   readonly absences: number;
+  /** Of these, the absences whose only contradiction is one that the hub's next record usually ends: no warning. */
+  readonly passing: number;
   readonly versions: number;
   /** Number by kind, the gravest kind first. */
   readonly byKind: Readonly<Record<string, number>>;

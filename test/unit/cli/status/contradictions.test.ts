@@ -38,9 +38,16 @@ describe('contradictions in the index', () => {
     expect(await readContradictions(index)).toMatchObject({
       isAtLeast: false,
       absences: 2,
+      passing: 0,
       versions: 5,
       byKind: { fork: 1, 'replaces-only': 1, 'other-student': 1 },
     });
+  });
+
+  it('between two writes of the hub count as passing, unless the absence has another one', async () => {
+    const other: Reported = { ...PASSING, absenceId: 'other', versionIds: ['o', 'p'] };
+    const { index } = indexOf([[entry(FORK, PASSING), entry(other)]]);
+    expect(await readContradictions(index)).toMatchObject({ absences: 2, passing: 1 });
   });
 
   it('of the gravest kinds come first', async () => {
