@@ -54,7 +54,7 @@ export async function mirrorDistrict(parts: DemoParts): Promise<number> {
   publishing.catch((error: unknown) => opened.reject(error));
   const session = await opened.promise;
   const changes = new Changes(screen, { timeZone: tenant.config.fullPull.timeZone });
-  // The changelog of the absence view is nobody's to read.
+  // The changelog of the absence view is internal.
   const topics = tenant.topics.flatMap(({ suffix, name }) => (suffix === STATE_TOPIC ? [] : [name]));
   await using _consumer = await watchTopics({
     brokers: stack.kafkaBrokers,

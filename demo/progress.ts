@@ -3,7 +3,7 @@ import { count, type Screen } from './screen.ts';
 
 interface Standing {
   rows: number;
-  /** What the hub counted when the sync began; null: unknown. */
+  /** The hub's total at the start of the sync; null: unknown. */
   total: number | null;
   completeAtMs: number | null;
 }
@@ -42,7 +42,7 @@ export class Progress {
     }
   }
 
-  /** Begins to count anew: every collection is read once more. */
+  /** Starts over: every collection is read again. */
   beginAgain(): void {
     for (const standing of this.#standings.values()) {
       standing.rows = 0;

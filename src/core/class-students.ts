@@ -11,8 +11,7 @@ export interface ClassStudents {
 
 /**
  * The students of a class, from the rows of `classes/{id}/students`. If one student has no readable id, the list is
- * unreadable:
- * a shorter list would be wrong.
+ * unreadable: a shorter list would be wrong.
  */
 export function readClassStudents(classId: string, rows: readonly unknown[]): DecodedRow {
   const students: string[] = [];

@@ -27,8 +27,7 @@ export const FIRST_LOAD_HEADER = 'ce_firstload';
 
 /**
  * Rollcall's own attribute of the record of `absence-versions` in `progress`: `absence-state` holds the complete chain
- * index. See
- * {@link Progress.absenceState} in model/progress.ts.
+ * index. See {@link Progress.absenceState} in model/progress.ts.
  */
 export const STATE_HEADER = 'ce_absencestate';
 

@@ -19,7 +19,7 @@ export interface LeftOverTopic extends TopicParts {
   readonly lacks: 'collection' | 'tenant';
 }
 
-/** What the configuration wants of one prefix. */
+/** The topics that the configuration wants under one prefix. */
 export interface WantedTopics {
   readonly topicPrefix: string;
   /** By tenant, the suffixes of its topics. */
@@ -61,14 +61,14 @@ export function otherPrefixes(topics: Iterable<string>, topicPrefix: string): Re
   return counts;
 }
 
-/** What the topics hold of an afterschool. */
+/** The number of rows and rejects of an afterschool in the topics. */
 export interface LeftOfAfterschool {
   readonly rows: number;
   /** Unreadable rows, which are in `rejects`. */
   readonly rejects: number;
 }
 
-/** What the topics hold of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
+/** Counts rows and rejects of each afterschool that is not configured; keys are `<afterschool id>|<id>`. */
 export function countUnconfigured(
   keys: Readonly<Record<keyof LeftOfAfterschool, Iterable<string>>>,
   configured: readonly string[],

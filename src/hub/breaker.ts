@@ -56,7 +56,7 @@ export function createBreaker(options: {
           'HUB_CIRCUIT_OPEN',
           `${hub} failed too often in a row, the last time with: ${lastTrouble?.message ?? 'unknown'}`,
           {
-            // `run` retries by itself, a command does not: this text is true for both.
+            // The verb `run` retries and a command does not; this text is true for both.
             remedy:
               `Rollcall sends nothing to it for ${Math.ceil(retryInMs / 1000)} s. ${lastTrouble?.remedy ?? ''}`.trim(),
             retryAfterMs: retryInMs,

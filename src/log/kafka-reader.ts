@@ -26,8 +26,7 @@ export interface ReadOptions {
   readonly onMessages: (read: ReadMessages) => Promise<void>;
   /**
    * Also waits for records of open transactions after the stretches. A broker answers a commit before it writes the
-   * markers:
-   * without this, a caller that knows of a commit may not find its records.
+   * markers: without this, a caller that knows of a commit may not find its records.
    */
   readonly awaitsDecision?: boolean | undefined;
   /** Called with the id of each temporary group that an attempt joins. */

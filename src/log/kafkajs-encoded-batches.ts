@@ -28,8 +28,8 @@ const REQUEST = 'kafkajs/src/protocol/requests/produce/v3/request';
 const patched = new WeakSet<ProduceRequest>();
 
 /**
- * Lets kafkajs 2.2.4 send record batches that are already encoded ({@link RecordBatch}); messages of its own it encodes
- * as before. All later versions of the request that kafkajs knows build on version 3. Call this before the first send.
+ * Lets kafkajs 2.2.4 send record batches that are already encoded ({@link RecordBatch}); it still encodes its own
+ * messages. All later versions of the request in kafkajs build on version 3. Call this before the first send.
  */
 export function sendEncodedBatches(): void {
   const require = createRequire(import.meta.url);

@@ -41,16 +41,12 @@ const patched = new WeakSet<DecodeBatch>();
  * Decodes what kafkajs 2.2.4 fetches, for two reasons. Call this before the first fetch.
  *
  * First, kafkajs makes a dozen objects of each record, including its headers, even if no code reads them. This costs
- * some 10 µs a
- * record, a fifth of a recovery. kafkajs still decodes compressed and incomplete batches itself.
+ * some 10 µs a record, a fifth of a recovery. kafkajs still decodes compressed and incomplete batches itself.
  *
  * Second, the cleaner keeps the last batch of each producer even if none of its records remains (KIP-98, "Log
- * Compaction for
- * Transactional Topics"). kafkajs ignores such a batch; if a segment contains nothing else, kafkajs fetches the same
- * offset without
- * end. So this adds a control record at the last offset of a batch without a record there: no consumer receives it, and
- * the position
- * advances.
+ * Compaction for Transactional Topics"). kafkajs ignores such a batch; if a segment contains nothing else, kafkajs
+ * fetches the same offset without end. So this adds a control record at the last offset of a batch without a record
+ * there: no consumer receives it, and the position advances.
  */
 export function decodeFetchedBatches(): void {
   const require = createRequire(import.meta.url);

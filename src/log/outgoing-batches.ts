@@ -60,8 +60,7 @@ export class OutgoingBatches {
 
 /**
  * The messages of a topic for kafkajs (see kafkajs-encoded-batches.ts). kafkajs only checks whether one lacks a value,
- * groups them by
- * partition, and passes the length of a partition's group to the encoder.
+ * groups them by partition, and passes the length of a partition's group to the encoder.
  */
 export function asMessages({ batches }: TopicBatches): Message[] {
   const messages = {

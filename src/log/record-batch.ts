@@ -1,7 +1,7 @@
 import { crc32c } from './crc32c.ts';
 import { FRAME_BYTES, writeFrameHead } from './framing.ts';
 
-/** What identifies a batch of a transactional producer to the broker (KIP-98). */
+/** The numbers that identify a batch of a transactional producer to the broker (KIP-98). */
 export interface BatchOwner {
   readonly producerId: bigint;
   readonly producerEpoch: number;

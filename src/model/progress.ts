@@ -52,8 +52,7 @@ export interface Progress {
   readonly firstLoad?: 'over' | undefined;
   /**
    * Only for `absence-versions`: at this transaction `absence-state` holds the complete chain index, made under the
-   * mapping that
-   * {@link stateMark} names. Undefined: it does not. The log writes this as a header of the record.
+   * mapping that {@link stateMark} names. Undefined: it does not. The log writes this as a header of the record.
    */
   readonly absenceState?: string | undefined;
 }

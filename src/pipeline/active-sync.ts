@@ -53,8 +53,7 @@ export function metIn(
 
 /**
  * Marks rows, unreadable ones included, as present for all running syncs (design, "Deletions"). `sync`: the sync whose
- * scan read
- * them; null when they were requested by id.
+ * scan read them; null when they were requested by id.
  */
 export function markSeen(
   syncs: Iterable<ActiveSync>,

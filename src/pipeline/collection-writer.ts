@@ -28,8 +28,7 @@ export interface WriterParts extends Omit<TableParts, 'hasChains'> {
  * The only place where a collection's rows become records: its {@link Table} decides, and it commits in order.
  *
  * It commits to Kafka first and then applies the changes to the index, both before the next decision (invariants 1 and
- * 2). Several
- * syncs of one collection may share it; all tasks run one after another.
+ * 2). Several syncs of one collection may share it; all tasks run one after another.
  */
 export class CollectionWriter {
   readonly #parts: WriterParts;
@@ -191,8 +190,7 @@ export class CollectionWriter {
 
   /**
    * Whether a full sync has certainly read every wanted row: it has read as many rows as are known, all of them
-   * readable and none
-   * stale. If false, {@link unseen} finds out by reading the whole index.
+   * readable and none stale. If false, {@link unseen} finds out by reading the whole index.
    */
   hasMetAll({ seen, seenRejects, stats }: ActiveSync): boolean {
     return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
@@ -231,8 +229,7 @@ export class CollectionWriter {
 
   /**
    * Commits the staged changes and rebuilds the index, while no other task runs. `make` must leave the index equal to
-   * the log, and
-   * returns the state from which the writer continues.
+   * the log, and returns the state from which the writer continues.
    */
   reindex(make: (isFirstLoadOver: boolean) => Promise<WriterStart>): Promise<void> {
     return this.#run(async () => {
@@ -268,8 +265,7 @@ export class CollectionWriter {
 
   /**
    * Decides rows outside a scan, under a sync of its own, and commits the changes. `republication`: rows to republish
-   * even if
-   * unchanged.
+   * even if unchanged.
    */
   async withoutScan(work: (sync: ActiveSync) => Promise<void>, republication?: Republication): Promise<void> {
     const sync = this.#syncOfItsOwn(republication);
@@ -295,9 +291,8 @@ export class CollectionWriter {
 
   /**
    * Publishes records of derived topics that do not change the index, in one transaction, after the staged changes and
-   * while no other
-   * task runs. `make` gets a function for the `ce_id` of each record. Returns the number of records, and {@link
-   * offsets} after them.
+   * while no other task runs. `make` gets a function for the `ce_id` of each record. Returns the number of records, and
+   * {@link offsets} after them.
    */
   reissue(
     make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,

@@ -144,8 +144,9 @@ async function publishLosses(
 }
 
 /**
- * Counts removals before their commit, so that the guard knows them whenever the process ends. Returns what counts them
- * again after the commit: a Redis that fell back in between has lost the number, and its index does not show that.
+ * Counts removals before their commit, so that the guard knows them even if the process ends. Returns a function that
+ * counts them again after the commit: if Redis fell back to an earlier state in between, it has lost the number, and
+ * its index does not show that.
  */
 async function countRemovals(
   { memory, today, collection }: DeletionParts,

@@ -17,10 +17,9 @@ export interface IdentityGateOptions {
 
 /**
  * Stops another tenant's rows before any of them is published (design, "Guard"). A page passes if enough of its rows
- * are published
- * ones. Before any other page, the gate asks the hub for published rows; a hub that cannot be asked must list some on a
- * first page.
- * A full sync of another tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link BecomesFull}.
+ * are published ones. Before any other page, the gate asks the hub for published rows; a hub that cannot be asked must
+ * list some on a first page. A full sync of another tenant's rows throws `HUB_FOREIGN_DATA`; an incremental one {@link
+ * BecomesFull}.
  */
 export class IdentityGate {
   readonly #options: IdentityGateOptions;

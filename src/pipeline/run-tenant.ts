@@ -11,8 +11,8 @@ const BETWEEN_SESSIONS: Backoff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * Mirrors a tenant until the signal aborts. Every failure of log or index has the same cure: a new session takes the
- * tenant over,
- * recovers and continues. Throws only errors that need a person: lost ownership, an incompatible topic or schema.
+ * tenant over, recovers and continues. Throws only errors that need a person: lost ownership, an incompatible topic or
+ * schema.
  */
 export async function runTenant(
   parts: TenantParts,

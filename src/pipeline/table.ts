@@ -45,8 +45,7 @@ export interface FoundKeys {
  * A collection's index with the staged batch on top: looks rows up, decides on them, stages changes and counts.
  *
  * It commits nothing and has no queue: its user calls one method after another, and applies the staged batch to the
- * index once the
- * log has committed it.
+ * index once the log has committed it.
  */
 export class Table {
   readonly #parts: TableParts;
@@ -135,8 +134,7 @@ export class Table {
 
   /**
    * Decides the rows of a page and stages the changes. `isAskedFor`: the rows were requested by id, so the scan may
-   * still read them.
-   * `keepsUnchanged`: also stages unchanged versions of absences, to derive records from them.
+   * still read them. `keepsUnchanged`: also stages unchanged versions of absences, to derive records from them.
    */
   async decide(
     sync: ActiveSync,

@@ -14,14 +14,12 @@ export interface IndexPosition {
   readonly firstOffsets?: Offsets | undefined;
   /**
    * Id of the mapping (core/mapping-id.ts) under which the index was made; null: no mapping. Undefined in an index of
-   * an earlier
-   * version.
+   * an earlier version.
    */
   readonly mapping?: string | null | undefined;
   /**
    * The value in the transaction's progress (see `Progress`), if the chain index equals the changelog. Undefined for an
-   * imported
-   * index that is not in the changelog yet, and for an index of a version without the changelog.
+   * imported index that is not in the changelog yet, and for an index of a version without the changelog.
    */
   readonly absenceState?: string | undefined;
 }

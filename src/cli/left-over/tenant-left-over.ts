@@ -3,7 +3,7 @@ import type { KnownProgress } from '../../log/progress-reader.ts';
 import type { LeftOfAfterschool } from '../../core/left-over.ts';
 import type { CountedTopic, LeftOverTopics } from './find-left-over.ts';
 
-/** What is left over of a configured tenant. */
+/** The topics and afterschools of a configured tenant that are left over. */
 export interface TenantLeftOver {
   readonly tenant: string;
   readonly topics: readonly CountedTopic[];

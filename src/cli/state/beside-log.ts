@@ -5,7 +5,7 @@ import { countOf } from '../../core/words.ts';
 /** An index compared with its log. */
 export interface BesideLog {
   readonly kind: 'equal' | 'behind' | 'rebuild' | 'empty' | 'unknown';
-  /** The same in words. */
+  /** The comparison in words. */
   readonly text: string;
 }
 

@@ -33,7 +33,7 @@ export interface IndexFacts {
   readonly committedAtMs: ReadonlyMap<CollectionName, number | null>;
   /** Null when absences are not mirrored. */
   readonly contradictions: KnownContradictions | null;
-  /** What the index holds, by afterschool that is not configured. */
+  /** The rows and rejects in the index, by afterschool that is not configured. */
   readonly unconfigured: ReadonlyMap<string, LeftOfAfterschool>;
 }
 
@@ -45,7 +45,7 @@ export interface AskedIndex {
   readonly tenants: ReadonlyMap<string, IndexFacts>;
 }
 
-/** Reads what only the index knows of each tenant; stops at the first failure. */
+/** Reads the facts that only the index has, for each tenant; stops at the first failure. */
 export async function askIndex(assembly: Assembly, tenants: readonly TenantConfig[]): Promise<AskedIndex> {
   const found = new Map<string, IndexFacts>();
   if (assembly.config.redis === undefined) {

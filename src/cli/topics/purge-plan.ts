@@ -11,7 +11,7 @@ import type { PurgeTarget } from './purge-target.ts';
 const AFTERSCHOOL_USERS = 'afterschool-users';
 const NOTHING: LeftOfAfterschool = { rows: 0, rejects: 0 };
 
-/** What exists of a target. */
+/** The topics, rows and rejects that exist of a target. */
 export interface Found {
   readonly target: PurgeTarget;
   readonly topics: readonly CountedTopic[];

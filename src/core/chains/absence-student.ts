@@ -4,8 +4,7 @@ import type { AbsenceEntry, ChainState, VersionEntry } from './chain-state.ts';
 /**
  * The student of each absence id (rule 16 in chain-rules.ts), as a {@link studentFingerprint}. Sources, best first: the
  * absence's own entry, the version published last, the version that gave the id, another version published under the
- * id.
- * Ids without any record that names a student are left out.
+ * id. Ids without any record that names a student are left out.
  *
  * @param versionIds all versions that `chainState` may hold
  */
@@ -41,8 +40,7 @@ export function studentsByAbsence(
 
 /**
  * Yields absence ids for a version whose `sourcedId` is the id of another student's absence, in the order in which to
- * try
- * them. Each is a key of two parts, in the notation of all composite keys.
+ * try them. Each is a key of two parts, in the notation of all composite keys.
  */
 export function* ownAbsenceIds(versionId: string): Generator<string> {
   for (let number = 2; ; number += 1) yield compositeKey(versionId, `absence-${number}`);
@@ -50,8 +48,7 @@ export function* ownAbsenceIds(versionId: string): Generator<string> {
 
 /**
  * Whether a version may have given its `sourcedId` to an absence. False if Rollcall had not seen the version when the
- * id was
- * given, or if the version was published under another id since, unless the two absences were merged.
+ * id was given, or if the version was published under another id since, unless the two absences were merged.
  */
 export function mayHaveGivenItsId(
   version: VersionEntry | null,

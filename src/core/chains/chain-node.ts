@@ -84,8 +84,7 @@ type Linked = Pick<ChainGraph, 'danglingReferences' | 'components' | 'placeholde
 
 /**
  * Links versions. An unattributed version may belong to any student. But where it would connect records of two
- * students,
- * it is linked only to other unattributed versions (rule 1).
+ * students, it is linked only to other unattributed versions (rule 1).
  */
 function linkedNodes(parts: {
   input: ChainInput;
@@ -240,8 +239,7 @@ function connect(earlier: ChainNode, later: ChainNode): void {
 
 /**
  * Keeps an absence deleted that was published as deleted, when the hub drops its tombstone. This holds after an import
- * too,
- * where the version's own entry is lost.
+ * too, where the version's own entry is lost.
  */
 function retirePublished(parts: {
   input: ChainInput;

@@ -88,8 +88,7 @@ export interface ResolveInput extends ChainInput {
   readonly defer?: ReadonlySet<string> | undefined;
   /**
    * Whether a full sync under a new mapping is still running. Until it reads an unattributed version again, the
-   * version's
-   * chain waits: the new mapping may show its student.
+   * version's chain waits: the new mapping may show its student.
    */
   readonly awaitsStudents?: boolean | undefined;
 }
@@ -114,8 +113,7 @@ export interface Resolution {
   readonly steps: readonly ChainStep[];
   /**
    * For the topic `absences`: the current version of each absence, where the version or its record may have changed.
-   * Null
-   * if the absence is no longer shown.
+   * Null if the absence is no longer shown.
    */
   readonly currents: readonly { readonly absenceId: string; readonly versionId: string | null }[];
   /** Chains with unresolved references. In `page` mode they wait; in `final` mode they are published nevertheless. */
@@ -137,8 +135,7 @@ interface Draft {
   readonly names: (string | null)[];
   /**
    * Absence id by component, for deferred components that were published and then forgotten. The versions keep this id,
-   * so
-   * that they stay distinguishable from versions that were never published.
+   * so that they stay distinguishable from versions that were never published.
    */
   readonly forgottenNames: Map<number, string>;
   /** Components to resolve again, and from which versions. */
@@ -148,8 +145,7 @@ interface Draft {
 
 /**
  * Resolves the chains of new or changed versions. Pure, and linear in the rows and the chains that they belong to;
- * unchanged
- * rows are not needed. The same rows again, on the chain state that resulted from them, give no step.
+ * unchanged rows are not needed. The same rows again, on the chain state that resulted from them, give no step.
  *
  * @throws Error if the chain state lacks an entry that `missing` asks for
  */

@@ -38,8 +38,7 @@ export interface AbsenceEntry {
   readonly since: number;
   /**
    * {@link studentFingerprint} of the record published last under this absence; 0 if that record names no student, or
-   * is
-   * unknown.
+   * is unknown.
    */
   readonly student: number;
 }
@@ -62,8 +61,7 @@ export interface ChainRow {
 
 /**
  * 32-bit hash of a student's id (FNV-1a over UTF-16 code units), 0 for no student. It only serves to tell that two
- * records
- * are of different students; it misses a difference with a probability of 2⁻³².
+ * records are of different students; it misses a difference with a probability of 2⁻³².
  */
 export function studentFingerprint(studentId: string | null): number {
   if (studentId === null) return 0;

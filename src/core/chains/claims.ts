@@ -25,13 +25,10 @@ const HAS_VERSIONS = 8;
 
 /**
  * Assigns each published absence to a component (rule 14). In order of preference: the component with the version that
- * gave
- * the absence its id, since then no other chain needs that id; with the version published last; with a version
- * published
- * under it. A component of which the hub still has a version comes before all others. Among equals, the least id
- * decides.
- * A component of another student never gets the absence (rule 16), unless it holds the version published last itself,
- * whose student the hub has changed.
+ * gave the absence its id, since then no other chain needs that id; with the version published last; with a version
+ * published under it. A component of which the hub still has a version comes before all others. Among equals, the least
+ * id decides. A component of another student never gets the absence (rule 16), unless it holds the version published
+ * last itself, whose student the hub has changed.
  */
 export function claimsOf(graph: ChainGraph, chainState: ChainState): Claims {
   const best = new Map<string, { component: number; strength: number; leastId: string }>();

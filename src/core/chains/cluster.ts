@@ -25,9 +25,8 @@ export interface Cluster {
 
 /**
  * Computes the closure of the input over: old and new links in both directions; the absences of versions; the versions
- * that
- * gave absences their ids or that last events name; the ids that an absence may get if its version's own id belongs to
- * another student's absence (rule 16).
+ * that gave absences their ids or that last events name; the ids that an absence may get if its version's own id
+ * belongs to another student's absence (rule 16).
  */
 export function clusterOf(input: ChainInput, rows: ReadonlyMap<string, ChainRow>): Cluster {
   const { chainState } = input;

@@ -15,10 +15,9 @@ export interface LoggedStep {
 
 /**
  * Rebuilds chain entries from the records of the public topics (rule 15). The topics may come in any order; within one
- * topic,
- * the records of a key come in log order. The caller passes the entries of all ids that a batch names ({@link idsIn})
- * and
- * writes `changed` back. Whether a chain was published is not known before the end, when {@link examine} finds it out.
+ * topic, the records of a key come in log order. The caller passes the entries of all ids that a batch names ({@link
+ * idsIn}) and writes `changed` back. Whether a chain was published is not known before the end, when {@link examine}
+ * finds it out.
  */
 export class EntryImport {
   readonly #entries: Map<string, VersionEntry | null>;
@@ -39,8 +38,7 @@ export class EntryImport {
 
   /**
    * Imports a record of `absence-versions`. A record after the last complete full sync (`isNews`) may not be published
-   * yet.
-   * Events that were read before may be of a student whom the record no longer names.
+   * yet. Events that were read before may be of a student whom the record no longer names.
    */
   row(row: ChainRow, options: { isNews: boolean }): void {
     const before = this.#entries.get(row.id) ?? null;
@@ -60,8 +58,7 @@ export class EntryImport {
 
   /**
    * Imports a tombstone of `absence-versions`: the version left the hub. It becomes unresolved, unlike a version that
-   * the log
-   * merely lacks. The student of a version without an entry is unknown, so it joins no chains (rule 1).
+   * the log merely lacks. The student of a version without an entry is unknown, so it joins no chains (rule 1).
    */
   removal(versionId: string): void {
     const before = this.#entries.get(versionId) ?? UNKNOWN;
@@ -70,8 +67,8 @@ export class EntryImport {
 
   /**
    * Imports an event. If the hub assigned the version to another student since, the event does not make the version
-   * part of
-   * this absence. If it is the absence's last event, the next resolution moves the absence with the version (rule 16).
+   * part of this absence. If it is the absence's last event, the next resolution moves the absence with the version
+   * (rule 16).
    */
   step({ absenceId, row, mergedInto }: LoggedStep): void {
     if (mergedInto !== null) return;

@@ -14,8 +14,7 @@ export interface Examination {
   readonly unpublished: readonly string[];
   /**
    * Versions of chains without a published absence, whose tail is deleted or was replaced by a version that the hub
-   * does not
-   * have. Such a chain was never published, or was published as deleted and forgotten.
+   * does not have. Such a chain was never published, or was published as deleted and forgotten.
    */
   readonly unpublishedEnded: readonly string[];
   readonly contradictions: readonly Contradiction[];
@@ -44,8 +43,8 @@ export function examine(input: ExaminationInput): Examination {
     if (owned.length > 0 || shape.tail === null) continue;
     const isOver = shape.tail.isDeleted || isReplaced(shape.tail, { graph, unreadable: input.unreadable });
     // If all versions arrived after the last complete full sync, the chain cannot have been published and forgotten. A
-    // version
-    // that arrived before it was published then, and what arrived since may only be new content of a forgotten absence.
+    // version that arrived before it was published then, and what arrived since may only be new content of a forgotten
+    // absence.
     const present = nodes.filter(({ state }) => state === 'present');
     const isNew = present.every(({ before }) => before?.isResolved === false);
     const ids = isOver && !isNew ? unpublishedEnded : unpublished;
@@ -66,8 +65,7 @@ export function ofChainsAtHub(input: ChainInput): ReadonlySet<string> {
 
 /**
  * Whether a version says that a version replaced it which the hub does not have. An undecodable replacement keeps its
- * chain
- * pending.
+ * chain pending.
  */
 function isReplaced(
   { id, replacedBy }: ChainNode,

@@ -8,20 +8,16 @@ export interface MissingChainState {
   readonly absences: readonly string[];
   /**
    * Ids to ask the hub for; complete only when the other two are empty. Versions that the hub has come back as rows;
-   * ids that
-   * it does not have come back in `gone`. The caller may defer the question (during a full sync the rest of the chain
-   * mostly
-   * arrives by itself): a chain with such an id stays pending.
+   * ids that it does not have come back in `gone`. The caller may defer the question (during a full sync the rest of
+   * the chain mostly arrives by itself): a chain with such an id stays pending.
    */
   readonly hub: readonly string[];
 }
 
 /**
  * The ids to look up. The caller looks them up and calls again, until `versions` and `absences` are empty, and `hub`
- * too if
- * it asks the hub. This takes few more rounds than the longest chain has versions. A round serves all chains at once,
- * and
- * each id comes at most once.
+ * too if it asks the hub. This takes few more rounds than the longest chain has versions. A round serves all chains at
+ * once, and each id comes at most once.
  */
 export function missing(input: ChainInput): MissingChainState {
   const rows = rowsById(input.rows);

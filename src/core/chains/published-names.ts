@@ -6,11 +6,9 @@ import type { VersionEntry } from './chain-state.ts';
 
 /**
  * Assigns the versions of published chains to their absences after an import (rule 15 in chain-rules.ts), as in the
- * index that
- * published them. The log names the absence only of the last published version, and which older events remain depends
- * on
- * compaction. Left out: versions that arrived since the chain was published, and chains to which no absence or several
- * lead. Returns only changed entries.
+ * index that published them. The log names the absence only of the last published version, and which older events
+ * remain depends on compaction. Left out: versions that arrived since the chain was published, and chains to which no
+ * absence or several lead. Returns only changed entries.
  *
  * @throws Error if the chain state lacks an entry that `missing` asks for
  */

@@ -1,6 +1,6 @@
 import type { TopicSuffix } from '../../model/collections.ts';
 
-/** What a topic's key and value are, in words. */
+/** Descriptions of a topic's key and value. */
 interface TopicTexts {
   readonly key: string;
   readonly value: string;

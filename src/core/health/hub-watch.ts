@@ -6,7 +6,7 @@ const FAILING_MS = 15_000;
 /** A page of a slow hub takes seconds, not this long. */
 const UNANSWERED_MS = 30_000;
 
-/** What the requests to a tenant's hub show. All times are ms since the epoch, by the local clock. */
+/** Facts from the requests to a tenant's hub. All times are ms since the epoch, by the local clock. */
 export interface HubFacts {
   /** When requests began to fail, with no answer since; null: the last one was answered. */
   readonly failingSinceMs: number | null;

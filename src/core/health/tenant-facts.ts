@@ -49,7 +49,7 @@ export interface TenantFacts {
   readonly wrongTenant: readonly CollectionName[];
   /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;
-  /** What the process that mirrors the tenant reports about its parts at present; left out: it reports nothing. */
+  /** The troubles that the process that mirrors the tenant reports; left out if it reports none. */
   readonly reported?: readonly NotReady[] | undefined;
   /** Hub clock minus ours, ms, as the last sync measured it; left out: they are taken to agree. */
   readonly hubSkewMs?: number | undefined;

@@ -82,7 +82,10 @@ export function judgeState(
   return { state: 'well', headline: `all well${rejects}${contradictory}${missing}${suffix}` };
 }
 
-/** What the process reports, the cause before its consequence; a copy's own lateness is judged from the progress. */
+/**
+ * The troubles that the process reports, causes before consequences. The lateness of the copy follows from the progress
+ * instead.
+ */
 function troublesOf({ reported = [] }: TenantFacts): readonly NotReady[] {
   const causes = reported.filter(({ part }) => !COPY_PARTS.has(part) && part !== 'pipeline');
   return causes.length > 0 ? causes : reported.filter(({ part }) => part === 'pipeline');

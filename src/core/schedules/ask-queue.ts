@@ -13,7 +13,7 @@ export type Ask =
 export class AskQueue {
   readonly #changed = new Set<string>();
   readonly #again = new Map<string, number>();
-  /** The same in order of time, with outdated entries. */
+  /** The entries in order of time, outdated ones included. */
   #agenda: { readonly student: string; readonly atMs: number }[] = [];
   #wasAgain = false;
   readonly #inFlight = new Set<string>();

@@ -28,7 +28,7 @@ export function differenceOf({ hub, topic }: KeySides): RowKind | null {
   return hub === 'unreadable' || hub.hash === hashIn(topic) ? null : 'different';
 }
 
-/** What decides, beside the two sides, whether the next sync removes a difference. */
+/** The facts that decide, besides the two sides, whether the next sync removes a difference. */
 export interface Circumstances {
   /**
    * The hash in the index, null for none; undefined when the index is not available. It says nothing about the topic:

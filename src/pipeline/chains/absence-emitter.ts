@@ -10,8 +10,7 @@ import type { ChainOutcome, ChainTask, ChangedVersions, FetchedVersions } from '
 
 /**
  * At most so many referenced versions that no page brought are asked for in an incremental sync's transaction; the rest
- * waits
- * for the end of the sync.
+ * waits for the end of the sync.
  */
 const ASK_AT_ONCE_AT_MOST = 50;
 const ASK_AT_END_AT_MOST = 2_000;
@@ -67,8 +66,7 @@ const IN_PAGES = { mode: 'page', isComplete: false, isProven: false } as const;
 
 /**
  * Adds to each transaction the records that follow from its changed versions. At the end of a sync it also resolves the
- * pending
- * chains, which may take several transactions.
+ * pending chains, which may take several transactions.
  */
 export class AbsenceEmitter {
   readonly #parts: ChainParts;
@@ -81,8 +79,7 @@ export class AbsenceEmitter {
 
   /**
    * Whether a full sync also derives records from unchanged versions: the derived records were lost, were never
-   * published, or
-   * are requested again. The sync reads the versions anyway, so nothing has to be read back from the log.
+   * published, or are requested again. The sync reads the versions anyway, so nothing has to be read back from the log.
    */
   republishes(sync: ActiveSync): boolean {
     return sync.seen !== null && (this.#isSnapshot || sync.republication?.absences !== undefined);

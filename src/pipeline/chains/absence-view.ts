@@ -31,8 +31,7 @@ const LOOK_UP_AT_ONCE = 5_000;
 
 /**
  * Derives `absences` and `absence-changes` from changed versions (spec 3; contract, `absences` and `absence-changes`).
- * The
- * decisions are in core/chains. The result joins the transaction of the versions; the index changes only after the
+ * The decisions are in core/chains. The result joins the transaction of the versions; the index changes only after the
  * commit.
  */
 export class AbsenceView {

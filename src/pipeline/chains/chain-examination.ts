@@ -36,9 +36,8 @@ export class ChainExamination {
 
   /**
    * Assigns a version to the live absence whose last event names it. (The import may have read an older event of
-   * another absence
-   * later, from another partition.) A deleted absence whose last event names the version gets it only if no other has
-   * it.
+   * another absence later, from another partition.) A deleted absence whose last event names the version gets it only
+   * if no other has it.
    */
   async nameByPublished(published: ReadonlyMap<string, PublishedAbsence>): Promise<void> {
     const alive = new Map<string, string>();
@@ -59,8 +58,7 @@ export class ChainExamination {
 
   /**
    * Takes a version to be at the hub, with unknown content, if the last event of an absence names it and the log does
-   * not hold
-   * it: the log may have lost it. A full sync finds it, or treats it like any missing row (invariant 3).
+   * not hold it: the log may have lost it. A full sync finds it, or treats it like any missing row (invariant 3).
    */
   async presume(entries: readonly IndexEntry[]): Promise<void> {
     const { replay } = this.#parts;

@@ -37,8 +37,7 @@ const EMPTY = Buffer.alloc(0);
 /**
  * Imports the chain index from the public topics, for an installation without a complete changelog (rule 15 in
  * core/chains/chain-rules.ts). Publishes nothing: chains that are not published, or whose record in `absences` is
- * outdated, stay
- * pending for the next sync.
+ * outdated, stay pending for the next sync.
  */
 export class ChainImport {
   readonly #parts: ChainImportParts;
@@ -169,8 +168,7 @@ export class ChainImport {
 
   /**
    * Undefined for a value without the contract's framing: another program wrote it. Throws if the registry does not
-   * know the
-   * schema or the value does not fit it, because the registry may be at fault.
+   * know the schema or the value does not fit it, because the registry may be at fault.
    */
   async #decode(value: Buffer): Promise<unknown> {
     return isFramed(value) ? this.#parts.decode(value) : undefined;

@@ -7,8 +7,8 @@ const NO_HEADERS = {};
 
 /**
  * The records of `absence-state` for changes of the chain index: the key is `<area>/<key>`, the value is the index's
- * value. Of
- * several changes of an entry the last counts. Changes of rows are left out, because rows have topics of their own.
+ * value. Of several changes of an entry the last counts. Changes of rows are left out, because rows have topics of
+ * their own.
  */
 export function changelogRecords(changes: readonly IndexChange[]): readonly OutgoingRecord[] {
   const latest = new Map<string, Buffer | null>();

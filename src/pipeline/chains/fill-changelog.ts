@@ -20,8 +20,8 @@ export interface ImportParts {
 
 /**
  * Yields the records that make `absence-state` equal to the chain index, one transaction's worth at a time: first the
- * removal of
- * entries that the index lacks, then all entries of the index. `at` returns the transaction that the index reflects.
+ * removal of entries that the index lacks, then all entries of the index. `at` returns the transaction that the index
+ * reflects.
  */
 export async function* importedRecords(
   parts: ImportParts,

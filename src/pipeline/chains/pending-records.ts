@@ -4,8 +4,7 @@ const MAX_BYTES = 64_000_000;
 
 /**
  * Keeps the records of pending chains, so that a first load does not have to read them back from the log. The memory is
- * bounded:
- * records that do not fit are read back at the end of the sync.
+ * bounded: records that do not fit are read back at the end of the sync.
  */
 export class PendingRecords {
   readonly #bodies = new Map<string, Buffer>();

@@ -4,8 +4,7 @@ import { UNKNOWN_CONTENT } from './chain-examination.ts';
 
 /**
  * Adds a row with unknown content for each version that the chain index has as `present` and the log does not hold: the
- * log lost
- * it. A full sync finds the row, or treats it like any missing row (invariant 3).
+ * log lost it. A full sync finds the row, or treats it like any missing row (invariant 3).
  */
 export async function presumeVersions(
   replay: Pick<IndexReplay, 'entries' | 'lookup' | 'write'>,

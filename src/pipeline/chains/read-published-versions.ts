@@ -12,12 +12,9 @@ type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<strin
 
 /**
  * Reads version records back from the log: versions at the hub from `absence-versions`; departed versions from
- * `absences`, which
- * holds the last published record until its deletion, or from the last event. It reads the topics from beginning to
- * end, so it
- * serves only for many records at the end of a sync. Values written under another mapping come as the mapping in force
- * gives
- * them (invariant 12).
+ * `absences`, which holds the last published record until its deletion, or from the last event. It reads the topics
+ * from beginning to end, so it serves only for many records at the end of a sync. Values written under another mapping
+ * come as the mapping in force gives them (invariant 12).
  */
 export function readPublishedVersions(options: {
   log: Pick<TenantLog, 'read'>;

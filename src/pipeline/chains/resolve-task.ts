@@ -35,8 +35,7 @@ export interface Resolved {
 
 /**
  * A version can appear at the hub in a part that a full sync has already read. So even a proven full sync asks the hub
- * before it
- * takes missing ids as gone, if there are at most so many.
+ * before it takes missing ids as gone, if there are at most so many.
  */
 const ASK_RATHER_AT_MOST = 50;
 
@@ -59,8 +58,8 @@ interface Draft {
 
 /**
  * Resolves a task's chains, with all chain entries and records that this takes. Records come from the task, from the
- * memory of
- * pending chains, from the hub, and at last from the log. In `page` mode a chain whose records are not available waits.
+ * memory of pending chains, from the hub, and at last from the log. In `page` mode a chain whose records are not
+ * available waits.
  */
 export async function resolveTask(
   task: ChainTask,
@@ -135,8 +134,7 @@ function inputOf(task: ChainTask, draft: Draft) {
 
 /**
  * Marks tails as forgotten that would be published for the first time although they were deleted too long ago. Returns
- * whether
- * there were any.
+ * whether there were any.
  */
 function forget(parts: { task: ChainTask; draft: Draft; resolution: Resolution }): boolean {
   const { task, draft, resolution } = parts;
@@ -181,8 +179,7 @@ async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promi
 
 /**
  * Gets the records that a resolution publishes. `lacking`: versions whose records are not available. `isNews`: the
- * hub's answers
- * may change the result, so resolve again.
+ * hub's answers may change the result, so resolve again.
  */
 async function gather(parts: {
   task: ChainTask;
@@ -251,8 +248,8 @@ function wantedRecords(parts: {
 
 /**
  * Asks the hub for versions that would be published again because their successor left the hub: the chain may be
- * leaving step by
- * step, and a full sync would miss the rest only later. Returns whether the answers may change the result.
+ * leaving step by step, and a full sync would miss the rest only later. Returns whether the answers may change the
+ * result.
  */
 async function askForRevived(parts: {
   task: ChainTask;

@@ -93,8 +93,7 @@ function planOf(
 
 /**
  * The chain index identifies students as the mapping shows them. A process with another mapping may have rebuilt the
- * index
- * and committed nothing, so the index itself names its mapping.
+ * index and committed nothing, so the index itself names its mapping.
  */
 function isOfAnotherMapping(
   { chains }: RecoveryPlanParts,

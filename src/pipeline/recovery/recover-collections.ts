@@ -107,8 +107,7 @@ async function finishReplay(
 
 /**
  * The position of an index whose changelog is incomplete, with the changelog's first offsets: the changelog may have
- * been cut off,
- * and the index does not know that.
+ * been cut off, and the index does not know that.
  */
 function currentPosition(parts: RecoveryParts, recovery: Recovery, ends: TopicEnds): IndexPosition | null {
   const { position, isChangelogComplete, derived } = recovery;

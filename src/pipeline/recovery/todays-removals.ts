@@ -34,10 +34,8 @@ export class TodaysRemovals {
 
   /**
    * `resumed`: collections whose records were read from the index's offsets on. If the index was restored, its deletion
-   * memory is
-   * equally old and lacks these removals. If a crash left the index behind, the memory may have them already; then they
-   * count twice,
-   * which makes the guard stricter that day.
+   * memory is equally old and lacks these removals. If a crash left the index behind, the memory may have them already;
+   * then they count twice, which makes the guard stricter that day.
    */
   async remember(resumed: ReadonlySet<CollectionName>): Promise<void> {
     const { dayOf, now, state } = this.#parts;

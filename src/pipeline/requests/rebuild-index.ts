@@ -23,10 +23,8 @@ const KEYS_AT_ONCE = 5_000;
 
 /**
  * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
- * continue.
- * `corrupt`: the chain index is imported from the public topics, because the changelog may be wrong. Publishes only
- * changes that were
- * already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
+ * continue. `corrupt`: the chain index is imported from the public topics, because the changelog may be wrong.
+ * Publishes only changes that were already staged. Throws `KAFKA_…` and `INDEX_…`, also `KAFKA_RECORDS_LOST`.
  */
 export async function rebuildIndex(
   work: OwnerWork,

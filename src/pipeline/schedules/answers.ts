@@ -24,9 +24,8 @@ export function askForStudent(
 
 /**
  * Accepts an answer. Days with lessons go to the writer. Days that had lessons and have none now go to `emptied`. Days
- * that
- * never had lessons are ignored. Returns whether to ask for the student again soon; null if the answer is no longer
- * wanted.
+ * that never had lessons are ignored. Returns whether to ask for the student again soon; null if the answer is no
+ * longer wanted.
  */
 export async function acceptAnswer(
   { reader, writer }: AnswerParts,

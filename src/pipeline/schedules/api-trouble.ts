@@ -26,8 +26,7 @@ export interface Pause {
   readonly ms: number;
   /**
    * A student whom the hub answered for, asked first after the pause: distinguishes an API in trouble from students
-   * without an
-   * answer.
+   * without an answer.
    */
   readonly canary: string | null;
 }
@@ -48,8 +47,7 @@ export class ApiTrouble {
 
   /**
    * Whether the API answers for no one. Many students without an answer of their own are not enough: the request for
-   * the student
-   * answered last must have failed too.
+   * the student answered last must have failed too.
    */
   get isAway(): boolean {
     const canary = this.#lastAnswered;

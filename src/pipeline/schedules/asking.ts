@@ -185,8 +185,7 @@ export class Asking {
     // A late answer to a round that was given up proves nothing about the next round.
     if (syncs.round !== round) return;
     // If lessons are published, a 404 is a passing fault. If none are, perhaps no student has been absent yet, and the
-    // API may
-    // appear tomorrow or in a minute.
+    // API may appear tomorrow or in a minute.
     const isNotOffered = writer.knownRows === 0;
     const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
     const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;

@@ -25,10 +25,8 @@ export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
  * Days that had lessons and for which the hub returns none now.
  *
  * One answer is not enough: a day becomes empty once a second answer confirms it. An answer without any lesson, for a
- * student who
- * had some, is inconclusive (lost rights look like this): it confirms only at the end of a round. The guard withholds
- * confirmed
- * days above its limits, and counts days that only one answer has shown so far.
+ * student who had some, is inconclusive (lost rights look like this): it confirms only at the end of a round. The guard
+ * withholds confirmed days above its limits, and counts days that only one answer has shown so far.
  */
 export class EmptiedDays {
   readonly #parts: EmptiedDaysParts;
@@ -95,8 +93,7 @@ export class EmptiedDays {
 
   /**
    * Ends the approval, after all students concerned were answered or given up and the answers are committed. Returns
-   * how many days
-   * became empty.
+   * how many days became empty.
    */
   endApproval(): number {
     this.#approved = NONE_APPROVED;

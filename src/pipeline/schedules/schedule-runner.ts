@@ -29,10 +29,8 @@ export interface ScheduleRunnerParts extends AskingParts, WantedListParts, Sched
 
 /**
  * Runs `schedules`: asks for each wanted student once per round, which takes a day, and at once when an absence of the
- * student
- * changes. Publishes days, or marks or withholds those that became empty, as answers come. At the beginning of a round
- * it removes,
- * without asking the hub, the days outside the window and the students no longer wanted.
+ * student changes. Publishes days, or marks or withholds those that became empty, as answers come. At the beginning of
+ * a round it removes, without asking the hub, the days outside the window and the students no longer wanted.
  */
 export class ScheduleRunner implements SyncRunner {
   readonly collection = SCHEDULES;

@@ -43,8 +43,7 @@ interface Batch {
 
 /**
  * Turns answers into syncs, transactions and records of progress. A round that takes a day is recorded as many
- * incremental syncs,
- * each complete for the students in it, and at its end as one complete full sync.
+ * incremental syncs, each complete for the students in it, and at its end as one complete full sync.
  */
 export class ScheduleSyncs {
   readonly #parts: ScheduleSyncParts;
@@ -73,8 +72,7 @@ export class ScheduleSyncs {
 
   /**
    * Removes days outside the window, and students no longer wanted. These removals follow from the configuration, so
-   * Rollcall neither
-   * asks the hub nor applies the guard.
+   * Rollcall neither asks the hub nor applies the guard.
    */
   async sweep(wanted: ReadonlySet<string>, window: DayWindow): Promise<void> {
     const { writer } = this.#parts;

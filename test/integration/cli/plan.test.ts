@@ -42,7 +42,7 @@ async function holdings(topicPrefix: string): Promise<object> {
     const { groups } = await admin.listGroups();
     const values: Record<string, string> = {};
     for (const key of (await redis.keys(`*${topicPrefix}*`)).toSorted()) {
-      // What expires is a sign of life.
+      // Only heartbeats expire.
       if ((await redis.pttl(key)) >= 0) continue;
       const value = await redis.dumpBuffer(key);
       values[key] = createHash('sha256')

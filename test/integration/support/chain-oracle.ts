@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>>;
 export interface LoggedChange extends AbsenceStep {
   readonly absenceId: string;
   readonly snapshot: boolean;
-  /** Of `version`. */
+  /** The student of `version`. */
   readonly studentId: string | null;
 }
 

@@ -317,7 +317,7 @@ class RunningMirror implements Omit<Mirror, typeof Symbol.asyncDispose> {
   /** All collections, including derived ones. */
   #dataTopics(): string[] {
     const { topics } = this.assembly.tenant(this.tenantId);
-    // The changelog is nobody's to read.
+    // The changelog is internal.
     return topics
       .map(({ suffix }) => suffix)
       .filter((suffix) => suffix !== 'progress' && suffix !== STATE_TOPIC);

@@ -30,7 +30,7 @@ export function plannedLines(plan: readonly CollectionPlan[]): Lines {
     .toSorted();
 }
 
-/** The same of records as they stand in the topics, by their headers and keys alone. */
+/** The same for the records in the topics, by their headers and keys alone. */
 export function publishedLines(records: readonly TopicRecord[]): Lines {
   return records.map(lineOf).toSorted();
 }

@@ -304,7 +304,7 @@ class ChainHistory implements ChainWorld {
     });
   }
 
-  /** Now and then somebody starts the version that wrote no changelog. */
+  /** Now and then a process of the version without the changelog starts. */
   #isBeforeChangelog(): boolean {
     if (this.#isSettled || !this.at.random.chance(0.12)) return false;
     this.#count('changelog not written');

@@ -165,7 +165,7 @@ function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): stri
     const bytes = index.contents.versions.get(row.id);
     const entry = bytes === undefined ? null : decodeVersionEntry(row.id, bytes);
     const { isDeleted, replaces, replacedBy } = row;
-    // A row that could not be read since the mapping changed stands in the topic unchanged.
+    // A row that could not be decoded since the mapping changed stays in the topic unchanged.
     const isOfNow = versions.get(row.id)?.headers[MAPPING_HEADER] === mapping;
     const student = isOfNow ? studentFingerprint(row.studentId) : (entry?.student ?? 0);
     const wanted = { isDeleted, replaces, replacedBy, student };

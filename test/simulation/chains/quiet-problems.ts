@@ -6,7 +6,7 @@ import type { PublishedLog } from './published-log.ts';
 export function problemsOfQuiet(world: ChainWorld, log: PublishedLog): string[] {
   const { hub, topics, quietSince } = world;
   const besideLeft = idsBesideLeft(log);
-  // Of contradictory chains the topics show less than an index that has seen everything.
+  // For contradictory chains the topics show less than an index that has seen everything.
   const mayBePublished = (id: string): boolean => besideLeft.has(id) && hub.chainOf(id)?.isTainted !== false;
   const published = [...log.absences, ...log.changes].filter(({ key, value }) => {
     const version = value === null || 'sourcedId' in value ? value : value.version;

@@ -60,7 +60,7 @@ export function isNamed(
   return afterschool === null || world.afterschoolsOf(process).includes(afterschool);
 }
 
-/** The same for the newest process. */
+/** Whether the configuration of the newest process names the afterschool. */
 export function isNamedNow(world: TenantWorld, topic: TopicSuffix, key: string): boolean {
   return isNamed(world, world.processes.length, { topic, key });
 }

@@ -31,7 +31,7 @@ export interface BrokerLogOptions {
   readonly broker: Broker;
   readonly process: number;
   readonly happened: (what: string) => void;
-  /** A mistake: after a send that failed the producer goes on, with its sequence numbers rolled back. */
+  /** A mistake: after a failed send the producer continues, with its sequence numbers rolled back. */
   readonly reusesProducer?: boolean | undefined;
 }
 

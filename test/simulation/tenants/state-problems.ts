@@ -81,7 +81,7 @@ function differencesFromHub(world: TenantWorld, withheld: ReadonlySet<string>): 
       if (!rows.has(key) && !mayStay) problems.push(`left over: ${collection} ${key}`);
     }
   }
-  // Where a scan can skip rows and has no total, a reject whose row was not met may still be there.
+  // If a scan can skip rows and has no total, a reject whose row it did not read may still be there.
   const canClearRejects = world.manner.paging === 'keyset' || world.manner.hasTotals;
   for (const key of canClearRejects ? rejects.keys() : []) {
     if (!isNamedNow(world, 'rejects', key)) continue;

@@ -274,8 +274,8 @@ class TenantHistory implements TenantWorld {
   }
 
   /**
-   * Where so many rows went and came at once that they look like another tenant's, a person accepts them. Where a session
-   * has to end because a topic lost records, this happens in the next one.
+   * If so many rows leave and arrive at once that they look like another tenant's, a person accepts them. If a session
+   * must end because a topic lost records, this happens in the next session.
    */
   async #pull(
     process: SimulatedProcess,

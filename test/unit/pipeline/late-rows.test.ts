@@ -136,7 +136,8 @@ describe('deltaOverlap', () => {
       if (minute === 30) made.put('late', 'new', made.nowMs - 12 * MINUTE);
       await runSync(parts, 'DELTA', { signal });
     }
-    // One row changed under the stamp that an incremental sync met, one under a stamp of last month, and one is stamped again.
+    // One row changed under the timestamp that an incremental sync read, one under a timestamp of last month, and one
+    // is re-stamped.
     made.put('met', 'other', made.rows.get('met')?.stampMs);
     made.put('u1', 'other', made.rows.get('u1')?.stampMs);
     made.put('u2', 'other');

@@ -13,8 +13,8 @@ import type {
 } from '../../../src/state/index-store.ts';
 
 /*
- * This drives a writer with a log (an array that stands for Kafka) and an index, and all that may fail between them.
- * After each step the index is unknown, or it holds exactly the log's transactions up to its position.
+ * Drives a writer with a log (an array in place of Kafka) and an index, with all failures that are possible between
+ * them.
  */
 
 type Step =

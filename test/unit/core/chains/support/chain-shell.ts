@@ -71,7 +71,7 @@ export class ChainShell {
     return outcome;
   }
 
-  /** The hub may give the current record to another student: then the absence goes on as that student's. */
+  /** The hub may assign the current record to another student; then the absence continues as that student's. */
   #checkStudents({ steps, currents }: Resolution): void {
     const studentOf = (id: string): string | null => this.committed.get(id)?.studentId ?? null;
     for (const { absenceId, step, versionId, operation } of steps) {

@@ -65,7 +65,7 @@ export function check(world: World, commands: readonly Command[], resolve: Resol
   let shell = new ChainShell(resolve);
   for (const command of commands) {
     if (command.kind === 'rebuild') {
-      // Of departed versions and of contradictions, the topics hold less than the index.
+      // For departed versions and contradictions, the topics show less than the index.
       settleAndCheck({ world, hub, shell, choice: command.choice });
       if (world === 'orderly' || world === 'forgetful') shell = shell.rebuilt();
     } else if (command.kind === 'delta') delta(hub, shell, command);
