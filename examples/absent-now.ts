@@ -6,11 +6,13 @@
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --at <ISO time>              who is absent then, instead of now
+ *   --old-after <minutes>        default 1500: a full sync comes once a day
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  * The program keeps nothing on disk: every start reads from the beginning, and prints nothing before the table is complete.
- * Corrections and withdrawals come with the next incremental sync. Only a full sync shows that a record, or a pupil with
- * all records, has left the hub: so the table says when the last one began (`completeAsOf`).
+ * The table says how old it is. Corrections and withdrawals up to `watermark` are in it. Only a full sync shows that a record,
+ * or a pupil with all records, has left the hub: what left it after `completeAsOf` may be shown still. Where one of the two
+ * is older than --old-after, `old` is true.
  * It exits with 1 when the topics were lost; then start it again.
  */
 import { randomUUID } from 'node:crypto';
@@ -29,6 +31,7 @@ interface Absence {
 
 /** The fields of a value in `progress` that this program uses (avro/progress.avsc). */
 interface Progress {
+  readonly watermark: number | null;
   readonly lastCompleteFull: {
     readonly startedAt: number;
     readonly offsets: Readonly<Record<string, number>>;
@@ -39,12 +42,15 @@ const { values: options } = parseArgs({
   options: {
     topics: { type: 'string', default: 'rollcall.north' },
     at: { type: 'string' },
+    'old-after': { type: 'string', default: '1500' },
     once: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
 const at = options.at === undefined ? null : Date.parse(options.at);
 if (Number.isNaN(at)) throw new Error('--at takes a time such as 2026-03-10T09:30:00Z');
+const oldAfterMs = Number(options['old-after']) * 60_000;
+if (!(oldAfterMs > 0)) throw new Error('--old-after takes a number of minutes');
 const ABSENCES = `${options.topics}.absences`;
 const PROGRESS = `${options.topics}.progress`;
 const LOOK_AGAIN_MS = 30_000;
@@ -62,6 +68,7 @@ const notOver = new Map<string, Absence>();
 /** Last offset read, by `<topic>/<partition>`. */
 const passed = new Map<string, number>();
 let full: Progress['lastCompleteFull'] = null;
+let watermark: number | null = null;
 let printed = '';
 let isWaitTold = false;
 
@@ -118,7 +125,8 @@ function takeAbsence(absenceId: string, absence: Absence | null): void {
   else notOver.set(absenceId, absence);
 }
 
-function takeProgress({ lastCompleteFull }: Progress): void {
+function takeProgress({ lastCompleteFull, watermark: upTo }: Progress): void {
+  watermark = upTo;
   if (isProgressRead() && full !== null && lastCompleteFull === null) {
     ended.reject(new Error('The topics were lost and are being filled again. Start this program again.'));
   }
@@ -155,16 +163,19 @@ function print(completeAsOf: number): void {
       class: classesAffected?.sourcedId ?? null, // null: the whole day, or outside of class
     }))
     .toSorted((a, b) => (a.absenceId < b.absenceId ? -1 : 1));
-  const text = JSON.stringify(absent);
+  const old = Math.min(watermark ?? 0, completeAsOf) < Date.now() - oldAfterMs;
+  const text = JSON.stringify([old, absent]);
   if (text === printed) return;
   printed = text;
   if (options.json) {
-    console.log(`{"at":"${iso(now)}","completeAsOf":"${iso(completeAsOf)}","absent":${text}}`);
+    const [at, upTo, complete] = [now, watermark, completeAsOf].map(iso);
+    console.log(JSON.stringify({ at, watermark: upTo, completeAsOf: complete, old, absent }));
   } else {
     console.log(
-      `\n${absent.length} absences at ${iso(now)}; all that the hub had at ${iso(completeAsOf)} is held, ` +
-        'and records that have left it since then may be shown still',
+      `\n${absent.length} absences at ${iso(now)}, as the hub had them at ${iso(watermark)}; ` +
+        `records that have left it since ${iso(completeAsOf)} may be shown still`,
     );
+    if (old) console.log('OLD: Rollcall has not read the hub for long. Some may be back, or may have left.');
     if (absent.length > 0) console.table(absent);
   }
 }

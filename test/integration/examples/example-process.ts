@@ -19,22 +19,42 @@ export interface ExampleProcess extends AsyncDisposable {
 
 const GIVE_UP_AFTER_MS = 180_000;
 
-/** With `launcher: 'npm'` as `npm run example` starts it, and otherwise without a process between, which a test can kill. */
+/** Path of a file of examples/. */
+export function exampleFile(name: string): string {
+  return fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
+}
+
+/**
+ * A program in TypeScript; with `launcher: 'npm'` as `npm run example` starts it, and otherwise without a process between,
+ * which a test can kill.
+ */
 export function startExample(
   name: string,
   args: readonly string[],
   { launcher }: { launcher?: 'npm' } = {},
 ): ExampleProcess {
-  const { kafkaBrokers, registryUrl } = inject('stack');
-  const program = fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
   const setup = fileURLToPath(new URL('../../../scripts/with-setup.mjs', import.meta.url));
-  const child = spawn(process.execPath, [...(launcher === 'npm' ? [setup] : []), program, ...args], {
+  const before = launcher === 'npm' ? [setup] : [];
+  return startProgram({ name, command: process.execPath, args: [...before, exampleFile(name), ...args] });
+}
+
+export interface Program {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+export function startProgram({ name, command, args, env }: Program): ExampleProcess {
+  const { kafkaBrokers, registryUrl } = inject('stack');
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       NODE_OPTIONS: undefined,
       ROLLCALL_KAFKA_BROKERS: kafkaBrokers.join(','),
       ROLLCALL_REGISTRY_URL: registryUrl,
+      ...env,
     },
   });
   // An interrupted test run leaves no process behind.

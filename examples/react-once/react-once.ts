@@ -1,7 +1,7 @@
 /**
  * Reacts to each change of an absence exactly once in effect: decides about messages, from the topic `absence-changes`.
  *
- *   npm run -s example -- examples/react-once.ts --db reactions.sqlite
+ *   npm run -s example -- examples/react-once/react-once.ts --db reactions.sqlite
  *
  *   --topics <prefix>.<tenant>   default rollcall.north
  *   --db <file>                  file of the reactions (SQLite)
@@ -10,15 +10,16 @@
  *
  * Addresses come from ROLLCALL_KAFKA_BROKERS and ROLLCALL_REGISTRY_URL: see "Run it piece by piece" in README.md.
  *
- * Each event becomes at most one row of the table `reactions`, by its `ce_id`; offsets are committed after the rows. You may
- * kill the program at any time: it knows events that come again. Sending a message is a separate step, here a line of output.
- * A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
+ * The reactions of a batch and the position behind it are one transaction of one database (SQLite). So you may kill the program
+ * at any time: either both are there, or neither is and the events come again. The database, not Kafka, says where to go
+ * on; what the program commits to Kafka is only for those who watch its lag. Sending a message is a separate step, here a
+ * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
-import { waitForTopics } from './wait-for-topics.ts';
+import { waitForTopics } from '../wait-for-topics.ts';
 
 /** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Version {
@@ -55,6 +56,8 @@ const { values: options } = parseArgs({
 const tooLateMs = Number(options['too-late-after']) * 3_600_000;
 if (!(tooLateMs >= 0)) throw new Error('--too-late-after takes a number of hours');
 
+/** How Kafka's protocol names the first offset there is. */
+const BEGINNING = '-2';
 /** How long to wait for another process that uses the same file. */
 const BUSY_MS = 10_000;
 /** How long the group waits after a crash before it goes on without the dead member. */
@@ -64,6 +67,9 @@ const MAX_WAIT_MS = 500;
 const db = new DatabaseSync(options.db, { timeout: BUSY_MS });
 db.exec(`
   create table if not exists started (at integer not null);
+  create table if not exists positions (
+    topic text, partition integer, next integer not null, primary key (topic, partition)
+  );
   create table if not exists reactions (
     ce_id text primary key, absence_id text not null, step integer not null, action text not null,
     facts text not null, sent integer not null default 0
@@ -72,6 +78,8 @@ db.exec(`
   insert into started select ${Date.now()} where not exists (select * from started);
 `);
 const startedAt = Number(db.prepare('select at from started').get()?.['at']);
+const position = db.prepare('select next from positions where topic = ? and partition = ?');
+const setPosition = db.prepare('insert or replace into positions values (?, ?, ?)');
 const known = db.prepare('select 1 from reactions where ce_id = ?');
 const lastMessage = db.prepare(`
   select action, facts from reactions
@@ -99,10 +107,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 consumer.on(consumer.events.CRASH, ({ payload }) => {
   if (!payload.restart) ended.reject(payload.error);
 });
+consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+  for (const [topic, partitions] of Object.entries(payload.memberAssignment)) {
+    for (const partition of partitions) {
+      const next = positionOf(topic, partition);
+      consumer.seek({ topic, partition, offset: next === null ? BEGINNING : String(next) });
+    }
+  }
+});
 send(); // what a crash may have left
 await waitForTopics(brokers, [`${options.topics}.absence-changes`]);
 await consumer.connect();
-// The group reads from the beginning, also if its offsets expired meanwhile: events that are known or too old cause nothing.
+// Also where the topic was lost and filled again, and so is shorter than the position: events that are known cause nothing.
 await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });
 await consumer.run({ autoCommit: false, eachBatch: take });
 try {
@@ -116,23 +132,34 @@ try {
 }
 
 async function take({ batch }: EachBatchPayload): Promise<void> {
-  const events: { id: string; change: AbsenceChange }[] = [];
-  for (const { headers, value } of batch.messages) {
+  const { topic, partition } = batch;
+  const events: { id: string; offset: number; change: AbsenceChange }[] = [];
+  for (const { headers, value, offset } of batch.messages) {
     if (value === null) continue; // the absence is forgotten: no event
     const change = (await registry.decode(value)) as AbsenceChange;
-    events.push({ id: String(headers?.['ce_id']), change });
+    events.push({ id: String(headers?.['ce_id']), offset: Number(offset), change });
   }
+  const next = Number(batch.lastOffset()) + 1;
   db.exec('begin immediate');
   try {
-    for (const { id, change } of events) react(id, change);
+    // Another process of the group may have been here: it took over, and this one has not noticed yet.
+    const stored = positionOf(topic, partition) ?? 0;
+    // A position behind the end: the topic was lost and is filled again.
+    const done = Number(batch.highWatermark) < stored ? 0 : stored;
+    for (const { id, offset, change } of events) if (offset >= done) react(id, change);
+    setPosition.run(topic, partition, Math.max(next, done));
     db.exec('commit');
   } catch (error) {
     db.exec('rollback');
     throw error;
   }
   send();
-  const offset = String(BigInt(batch.lastOffset()) + 1n);
-  await consumer.commitOffsets([{ topic: batch.topic, partition: batch.partition, offset }]);
+  await consumer.commitOffsets([{ topic, partition, offset: String(next) }]);
+}
+
+function positionOf(topic: string, partition: number): number | null {
+  const row = position.get(topic, partition);
+  return row === undefined ? null : Number(row['next']);
 }
 
 function react(id: string, change: AbsenceChange): void {

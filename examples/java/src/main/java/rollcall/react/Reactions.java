@@ -1,0 +1,146 @@
+package rollcall.react;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import org.apache.avro.generic.GenericRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.header.Header;
+
+/** Reactions and positions in one database (SQLite): the reactions to events and the positions behind them change together. */
+final class Reactions implements AutoCloseable {
+  private final Connection db;
+  private final Duration tooLateAfter;
+  private final Instant started;
+
+  Reactions(String file, Duration tooLateAfter) throws SQLException {
+    this.tooLateAfter = tooLateAfter;
+    db = DriverManager.getConnection("jdbc:sqlite:" + file);
+    run("pragma busy_timeout = 10000");
+    run("create table if not exists started (at integer not null)");
+    run(
+        "create table if not exists positions (topic text, partition integer, next integer not null,"
+            + " primary key (topic, partition))");
+    run(
+        "create table if not exists reactions (ce_id text primary key, absence_id text not null, action text not null,"
+            + " facts text not null, sent integer not null default 0)");
+    run("insert into started select ? where not exists (select * from started)", System.currentTimeMillis());
+    started = Instant.ofEpochMilli(number("select at from started"));
+  }
+
+  /** Where to go on; 0 at the very first start. */
+  long position(String topic, int partition) {
+    try {
+      return number("select coalesce(max(next), 0) from positions where topic = ? and partition = ?", topic, partition);
+    } catch (SQLException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
+  void forgetPosition(String topic, int partition) {
+    try {
+      run("delete from positions where topic = ? and partition = ?", topic, partition);
+    } catch (SQLException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
+  /** One transaction: the reactions to some events, and the positions behind them. */
+  void take(ConsumerRecords<String, GenericRecord> records) throws SQLException {
+    run("begin immediate");
+    try {
+      for (ConsumerRecord<String, GenericRecord> record : records) takeOne(record);
+      run("commit");
+    } catch (SQLException | RuntimeException error) {
+      run("rollback");
+      throw error;
+    }
+  }
+
+  private void takeOne(ConsumerRecord<String, GenericRecord> record) throws SQLException {
+    // Another process of the group may have been here: it took over, and this one has not noticed yet.
+    if (position(record.topic(), record.partition()) > record.offset()) return;
+    if (record.value() != null) react(record); // null: the absence is forgotten
+    run("insert or replace into positions values (?, ?, ?)", record.topic(), record.partition(), record.offset() + 1);
+  }
+
+  private void react(ConsumerRecord<String, GenericRecord> record) throws SQLException {
+    GenericRecord change = record.value();
+    // What was there before Rollcall's first load, or before this program, is no news.
+    if ((Boolean) change.get("snapshot") || time(change, "detectedAt").isBefore(started)) return;
+    GenericRecord version = (GenericRecord) change.get("version");
+    String facts = time(version, "fromTime") + " " + time(version, "toTime");
+    run(
+        "insert or ignore into reactions (ce_id, absence_id, action, facts) values (?, ?, ?, ?)",
+        text(record.headers().lastHeader("ce_id")), record.key(), actionFor(change), facts);
+  }
+
+  private String actionFor(GenericRecord change) {
+    String cause = change.get("cause").toString();
+    Instant end = time((GenericRecord) change.get("version"), "toTime");
+    if (cause.equals("MERGED")) return "nothing"; // nothing happened to the student
+    if (end != null && end.isBefore(Instant.now().minus(tooLateAfter))) return "nothing";
+    if (!cause.equals("HUB")) return "ask"; // it left the hub; nobody withdrew it: let a person ask
+    return switch (change.get("operation").toString()) {
+      case "CREATED", "RESTORED" -> "tell";
+      case "REPLACED" -> "correct";
+      case "DELETED" -> "withdraw";
+      default -> "ask"; // a newer Rollcall
+    };
+  }
+
+  /** A crash may repeat a line, so its ce_id goes along. */
+  void send() throws SQLException {
+    String unsent = "select ce_id, absence_id, action, facts from reactions where sent = 0 and action <> 'nothing' order by rowid";
+    try (Statement statement = db.createStatement();
+        ResultSet rows = statement.executeQuery(unsent)) {
+      while (rows.next()) {
+        String id = rows.getString(1);
+        System.out.printf("%s %s absence %s ce_id %s%n", rows.getString(3), rows.getString(4), rows.getString(2), id);
+        run("update reactions set sent = 1 where ce_id = ?", id);
+      }
+    }
+  }
+
+  /** A generic record holds a time as the logical type's milliseconds, or as an Instant where conversions are on. */
+  private static Instant time(GenericRecord record, String field) {
+    Object value = record.get(field);
+    return value instanceof Long millis ? Instant.ofEpochMilli(millis) : (Instant) value;
+  }
+
+  private static String text(Header header) {
+    return new String(header.value(), StandardCharsets.UTF_8);
+  }
+
+  private void run(String sql, Object... values) throws SQLException {
+    try (PreparedStatement statement = prepared(sql, values)) {
+      statement.execute();
+    }
+  }
+
+  private long number(String sql, Object... values) throws SQLException {
+    try (PreparedStatement statement = prepared(sql, values);
+        ResultSet row = statement.executeQuery()) {
+      row.next();
+      return row.getLong(1);
+    }
+  }
+
+  private PreparedStatement prepared(String sql, Object... values) throws SQLException {
+    PreparedStatement statement = db.prepareStatement(sql);
+    for (int at = 0; at < values.length; at += 1) statement.setObject(at + 1, values[at]);
+    return statement;
+  }
+
+  @Override
+  public void close() throws SQLException {
+    db.close();
+  }
+}

@@ -1,0 +1,133 @@
+"""Reacts to each change of an absence exactly once in effect, from the topic `absence-changes`.
+
+    python react_once.py --db reactions.sqlite
+
+The reactions to some events and the positions behind them are one transaction of one database (SQLite). So the program may be killed
+at any time: either both are there, or neither is and the event comes again. The database, not Kafka, says where to go on.
+Sending is a step of its own, here a line of output; a crash may repeat it, so the `ce_id` goes along.
+"""
+
+import argparse
+import json
+import sqlite3
+from datetime import timedelta
+
+from confluent_kafka import OFFSET_BEGINNING
+
+from rollcall_topics import UntilSignal, Values, iso, now, open_consumer
+
+SCHEMA = """
+create table if not exists started (at text not null);
+create table if not exists positions (topic text, partition integer, next integer not null, primary key (topic, partition));
+create table if not exists reactions (
+  ce_id text primary key, absence_id text not null, action text not null, facts text not null, sent integer not null default 0
+);
+"""
+MESSAGES = {"CREATED": "tell", "RESTORED": "tell", "REPLACED": "correct", "DELETED": "withdraw"}
+
+
+class Reactions:
+    def __init__(self, path, too_late_after):
+        self.db = sqlite3.connect(path, timeout=10, isolation_level=None)
+        self.db.executescript(SCHEMA)
+        self.db.execute("insert into started select ? where not exists (select * from started)", [iso(now())])
+        self.started = self.db.execute("select at from started").fetchone()[0]
+        self.too_late_after = too_late_after
+
+    def position(self, topic, partition):
+        query = "select next from positions where topic = ? and partition = ?"
+        row = self.db.execute(query, [topic, partition]).fetchone()
+        return None if row is None else row[0]
+
+    def forget_position(self, topic, partition):
+        self.db.execute("delete from positions where topic = ? and partition = ?", [topic, partition])
+
+    def take(self, messages, values):
+        """One transaction: the reactions to some events, and the positions behind them."""
+        changes = [(message, values.of(message)) for message in messages]
+        self.db.execute("begin immediate")
+        try:
+            for message, change in changes:
+                self.take_one(message, change)
+            self.db.execute("commit")
+        except BaseException:
+            self.db.execute("rollback")
+            raise
+
+    def take_one(self, message, change):
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        # Another process of the group may have been here: it took over, and this one has not noticed yet.
+        if (self.position(topic, partition) or 0) > offset:
+            return
+        if change is not None:  # None: the absence is forgotten
+            self.react(dict(message.headers())["ce_id"].decode(), change)
+        self.db.execute("insert or replace into positions values (?, ?, ?)", [topic, partition, offset + 1])
+
+    def react(self, ce_id, change):
+        # What was there before Rollcall's first load, or before this program, is no news.
+        if change["snapshot"] or iso(change["detectedAt"]) < self.started:
+            return
+        facts = json.dumps({name: iso(change["version"][name]) for name in ("fromTime", "toTime")})
+        row = [ce_id, change["absenceId"], self.action(change), facts]
+        self.db.execute("insert or ignore into reactions (ce_id, absence_id, action, facts) values (?, ?, ?, ?)", row)
+
+    def action(self, change):
+        end = change["version"]["toTime"]
+        if change["cause"] == "MERGED":  # nothing happened to the student
+            return "nothing"
+        if end is not None and end < now() - self.too_late_after:
+            return "nothing"
+        if change["cause"] != "HUB":  # it left the hub; nobody withdrew it: let a person ask
+            return "ask"
+        return MESSAGES.get(change["operation"], "ask")
+
+    def send(self):
+        query = "select ce_id, absence_id, action, facts from reactions where sent = 0 and action <> 'nothing' order by rowid"
+        for ce_id, absence_id, action, facts in self.db.execute(query).fetchall():
+            print(action, facts, "absence", absence_id, "ce_id", ce_id, flush=True)
+            self.db.execute("update reactions set sent = 1 where ce_id = ?", [ce_id])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topics", default="rollcall.north", help="<prefix>.<tenant>")
+    parser.add_argument("--db", default="reactions.sqlite")
+    parser.add_argument("--group", default="react-once-python")
+    parser.add_argument("--too-late-after", type=float, default=24, help="hours after its end an absence is no news")
+    options = parser.parse_args()
+    reactions = Reactions(options.db, timedelta(hours=options.too_late_after))
+    reactions.send()  # what a crash may have left
+    values, going_on, consumer = Values(), UntilSignal(), open_consumer(options.group)
+
+    def go_on_where_the_database_is(consumer, partitions):
+        for part in partitions:
+            part.offset = begin_of(consumer, part, reactions)
+        consumer.assign(partitions)
+
+    consumer.subscribe([f"{options.topics}.absence-changes"], on_assign=go_on_where_the_database_is)
+    try:
+        while going_on:
+            messages = consumer.consume(500, timeout=1)
+            for message in messages:
+                if message.error() is not None:
+                    raise SystemExit(str(message.error()))
+            reactions.take(messages, values)
+            reactions.send()
+    finally:
+        consumer.close()
+
+
+def begin_of(consumer, part, reactions):
+    stored = reactions.position(part.topic, part.partition)
+    if stored is None:
+        return OFFSET_BEGINNING
+    _, end = consumer.get_watermark_offsets(part, timeout=10)
+    if stored <= end:
+        return stored
+    # Behind the end: the topic was lost and is filled again. What comes again is `snapshot`, or known by its ce_id.
+    reactions.forget_position(part.topic, part.partition)
+    return OFFSET_BEGINNING
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Kafka, logLevel } from 'kafkajs';
+import { inject } from 'vitest';
+import type { Mirror } from '../../support/mirror.ts';
+import { startProgram, type ExampleProcess } from '../example-process.ts';
+import type { ReactorCommand } from './reactor-commands.ts';
+
+interface Reaction {
+  readonly ceId: string;
+  readonly absenceId: string;
+  readonly action: string;
+}
+
+const BUSY_MS = 5_000;
+const BROKEN = 'broken between effect and position';
+
+/** One consumer group with one file, over several runs of the program. */
+export class Reactor implements AsyncDisposable {
+  readonly #mirror: Mirror;
+  readonly #command: ReactorCommand;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
+  readonly #groupId: string;
+  readonly #admin;
+  #process: ExampleProcess | null = null;
+
+  constructor(mirror: Mirror, command: ReactorCommand) {
+    this.#mirror = mirror;
+    this.#command = command;
+    this.#groupId = `${mirror.topicPrefix}-react`;
+    this.#admin = new Kafka({ brokers: inject('stack').kafkaBrokers, logLevel: logLevel.NOTHING }).admin();
+  }
+
+  start(): ExampleProcess {
+    const { topicPrefix, tenantId } = this.#mirror;
+    const topics = `${topicPrefix}.${tenantId}`;
+    this.#process = startProgram(this.#command({ topics, file: this.#file, groupId: this.#groupId }));
+    return this.#process;
+  }
+
+  /** Waits until the program has begun to treat events as news. */
+  async begun(): Promise<void> {
+    await this.#process?.until('that it has begun', () => this.#hasBegun());
+  }
+
+  /** Waits until the program has stored positions behind all present events. */
+  async readAll(): Promise<void> {
+    const records = await this.#mirror.records('absence-changes');
+    await this.#process?.until('that all is read', () => {
+      if (!this.#hasBegun()) return false;
+      const positions = new Map(
+        this.#query('select partition, next from positions').map((row) => [
+          Number(row['partition']),
+          Number(row['next']),
+        ]),
+      );
+      return records.every(({ partition, offset }) => (positions.get(partition) ?? 0) > offset);
+    });
+  }
+
+  /** From now on the program fails after an effect and before its position, until {@link mend}. */
+  breakBetween(): void {
+    this.#execute(`create trigger broken before insert on positions when exists (select 1 from reactions)
+      begin select raise(abort, '${BROKEN}'); end`);
+  }
+
+  /** Waits until the program has failed so. */
+  async broke(): Promise<void> {
+    await this.#process?.until('that it fails', () => this.#process?.said().includes(BROKEN) === true);
+  }
+
+  mend(): void {
+    this.#execute('drop trigger broken');
+  }
+
+  /** Simulates expired offsets or lost commits of the group: all events are delivered again. */
+  async forgetOffsets(): Promise<void> {
+    await this.#admin.connect();
+    await this.#admin.deleteGroups([this.#groupId]);
+  }
+
+  /** All reactions, in the order of the decisions. */
+  reactions(): Reaction[] {
+    return this.#query('select ce_id, absence_id, action from reactions order by rowid').map((row) => ({
+      ceId: String(row['ce_id']),
+      absenceId: String(row['absence_id']),
+      action: String(row['action']),
+    }));
+  }
+
+  actionsOn(absenceId: string): string[] {
+    return this.reactions().flatMap((reaction) =>
+      reaction.absenceId === absenceId ? [reaction.action] : [],
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process?.[Symbol.asyncDispose]();
+    await this.#admin.disconnect();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #hasBegun(): boolean {
+    if (!existsSync(this.#file)) return false;
+    const made = this.#query("select name from sqlite_master where name in ('started', 'reactions')");
+    return made.length === 2 && this.#query('select at from started').length > 0;
+  }
+
+  #query(sql: string): Record<string, unknown>[] {
+    const db = new DatabaseSync(this.#file, { readOnly: true, timeout: BUSY_MS });
+    try {
+      return db.prepare(sql).all();
+    } finally {
+      db.close();
+    }
+  }
+
+  #execute(sql: string): void {
+    const db = new DatabaseSync(this.#file, { timeout: BUSY_MS });
+    try {
+      db.exec(sql);
+    } finally {
+      db.close();
+    }
+  }
+
+  get #file(): string {
+    return join(this.#directory, 'reactions.sqlite');
+  }
+}
