@@ -7,7 +7,7 @@ import { startMirrored } from './support/mirrored.ts';
 const AT_A_START: readonly ProxyTrouble[] = ['cut', 'stall', 'slow'];
 
 describe.each(ROUNDS)('round %i', (seed) => {
-  it('while the registry is away, a process that knows the schemas goes on, and one that does not takes no tenant over', async () => {
+  it('while the registry is away, a process that knows the schemas continues, and one that does not takes no tenant over', async () => {
     await using proxy = await startProxy({ target: new URL(inject('stack').registryUrl).host });
     proxy.cut();
     await using mirrored = await startMirrored({ seed, detours: { registry: proxy.address } });

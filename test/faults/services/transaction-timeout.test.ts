@@ -38,7 +38,7 @@ async function aborted(kafka: OwnKafka, { topicPrefix, churn }: Mirrored): Promi
 
 describe.each(ROUNDS)('round %i', (seed) => {
   it.concurrent.each(['stopped between two sends', 'delayed in its commit'] as const)(
-    'a process %s for longer than the time-out of a transaction commits nothing of it, and goes on',
+    'a process %s for longer than the time-out of a transaction commits nothing of it, and continues',
     async (how) => {
       await using kafka = await startOwnKafka();
       kafka.proxy.rewrite(KAFKA_API.initProducerId, shortenTimeout);

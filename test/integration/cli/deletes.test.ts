@@ -107,7 +107,7 @@ describe('rollcall deletes', () => {
     expect((await rollcall(tenant.configPath, 'status')).code).toBe(0);
   });
 
-  it('approve is handled by the running process, which goes on', async () => {
+  it('approve is handled by the running process, which continues', async () => {
     const gone = courses.slice(0, 12);
     takeAway(gone);
     await tenant.sync('FULL', ['courses']);

@@ -3,7 +3,7 @@ import { openMirror } from '../support/mirror.ts';
 import { configFile } from './support/config-file.ts';
 import { startRollcall } from './support/rollcall.ts';
 
-it('a command whose owner is killed asks the next owner, which goes on afterwards', async () => {
+it('a command whose owner is killed asks the next owner, which continues afterwards', async () => {
   await using mirror = await openMirror({
     collections: ['users'],
     hubSettings: { pageSize: 5 },

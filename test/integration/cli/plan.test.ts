@@ -127,7 +127,7 @@ describe('plan', () => {
     expect(plannedIn(plan)).toMatchObject([{ collection: 'orgs', created: rows }]);
   });
 
-  it('changes nothing while a process mirrors the tenant, which goes on, and nothing when none does', async () => {
+  it('changes nothing while a process mirrors the tenant, and nothing when none does; the process continues', async () => {
     await using mirror = await openMirror({
       collections: ['absence-versions', 'absences', 'absence-changes', 'courses', 'users'],
       hubOptions: { students: 12 },

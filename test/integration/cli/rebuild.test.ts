@@ -63,7 +63,7 @@ describe('state rebuild', () => {
     expect(await mirror.since(ends)).toEqual([]);
   });
 
-  it('is done by the running process, which goes on from the new index', async () => {
+  it('is done by the running process, which continues from the new index', async () => {
     await using mirror = await mirrored();
     await mirror.full();
     using config = configFile(mirror.configText);

@@ -169,7 +169,7 @@ describe('one writer per tenant', () => {
     );
   });
 
-  it('a producer fenced during a transaction commits nothing of it, and without a newer owner the process goes on', async () => {
+  it('a producer fenced during a transaction commits nothing of it, and without a newer owner the process continues', async () => {
     await loadThrough(
       async ({ nth, commit, topicPrefix }) => {
         if (nth === SECOND) await fence(topicPrefix);
@@ -249,7 +249,7 @@ describe('one writer per tenant', () => {
     await expect(olderLog.own(signal)).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
   });
 
-  it('a second process takes the tenant over: the first exits with 1 and says why, and the second goes on', async () => {
+  it('a second process takes the tenant over: the first exits with 1 and says why, and the second continues', async () => {
     const hub = await startTestHub();
     const topicPrefix = newTopicPrefix();
     try {

@@ -120,7 +120,7 @@ describe('a part that is away when the process starts', () => {
     },
   );
 
-  it('Redis away later: the process goes on once it is back, and publishes nothing twice', async () => {
+  it('Redis away later: the process continues once it is back, and publishes nothing twice', async () => {
     const proxy = await startFrailProxy(inject('stack').redisUrl);
     const redis = { url: via(inject('stack').redisUrl, proxy.url), keyPrefix: topicPrefix };
     try {
@@ -147,7 +147,7 @@ describe('a part that is away when the process starts', () => {
   });
 });
 
-it('Kafka killed under a running process: the process goes on once it is back, and nothing is lost or published twice', async (context) => {
+it('Kafka killed under a running process: the process continues once it is back, and nothing is lost or published twice', async (context) => {
   const shared = inject('stack');
   vi.stubEnv('ROLLCALL_KAFKA_BROKERS', undefined);
   vi.stubEnv('ROLLCALL_REGISTRY_URL', shared.registryUrl);

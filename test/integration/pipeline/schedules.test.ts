@@ -423,7 +423,7 @@ describe('lessons that cannot be read', () => {
 
 describe('students whom the hub refuses', () => {
   it.each([404, 400, 403])(
-    'keep their known days, and the sync goes on for the others: HTTP %i',
+    'keep their known days, and the sync continues for the others: HTTP %i',
     async (status) => {
       await using mirror = await openScheduleMirror({ students: 'all' });
       await mirror.full();

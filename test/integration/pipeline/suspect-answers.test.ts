@@ -74,7 +74,7 @@ describe('inconclusive answers', () => {
     expect(await mirror.differences()).toEqual({});
   });
 
-  it('a collection that is not offered is logged once, and the others go on', async () => {
+  it('a collection that is not offered is logged once, and the others continue', async () => {
     await using mirror = await openMirror({ collections: ['orgs', 'courses'] });
     mirror.hub.faults.set('not-offered@courses');
     for (const sync of [1, 2]) {

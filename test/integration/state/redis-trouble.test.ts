@@ -84,7 +84,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('the loss of any area of the chains, in whole or in part, is noticed', async () => {
+  it('the loss of any area of the chains, or of a part of one, is noticed', async () => {
     const index = newStore().tenant('north').collection('absence-versions');
     const areas = areasOf('absence-versions');
     const changes = areas.flatMap((area) => [

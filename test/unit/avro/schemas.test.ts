@@ -42,7 +42,7 @@ describe('the schema files', () => {
     expect(readdirSync(new URL('../../../avro/', import.meta.url))).toHaveLength(used.size);
   });
 
-  it('each name stands for one shape', () => {
+  it('each name has one shape', () => {
     const shapes = new Map<string, string>();
     for (const { text } of FILES.values()) {
       avro.Type.forSchema(

@@ -55,7 +55,7 @@ describe('progress over several collections', () => {
     expect(after(5_000, () => bars.end('users'))).toBe('north: 1 of 4, about 45 s left\n');
   });
 
-  it('on a terminal has a bar for the whole and for each collection, and is erased at the end', () => {
+  it('on a terminal has a bar for the total and for each collection, and is erased at the end', () => {
     const { after, page, line, all } = world(true);
     after(0, () => page(0, 1_000));
     const text = after(10_000, () => page(500, 1_000));

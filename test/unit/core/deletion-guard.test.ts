@@ -96,7 +96,7 @@ describe('the guard of one collection', () => {
 describe('the candidates for removal', () => {
   const missed = (...keys: string[]) => new Map(keys.map((key) => [key, 'earlier-pass']));
 
-  it('a proven sync asks for each candidate once more before it is removed', () => {
+  it('a proven sync asks for each candidate again before it is removed', () => {
     const triage = triageCandidates({
       candidates: ['a', 'b'],
       missedBefore: missed('a'),

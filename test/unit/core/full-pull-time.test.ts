@@ -58,7 +58,7 @@ describe('the last due time of a full sync', () => {
     );
   });
 
-  it('the due time never moves back as time goes on', () => {
+  it('the due time never moves back', () => {
     const start = Date.parse('2026-10-24T00:00:00Z');
     let before = 0;
     for (let nowMs = start; nowMs < start + 48 * HOUR_MS; nowMs += 5 * 60_000) {

@@ -179,7 +179,7 @@ describe('a scan of a hub that differs', () => {
     );
   });
 
-  it('pages by offset where the hub knows neither cursor nor filter', async () => {
+  it('pages by offset if the hub supports neither cursor nor filter', async () => {
     const hub = modelHub({
       ...STANDARD,
       cursor: 'refuses',
@@ -347,7 +347,7 @@ describe('a scan of a hub that differs', () => {
     },
   );
 
-  it('goes on from the last row with an id', async () => {
+  it('continues from the last row with an id', async () => {
     await using test = await testHub(({ query }, response) => {
       const cursor = query.get('afterSourcedId');
       if (cursor === null) sendJson(response, { users: [{ sourcedId: 'a' }, { sourcedId: 5 }, null] });

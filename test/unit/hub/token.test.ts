@@ -77,7 +77,7 @@ describe('a request for a token', () => {
 });
 
 describe('a token that the hub refuses', () => {
-  it.each([401, 403])('is renewed once if it has expired (%i), and the scan goes on', async (status) => {
+  it.each([401, 403])('is renewed once if it has expired (%i), and the scan continues', async (status) => {
     const expired = new Set<string>();
     const { sent, script } = tokenServer();
     await using test = await testHub(

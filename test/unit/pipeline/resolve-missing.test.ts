@@ -193,7 +193,7 @@ describe('an approval', () => {
     expect([await made.listed(), made.removed().length]).toEqual([[], 15]);
   });
 
-  it('does not remove a row that the hub finds when it is asked once more', async () => {
+  it('does not remove a row that the hub finds when it is asked again', async () => {
     const made = await bench(20);
     await made.sync(keysOf(5));
     made.onAsked = () => Promise.resolve(['k7']);
@@ -285,8 +285,8 @@ describe('a list that was lost', () => {
   });
 });
 
-describe('a hub that is asked once more', () => {
-  it('confirms no removal when it does not find the rows either that it has just given', async () => {
+describe('a hub that is asked again', () => {
+  it('confirms no removal if it does not find the rows either that it has just returned', async () => {
     const made = await bench(100);
     made.isBlind = true;
     expect(await made.sync(keysOf(98))).toMatchObject({ withheld: 0, wantsSecondSync: true });
@@ -296,7 +296,7 @@ describe('a hub that is asked once more', () => {
     expect(made.removed()).toEqual(['k98', 'k99']);
   });
 
-  it('keeps a row that it finds, even if it no longer finds the one that it has just given', async () => {
+  it('keeps a row that it finds, even if it no longer finds the row that it has just returned', async () => {
     const hub = await bench(100);
     hub.isBlind = true;
     hub.onAsked = () => Promise.resolve(['k0']);

@@ -61,7 +61,7 @@ describe('control API', () => {
     );
   });
 
-  it('absences go through their whole life', async () => {
+  it('absences are registered, replaced, deleted and purged', async () => {
     const student = test.hub.district.ids('students')[0]!;
     const times = { fromTime: '2026-11-20T07:30:00Z', toTime: '2026-11-20T08:15:00Z' };
     const [registered] = (await mutate({ op: 'register-absence', student, ...times, id: 'a1' })) as {

@@ -133,7 +133,7 @@ export function describeCoordination({
       await serving;
     });
 
-    it('a known failure is answered with its remedy, an unknown one without its text, and the owner goes on', async () => {
+    it('a known failure is answered with its remedy, an unknown one without its text, and the owner continues', async () => {
       const { coordination, tenantId } = await setUp();
       const stop = new AbortController();
       await coordination.announce(tenantId, sign('me'), 60_000);

@@ -100,7 +100,7 @@ describe('an overlay beside a living owner', () => {
     expect(await overlay.count('rows')).toBe(2);
   });
 
-  it('is made from nothing where the index is to come from the topics', async () => {
+  it('is empty if the index will come from the topics', async () => {
     const state = createMemoryStore().tenant('north');
     await state.collection('users').apply(null, positionAt(1), [set('a')]);
     const overlays = new MemoryState('north', state);

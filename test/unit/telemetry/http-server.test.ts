@@ -85,7 +85,7 @@ describe('the server', () => {
     expect(await response.text()).toBe('up 1\n');
   });
 
-  it('answers 500 for metrics that fail, and goes on', async () => {
+  it('answers 500 for metrics that fail, and continues to serve', async () => {
     const { get } = await start(() => Promise.reject(new Error('broken')));
     expect((await get('/metrics')).status).toBe(500);
     expect((await get('/livez')).status).toBe(200);

@@ -18,7 +18,7 @@ function absenceOf(replay: EntryImport): string | null | undefined {
   return replay.changed.get('two')?.absenceId;
 }
 
-describe('an index rebuilt from the topics, of a record that the hub has given to another student,', () => {
+describe('an index rebuilt from the topics, of a record that the hub has assigned to another student,', () => {
   it('does not assign the record to the absence of an earlier event, whichever topic is read first', () => {
     const rowFirst = new EntryImport(new Map());
     rowFirst.row(ofB, REBUILT);

@@ -127,7 +127,7 @@ describe("a record whose id another student's absence already has", () => {
   });
 });
 
-describe('a record that the hub gives to another student', () => {
+describe('a record that the hub assigns to another student', () => {
   it('leaves the absence to the versions that stay with the student', () => {
     const first = row('one', { studentId: 'A' });
     const second = row('two', { studentId: 'A', replaces: 'one' });

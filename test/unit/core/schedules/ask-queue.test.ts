@@ -99,7 +99,7 @@ describe('a student whose absence changed', () => {
     expect(take(queue, 30 * MINUTE)).toEqual(['b']);
   });
 
-  it('and changes again while being asked is asked for once more, after the answer', () => {
+  it('and changes again during the request is asked for again after the answer', () => {
     const queue = new AskQueue();
     queue.change('a');
     expect(take(queue, 0)).toEqual(['a']);

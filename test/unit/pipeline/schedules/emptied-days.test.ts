@@ -96,7 +96,7 @@ describe('a day that loses its lessons', () => {
     expect(empties(made)).toEqual([]);
   });
 
-  it('is asked for once more in the same pull', async () => {
+  it('is asked for again in the same pull', async () => {
     const made = bench(20);
     await pull(made);
     made.lessons.get('s007')?.delete('2026-11-19');

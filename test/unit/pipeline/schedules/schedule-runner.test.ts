@@ -183,7 +183,7 @@ describe('a daily sync', () => {
     expect(asked(made).slice(0, 2).toSorted()).toEqual(['s10', 's20']);
   });
 
-  it('goes on after a restart with the students who were not asked yet', async () => {
+  it('continues after a restart with the students who were not asked for yet', async () => {
     const made = bench(24);
     await living(made, () => made.time.sleep(DAY));
     const before = made.requests.length;
