@@ -1,4 +1,4 @@
-// Checks and tests the alerts with promtool, from the PATH or the cache; in CI it is taken once from Debian's package.
+// Checks and tests the alerts, and checks the Prometheus of docker-compose.yml, with promtool, from the PATH or the cache; in CI it is taken once from Debian's package.
 //   node scripts/alerts-check.mjs [--fetch-only]
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { checkout } from './setup.mjs';
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall');
 const cached = join(cache, 'promtool');
 const folder = join(checkout, 'helm', 'rollcall', 'monitoring');
+const compose = join(checkout, 'examples', 'compose', 'prometheus.yaml');
 
 const print = (/** @type {string} */ line) => process.stdout.write(`alerts: ${line}\n`);
 const run = (/** @type {string} */ command, /** @type {string[]} */ args, /** @type {string} */ cwd) =>
@@ -47,6 +48,7 @@ function check(promtool) {
   const steps = [
     ['check', 'rules', 'alerts.yaml'],
     ['test', 'rules', 'alerts.test.yaml'],
+    ['check', 'config', '--syntax-only', compose],
   ];
   return steps.every((args) => {
     const { status, stdout, stderr } = run(promtool, args, folder);
