@@ -23,7 +23,7 @@ interface Span {
 }
 
 /** Rows of incremental syncs to remember, 17 MB at most; many times what changes between two daily full syncs. */
-const MET_AT_MOST = 500_000;
+const SEEN_AT_MOST = 500_000;
 
 /**
  * Counts the rows that a full sync finds and incremental syncs missed. Three things identify such a row: its content is
@@ -38,42 +38,42 @@ const MET_AT_MOST = 500_000;
  */
 export class LateRowWatch {
   readonly #newSeed: () => number;
-  readonly #metAtMost: number;
+  readonly #seenAtMost: number;
   /** Rows of incremental syncs with their `dateLastModified`, since {@link #sinceMs}; null: too many to remember. */
-  #met: SeenKeys | null;
+  #seen: SeenKeys | null;
   /** Rows of incremental syncs since the current full sync began; null also when none is running. */
-  #metSinceFull: SeenKeys | null = null;
+  #seenSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
   #span: Span | null = null;
   #rows = 0;
   #earliestMs = Number.POSITIVE_INFINITY;
 
   /** `newSeed`: any 32-bit integer, random. */
-  constructor(newSeed: () => number, metAtMost = MET_AT_MOST) {
+  constructor(newSeed: () => number, seenAtMost = SEEN_AT_MOST) {
     this.#newSeed = newSeed;
-    this.#metAtMost = metAtMost;
-    this.#met = new SeenKeys(newSeed());
+    this.#seenAtMost = seenAtMost;
+    this.#seen = new SeenKeys(newSeed());
   }
 
   /** An incremental sync read a row. */
-  noteMet(key: string, modifiedAtMs: number): void {
-    const met = `${modifiedAtMs} ${key}`;
-    this.#met = this.#withOne(this.#met, met);
-    if (this.#met === null) this.#span = null;
-    this.#metSinceFull = this.#withOne(this.#metSinceFull, met);
+  noteSeen(key: string, modifiedAtMs: number): void {
+    const stamped = `${modifiedAtMs} ${key}`;
+    this.#seen = this.#withOne(this.#seen, stamped);
+    if (this.#seen === null) this.#span = null;
+    this.#seenSinceFull = this.#withOne(this.#seenSinceFull, stamped);
   }
 
-  #withOne(all: SeenKeys | null, met: string): SeenKeys | null {
-    all?.add(met);
-    return all !== null && all.size > this.#metAtMost ? null : all;
+  #withOne(all: SeenKeys | null, stamped: string): SeenKeys | null {
+    all?.add(stamped);
+    return all !== null && all.size > this.#seenAtMost ? null : all;
   }
 
   /** A full sync begins; `watermarkMs` is what earlier incremental syncs have reached, null when there were none. */
   beginFull(watermarkMs: number | null): void {
-    this.#metSinceFull = new SeenKeys(this.#newSeed());
+    this.#seenSinceFull = new SeenKeys(this.#newSeed());
     this.#rows = 0;
     this.#earliestMs = Number.POSITIVE_INFINITY;
-    const afterMs = this.#met === null ? null : this.#sinceMs;
+    const afterMs = this.#seen === null ? null : this.#sinceMs;
     this.#span = afterMs === null || watermarkMs === null ? null : { afterMs, upToMs: watermarkMs };
   }
 
@@ -81,7 +81,7 @@ export class LateRowWatch {
   noteNew(key: string, modifiedAtMs: number | null): void {
     if (modifiedAtMs === null || this.#span === null) return;
     if (modifiedAtMs <= this.#span.afterMs || modifiedAtMs > this.#span.upToMs) return;
-    if (this.#met?.has(`${modifiedAtMs} ${key}`) === true) return;
+    if (this.#seen?.has(`${modifiedAtMs} ${key}`) === true) return;
     this.#rows += 1;
     this.#earliestMs = Math.min(this.#earliestMs, modifiedAtMs);
   }
@@ -89,8 +89,8 @@ export class LateRowWatch {
   /** The full sync is complete; hub times of its start and end. Null: there was nothing to judge by. */
   endFull({ startedAtMs, endedAtMs }: { startedAtMs: number; endedAtMs: number }): LateRows | null {
     const span = this.#span;
-    this.#met = this.#metSinceFull;
-    this.#metSinceFull = null;
+    this.#seen = this.#seenSinceFull;
+    this.#seenSinceFull = null;
     this.#span = null;
     this.#sinceMs = startedAtMs;
     if (span === null || span.upToMs <= span.afterMs) return null;

@@ -63,7 +63,7 @@ export function findRowChanges(
     /** Whether the key was published after the page's request was sent: the page's row is then older (invariant 4). */
     stale: (key: string) => boolean;
     /** Whether an earlier page of this sync had the key. */
-    metBefore: (key: string) => boolean;
+    seenBefore: (key: string) => boolean;
     /** Whether to publish the row even if it is unchanged; called for each readable row that is not stale. */
     republication?: ((key: string) => boolean) | undefined;
     note: (change: Change) => void;
@@ -79,19 +79,19 @@ export function findRowChanges(
     stale: 0,
     repeated: 0,
   };
-  const metHere = new Set<string>();
+  const seenHere = new Set<string>();
   for (const { key, rejectKey, decoded } of page) {
     const isReject = decoded.kind === 'reject';
     const before = isReject || key === null ? known.reject(rejectKey) : known.row(key);
     const changed = kindOfChange(before, decoded.hash);
-    if (key !== null && (metHere.has(key) || known.metBefore(key))) {
+    if (key !== null && (seenHere.has(key) || known.seenBefore(key))) {
       // Overlapping pages contain a row twice.
       if (changed === null) continue;
       tally.seen += 1;
       tally.repeated += 1;
       continue;
     }
-    if (key !== null) metHere.add(key);
+    if (key !== null) seenHere.add(key);
     tally.seen += 1;
     const isStale = known.stale(key ?? rejectKey);
     if (isReject) {

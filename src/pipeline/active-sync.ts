@@ -11,7 +11,7 @@ export interface ActiveSync {
   /**
    * Keys that an incremental sync has read; undefined for a full sync, which has `seen`, and for a sync without a scan.
    */
-  readonly met?: SeenKeys | undefined;
+  readonly seenByIncremental?: SeenKeys | undefined;
   /** Keys that other syncs have read since this one began; they are no candidates for deletion. */
   readonly seenByOthers: SeenKeys | null;
   readonly seenRejects: SeenKeys | null;
@@ -29,7 +29,7 @@ export function reportNew({ onNew }: ActiveSync, change: Change): void {
 }
 
 /** Whether the hub has a key: this sync has read it, or another one while this one ran. */
-export function hasMet(sync: ActiveSync, area: Change['area'], key: string): boolean {
+export function hasSeen(sync: ActiveSync, area: Change['area'], key: string): boolean {
   if (area === 'rejects') return sync.seenRejects?.has(key) === true;
   return sync.seen?.has(key) === true || sync.seenByOthers?.has(key) === true;
 }
@@ -40,15 +40,15 @@ export function rowKeys(rows: readonly KeyedRow[]): string[] {
 }
 
 /** Keys that a sync read on an earlier page: when a hub lists a row twice, the first occurrence counts. */
-export function metIn(
-  { seen, met: metByIncremental }: ActiveSync,
+export function keysSeenBefore(
+  { seen, seenByIncremental }: ActiveSync,
   rows: readonly KeyedRow[],
 ): ReadonlySet<string> {
-  const met = new Set<string>();
-  const before = seen ?? metByIncremental;
-  if (before === undefined) return met;
-  for (const { key } of rows) if (key !== null && before.has(key)) met.add(key);
-  return met;
+  const keys = new Set<string>();
+  const before = seen ?? seenByIncremental;
+  if (before === undefined) return keys;
+  for (const { key } of rows) if (key !== null && before.has(key)) keys.add(key);
+  return keys;
 }
 
 /**
@@ -61,7 +61,7 @@ export function markSeen(
   rows: readonly KeyedRow[],
 ): void {
   for (const active of syncs) {
-    const seen = active === sync ? (active.seen ?? active.met) : active.seenByOthers;
+    const seen = active === sync ? (active.seen ?? active.seenByIncremental) : active.seenByOthers;
     if (seen === null || seen === undefined) continue;
     for (const { key, rejectKey, decoded } of rows) {
       if (key !== null) seen.add(key);

@@ -1,5 +1,5 @@
 import type { KeyedRow } from '../core/row-changes.ts';
-import { hasMet, type ActiveSync } from './active-sync.ts';
+import { hasSeen, type ActiveSync } from './active-sync.ts';
 import { RECHECK_AT_MOST, recheck } from './recheck.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 
@@ -33,7 +33,7 @@ export async function findApproved(
   const becameEmpty = judged.becameEmpty.filter(({ key }) => key !== null && approved.has(key));
   // Skip keys that an earlier sync of the same approval has removed.
   const remaining = await knownOf(parts, [...approved]);
-  const missed = remaining.filter((key) => !hasMet(sync, 'rows', key));
+  const missed = remaining.filter((key) => !hasSeen(sync, 'rows', key));
   // Remove unwanted keys without a request: the hub may have them.
   const [asked, unwanted] = [
     missed.filter((key) => parts.writer.isWanted(key)),

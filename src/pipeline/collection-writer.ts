@@ -2,7 +2,7 @@ import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import { STATE_TOPIC, type ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, stateMark, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
-import { hasMet, metIn, type ActiveSync } from './active-sync.ts';
+import { hasSeen, keysSeenBefore, type ActiveSync } from './active-sync.ts';
 import { AbsenceEmitter, type UnitOfWork, type ChainParts } from './chains/absence-emitter.ts';
 import { changelogRecords } from './chains/changelog.ts';
 import { Mutex } from './mutex.ts';
@@ -144,7 +144,7 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes are staged until {@link flush}. */
   accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#run(() => this.#decide(sync, page, metIn(sync, page.readings)));
+    return this.#run(() => this.#decide(sync, page, keysSeenBefore(sync, page.readings)));
   }
 
   /**
@@ -155,7 +155,7 @@ export class CollectionWriter {
     return this.#run(async () => {
       const { rows, known } = await this.#table.lookUpPage(page);
       if (!isEnough(page.readings.length, known)) return null;
-      return this.#decide(sync, page, metIn(sync, page.readings), rows);
+      return this.#decide(sync, page, keysSeenBefore(sync, page.readings), rows);
     });
   }
 
@@ -192,7 +192,7 @@ export class CollectionWriter {
    * Whether a full sync has certainly read every wanted row: it has read as many rows as are known, all of them
    * readable and none stale. If false, {@link unseen} finds out by reading the whole index.
    */
-  hasMetAll({ seen, seenRejects, stats }: ActiveSync): boolean {
+  hasSeenAll({ seen, seenRejects, stats }: ActiveSync): boolean {
     return seen?.size === this.wantedRows && seenRejects?.size === 0 && stats.rowsStale === 0;
   }
 
@@ -201,8 +201,8 @@ export class CollectionWriter {
    * meanwhile.
    */
   unseen(area: Change['area'], sync: ActiveSync, except?: ReadonlySet<string>): Promise<FoundKeys> {
-    const isMet = (key: string): boolean => except?.has(key) === true || hasMet(sync, area, key);
-    return this.find(area, (key) => this.isWanted(key) && !isMet(key));
+    const isSeen = (key: string): boolean => except?.has(key) === true || hasSeen(sync, area, key);
+    return this.find(area, (key) => this.isWanted(key) && !isSeen(key));
   }
 
   /**
@@ -395,11 +395,11 @@ export class CollectionWriter {
   #decide(
     sync: ActiveSync,
     page: RowPage & { readonly isAskedFor?: boolean },
-    metBefore: ReadonlySet<string>,
+    seenBefore: ReadonlySet<string>,
     rows?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
     const keepsUnchanged = this.#chains?.republishes(sync) === true;
-    return this.#table.decide(sync, page, { metBefore, rows, keepsUnchanged });
+    return this.#table.decide(sync, page, { seenBefore, rows, keepsUnchanged });
   }
 
   /** Runs tasks one after another, and none after a failure of log or index. */

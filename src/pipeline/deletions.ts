@@ -3,7 +3,7 @@ import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
 import type { MissingKey } from '../state/index-store.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { MAX_UNSEEN_KEYS, type FoundKeys } from './table.ts';
-import { hasMet, type ActiveSync } from './active-sync.ts';
+import { hasSeen, type ActiveSync } from './active-sync.ts';
 import { findApproved, releaseApproved, type Release } from './approved-deletions.ts';
 import { RECHECK_AT_MOST, recheck } from './recheck.ts';
 import type { DeletionResult, JudgedSync } from './judged-sync.ts';
@@ -42,11 +42,11 @@ export async function resolveMissing(
   const missedBefore = new Map(
     [...waited].filter(
       ([key, { becameEmpty, isAllEmpty = false }]) =>
-        !hasMet(sync, 'rows', key) && !becameEmpty && isAllEmpty === (whyEmpty !== null),
+        !hasSeen(sync, 'rows', key) && !becameEmpty && isAllEmpty === (whyEmpty !== null),
     ),
   );
   const stillWaiting = new Map(
-    [...waited].filter(([key]) => !hasMet(sync, 'rows', key) || keysThatBecameEmpty.has(key)),
+    [...waited].filter(([key]) => !hasSeen(sync, 'rows', key) || keysThatBecameEmpty.has(key)),
   );
   if (completeness.kind === 'unproven') parts.emit({ kind: 'unproven', collection, why: completeness.why });
   if (completeness.kind === 'unproven' && whyEmpty === null) {
@@ -55,7 +55,7 @@ export async function resolveMissing(
   }
   const listed = withoutKeys(await memory.withheld(collection), isDecided);
   const release = await findApproved(parts, sync, { ...judged, approved });
-  const unseen = writer.hasMetAll(sync) ? NONE_UNSEEN : await writer.unseen('rows', sync, approved);
+  const unseen = writer.hasSeenAll(sync) ? NONE_UNSEEN : await writer.unseen('rows', sync, approved);
   const candidates = unseen.keys;
   // One answer without content proves as little as one without rows: the next sync must confirm it.
   const late = judged.becameEmpty.filter(({ key }) => key !== null && !approved.has(key));
@@ -246,7 +246,7 @@ async function askAgain(
   const { missedBefore } = losses;
   const triage = triageCandidates({ ...losses, recheckAtMost: RECHECK_AT_MOST });
   const [controlRow] =
-    triage.confirm.length === 0 ? [] : await parts.writer.someKeys(1, (key) => hasMet(sync, 'rows', key));
+    triage.confirm.length === 0 ? [] : await parts.writer.someKeys(1, (key) => hasSeen(sync, 'rows', key));
   const asked = await recheck(parts, triage.confirm, controlRow);
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unansweredOnce = asked.unanswered.filter((key) => !missedBefore.has(key));

@@ -109,7 +109,7 @@ export class PendingTransaction {
   }
 
   /** Notes an unchanged version, whose chain is derived nevertheless. */
-  noteMet({ sourcedId, value }: ReadableRow): void {
+  noteUnchanged({ sourcedId, value }: ReadableRow): void {
     if (!this.#versions.has(sourcedId)) this.#versions.set(sourcedId, value as AbsenceVersionValue);
   }
 

@@ -76,7 +76,7 @@ function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOption
   return {
     stats: newSyncStats({ passId, mode, startedAtMs: parts.now() }),
     seen: isFull ? keys() : null,
-    met: isFull ? undefined : keys(),
+    seenByIncremental: isFull ? undefined : keys(),
     seenByOthers: isFull ? keys() : null,
     seenRejects: isFull ? keys() : null,
     readVersion: parts.writer.readVersion(),
@@ -134,7 +134,7 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   await gate.noteOwn(accepted);
   if (sync.seen === null) {
     for (const { key, decoded } of rows) {
-      if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteMet(key, decoded.modifiedAtMs);
+      if (key !== null && decoded.modifiedAtMs !== null) parts.late.noteSeen(key, decoded.modifiedAtMs);
     }
   }
   parts.onPage(sync.stats, tally);

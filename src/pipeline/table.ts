@@ -1,6 +1,6 @@
 import { findRowChanges, type Change, type KeyedRow, type PageTally } from '../core/row-changes.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { hasMet, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
+import { hasSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from './sync-stats.ts';
@@ -140,13 +140,13 @@ export class Table {
     sync: ActiveSync,
     page: RowPage & { readonly isAskedFor?: boolean },
     options: {
-      readonly metBefore: ReadonlySet<string>;
+      readonly seenBefore: ReadonlySet<string>;
       readonly keepsUnchanged: boolean;
       /** The page's rows as the index has them, if they were looked up before. */
       readonly rows?: Hashes | undefined;
     },
   ): Promise<PageTally> {
-    const { metBefore } = options;
+    const { seenBefore } = options;
     const rows = options.rows ?? (await this.#lookUp('rows', rowKeys(page.readings)));
     const rejectsMatter =
       this.#known.rejects > 0 || page.readings.some(({ decoded: reading }) => reading.kind === 'reject');
@@ -167,13 +167,13 @@ export class Table {
       reject: (key) => (rejects === null ? null : this.#hashOf('rejects', key, rejects)),
       stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
       republication: (key) => sync.republication?.rows?.(key) === true,
-      metBefore: (key) => metBefore.has(key),
+      seenBefore: (key) => seenBefore.has(key),
       note: (change) => this.#stage(change, scanning),
     });
     if (options.keepsUnchanged) this.#stageUnchanged(page.readings, rows);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
-    const isNew = ({ key }: KeyedRow): boolean => key === null || !metBefore.has(key);
-    countRejects(sync.stats, metBefore.size === 0 ? page.readings : page.readings.filter(isNew));
+    const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);
+    countRejects(sync.stats, seenBefore.size === 0 ? page.readings : page.readings.filter(isNew));
     // Rows that were requested by id do not count as rows of the scan.
     addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
@@ -183,7 +183,7 @@ export class Table {
   #stageUnchanged(readings: readonly KeyedRow[], rows: Hashes): void {
     for (const { key, decoded: reading } of readings) {
       if (reading.kind !== 'row' || key === null) continue;
-      if (this.#hashOf('rows', key, rows)?.equals(reading.hash) === true) this.#staged.noteMet(reading);
+      if (this.#hashOf('rows', key, rows)?.equals(reading.hash) === true) this.#staged.noteUnchanged(reading);
     }
   }
 
@@ -210,7 +210,7 @@ export class Table {
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
     const hashes = await this.#lookUp(area, keys);
     for (const key of keys) {
-      if (hasMet(sync, area, key) || this.#hashOf(area, key, hashes) === null) continue;
+      if (hasSeen(sync, area, key) || this.#hashOf(area, key, hashes) === null) continue;
       this.#stage({ area, key, kind: 'deleted' }, null);
       if (area === 'rows') sync.stats.rowsRemoved += 1;
     }

@@ -69,9 +69,9 @@ function loopOf(nodes: readonly ChainNode[]): readonly ChainNode[] {
 /** The versions from the tail backwards, each once. */
 function pathTo(tail: ChainNode): ChainNode[] {
   const path: ChainNode[] = [];
-  const met = new Set<ChainNode>();
-  for (let node: ChainNode | null = tail; node !== null && !met.has(node); node = predecessorOf(node)) {
-    met.add(node);
+  const visited = new Set<ChainNode>();
+  for (let node: ChainNode | null = tail; node !== null && !visited.has(node); node = predecessorOf(node)) {
+    visited.add(node);
     path.push(node);
   }
   return path;

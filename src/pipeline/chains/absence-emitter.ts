@@ -1,7 +1,7 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import type { Progress } from '../../model/progress.ts';
-import { hasMet, type ActiveSync } from '../active-sync.ts';
+import { hasSeen, type ActiveSync } from '../active-sync.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { PendingTransaction } from '../pending-transaction.ts';
 import type { AbsenceView } from './absence-view.ts';
@@ -186,7 +186,7 @@ export class AbsenceEmitter {
       forgottenBeforeMs: isRefill ? view.forgottenBeforeMs : null,
       awaitsStudents: unitOfWork.isMappingNew() && !isComplete,
       askAtMost: mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
-      isGone: isProven ? (id) => !hasMet(sync, 'rows', id) : null,
+      isGone: isProven ? (id) => !hasSeen(sync, 'rows', id) : null,
     });
     this.#note(sync, outcome);
   }

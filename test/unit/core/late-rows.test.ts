@@ -30,10 +30,10 @@ describe('rows that incremental syncs have missed', () => {
 
   it('do not include rows that an incremental sync has read, even if they changed since under the same modification time', () => {
     const made = watch();
-    made.noteMet('row 0', 10 * HOUR);
+    made.noteSeen('row 0', 10 * HOUR);
     expect(judge(made, [10 * HOUR])).toEqual({ rows: 0, lagAtMostMs: 0 });
     const other = watch();
-    other.noteMet('row 0', 9 * HOUR);
+    other.noteSeen('row 0', 9 * HOUR);
     expect(judge(other, [10 * HOUR])).toMatchObject({ rows: 1 });
   });
 
@@ -56,7 +56,7 @@ describe('rows that incremental syncs have missed', () => {
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
     // Each full sync begins, and none completes.
     for (let at = 0; at < 101; at += 1) {
-      made.noteMet(`other ${at}`, HOUR);
+      made.noteSeen(`other ${at}`, HOUR);
       made.beginFull(2 * HOUR);
     }
     expect(judge(made, [10 * HOUR])).toBeNull();
@@ -70,7 +70,7 @@ describe('rows that incremental syncs have missed', () => {
     made.beginFull(null);
     made.endFull({ startedAtMs: 0, endedAtMs: MINUTE });
     made.beginFull(20 * HOUR);
-    for (let at = 0; at < 101; at += 1) made.noteMet(`other ${at}`, HOUR);
+    for (let at = 0; at < 101; at += 1) made.noteSeen(`other ${at}`, HOUR);
     made.noteNew('row 0', 10 * HOUR);
     expect(made.endFull({ startedAtMs: HOUR, endedAtMs: 22 * HOUR })).toBeNull();
     expect(judge(made, [10 * HOUR])).toBeNull();
@@ -82,7 +82,7 @@ describe('rows that incremental syncs have missed', () => {
   it('do not include rows that an incremental sync read during the previous full sync', () => {
     const made = watch();
     made.beginFull(HOUR);
-    made.noteMet('row 0', 3 * HOUR);
+    made.noteSeen('row 0', 3 * HOUR);
     made.endFull({ startedAtMs: 2 * HOUR, endedAtMs: 4 * HOUR });
     expect(judge(made, [3 * HOUR, 3 * HOUR])).toMatchObject({ rows: 1 });
   });

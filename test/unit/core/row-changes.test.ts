@@ -61,7 +61,7 @@ function decide(
     row: hashIn(rows),
     reject: hashIn(rejects),
     stale,
-    metBefore: () => false,
+    seenBefore: () => false,
     note,
   });
   return { changes, tally };

@@ -83,11 +83,15 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
   return { writer, index, transactions, published };
 }
 
-function beginPass(writer: CollectionWriter, mode: 'FULL' | 'DELTA' = 'DELTA', met?: SeenKeys): ActiveSync {
+function beginPass(
+  writer: CollectionWriter,
+  mode: 'FULL' | 'DELTA' = 'DELTA',
+  seenByIncremental?: SeenKeys,
+): ActiveSync {
   const sync: ActiveSync = {
     stats: newSyncStats({ passId: `pass-${mode}`, mode, startedAtMs: 0 }),
     seen: mode === 'FULL' ? new SeenKeys(1) : null,
-    met,
+    seenByIncremental,
     seenByOthers: mode === 'FULL' ? new SeenKeys(3) : null,
     seenRejects: mode === 'FULL' ? new SeenKeys(2) : null,
     readVersion: writer.readVersion(),
@@ -212,18 +216,18 @@ describe('CollectionWriter', () => {
       readings: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.hasMetAll(full)).toBe(true);
+    expect(writer.hasSeenAll(full)).toBe(true);
     await writer.flush(full);
     writer.end(full);
     const republication = beginPass(writer, 'FULL');
     await writer.accept(republication, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
-    expect(writer.hasMetAll(republication)).toBe(false);
+    expect(writer.hasSeenAll(republication)).toBe(false);
     await writer.accept(republication, {
       readings: [unreadable('c', 'odd')],
       readVersion: writer.readVersion(),
     });
     expect(republication.seen?.size).toBe(writer.knownRows);
-    expect(writer.hasMetAll(republication)).toBe(false);
+    expect(writer.hasSeenAll(republication)).toBe(false);
     expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
@@ -241,7 +245,7 @@ describe('CollectionWriter', () => {
       readings: [row('a', 'x'), row('c', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.hasMetAll(republication)).toBe(false);
+    expect(writer.hasSeenAll(republication)).toBe(false);
     expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
@@ -371,7 +375,7 @@ describe('concurrent syncs', () => {
       if (each.kind === 'accept') {
         const page = lane.pages.shift();
         if (page !== undefined) await writer.accept(lane.sync, page);
-        if (writer.hasMetAll(lane.sync)) {
+        if (writer.hasSeenAll(lane.sync)) {
           await writer.flush(lane.sync);
           expect((await writer.unseen('rows', lane.sync)).keys).toEqual([]);
         }
