@@ -1,14 +1,15 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { passCollections, type Config, type TenantConfig } from '../config.ts';
-import { RollcallError } from '../errors.ts';
+import { describeError, RollcallError } from '../errors.ts';
 import { exitCode } from './exit-code.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import { approveLists, decisionExit, discardLists, showDecisions } from './deletes/decide.ts';
 import { readLists, type TenantLists } from './deletes/read-lists.ts';
-import { showLists } from './deletes/show-lists.ts';
+import { readGroups } from './deletes/read-groups.ts';
+import { showLists, type Groups } from './deletes/show-lists.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 
 interface DeletesFlags {
@@ -74,7 +75,21 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   const scope = scopeOf(config, options);
   await using assembly = quietAssembly(config);
   const lists = await readLists(assembly, { scope, signal: context.signal });
-  showLists(context.output, lists, { allKeys: options.keys ?? false, nowMs: Date.now() });
+  const groups = new Map<string, Groups>();
+  for (const { tenant: tenantId, collections } of lists) {
+    const { signal } = context;
+    const read = await readGroups(assembly, { tenantId, lists: collections, signal }).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        context.output.note(
+          `! ${tenantId}: counts by school, class and date are unknown: ${describeError(error)}`,
+        );
+        return new Map();
+      },
+    );
+    groups.set(tenantId, read);
+  }
+  showLists(context.output, lists, { allKeys: options.keys ?? false, groups, nowMs: Date.now() });
   return exitCode({ needsPerson: waits(lists) });
 }
 

@@ -1,15 +1,20 @@
 import type { WithheldList } from '../../pipeline/requests/read-withheld-list.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
+import type { NamedGroups } from './read-groups.ts';
 import type { TenantLists } from './read-lists.ts';
 
 const FIRST_KEYS = 10;
+const FIRST_GROUPS = 8;
+
+/** By collection. */
+export type Groups = ReadonlyMap<string, readonly NamedGroups[]>;
 
 /** Prints the withheld lists. */
 export function showLists(
   output: Output,
   tenants: readonly TenantLists[],
-  options: { allKeys: boolean; nowMs: number },
+  options: { allKeys: boolean; groups: ReadonlyMap<string, Groups>; nowMs: number },
 ): void {
   for (const { tenant, collections } of tenants) {
     if (collections.length === 0) {
@@ -18,12 +23,24 @@ export function showLists(
     }
     output.line(output.colors.bold(tenant));
     showTable(output, collections, options.nowMs);
-    for (const list of collections) showKeys(output, list, options.allKeys);
+    for (const list of collections) {
+      if (list.keys.length === 0) continue;
+      output.line();
+      output.line(`  ${list.collection}:`);
+      showGroups(output, options.groups.get(tenant)?.get(list.collection) ?? []);
+      showKeys(output, list, options.allKeys);
+    }
     output.line();
   }
   output.data({
     waits: tenants.some(({ collections }) => collections.length > 0),
-    tenants: tenants.map(({ tenant, collections }) => ({ tenant, collections: collections.map(asJson) })),
+    tenants: tenants.map(({ tenant, collections }) => ({
+      tenant,
+      collections: collections.map((list) => ({
+        ...asJson(list),
+        groups: options.groups.get(tenant)?.get(list.collection) ?? [],
+      })),
+    })),
   });
 }
 
@@ -52,11 +69,20 @@ function whyOf({ keys, why, heldBy, collection }: WithheldList): string {
   return why ?? (heldBy === null ? 'too many at once' : `deletions of ${heldBy} need a decision`);
 }
 
-function showKeys(output: Output, { collection, keys, count }: WithheldList, all: boolean): void {
-  if (keys.length === 0) return;
+/** `by school: Prøvefjell barneskole 312 · 4f0e… 2`: whole classes or a whole school show at a glance. */
+function showGroups(output: Output, groups: readonly NamedGroups[]): void {
+  for (const { by, counts } of groups) {
+    const shown = counts
+      .slice(0, FIRST_GROUPS)
+      .map(({ id, name, rows }) => `${printable(name ?? id)} ${formatCount(rows)}`);
+    const others = counts.length - shown.length;
+    const more = others > 0 ? [`and ${formatCount(others)} more`] : [];
+    output.line(`    by ${by}: ${[...shown, ...more].join(' · ')}`);
+  }
+}
+
+function showKeys(output: Output, { keys, count }: WithheldList, all: boolean): void {
   const shown = all ? keys : keys.slice(0, FIRST_KEYS);
-  output.line();
-  output.line(`  ${collection}:`);
   for (const key of shown) output.line(`    ${printable(key)}`);
   if (shown.length < keys.length)
     output.line(`    and ${countOf(keys.length - shown.length, 'other')} (--keys names all)`);

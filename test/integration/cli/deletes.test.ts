@@ -10,10 +10,13 @@ let tenant: TestTenant;
 let courses: string[];
 beforeAll(async () => {
   tenant = await startTestTenant();
+  const [school = ''] = tenant.hub.district.ids('orgs');
+  tenant.hub.district.patch('orgs', school, { name: 'Oppdiktet skole' });
   for (let at = 0; at < 60; at += 1)
     tenant.hub.district.put('courses', {
       sourcedId: `course-${String(at).padStart(2, '0')}`,
       title: `Course ${at}`,
+      org: { href: '', sourcedId: school, type: 'org' },
     });
   await tenant.sync('FULL', ['orgs', 'courses', 'users']);
 });
@@ -87,6 +90,9 @@ describe('rollcall deletes', () => {
     expect(people.stdout).toContain('half or more would be removed');
     expect(people.stdout).toContain(gone[9]);
     expect(people.stdout).not.toContain(gone[10]);
+    // What a person can judge: how many of which school, by its name.
+    const ofSchool = gone.filter((id) => id.startsWith('course-')).length;
+    expect(people.stdout).toMatch(new RegExp(`by school: .*Oppdiktet skole ${ofSchool}`));
     expect((await deletes('list', '--keys')).stdout).toContain(gone[10]);
     const status = await rollcall(tenant.configPath, 'status');
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('rollcall deletes approve')]);
