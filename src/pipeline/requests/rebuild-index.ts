@@ -5,6 +5,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { CollectionIndex, IndexChange } from '../../state/index-store.ts';
 import { recoverCollections } from '../recovery/recover-collections.ts';
+import { lookUpAll } from '../look-up-all.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import type { WriterStart } from '../recovery/writer-start.ts';
 import { dayCounter } from '../day-counter.ts';
@@ -18,8 +19,6 @@ export interface Corrupt {
   /** Keys in `absences`, when the collection is `absence-versions`. */
   readonly absences: readonly string[];
 }
-
-const KEYS_AT_ONCE = 5_000;
 
 /**
  * Drops a collection's index and rebuilds it from the topics. The collection's syncs wait meanwhile, other collections
@@ -127,17 +126,4 @@ async function markAbsences(
     );
   }
   return changes;
-}
-
-async function lookUpAll(
-  index: CollectionIndex,
-  { area, keys, at }: { area: IndexChange['area']; keys: readonly string[]; at: string },
-): Promise<Map<string, Buffer | null>> {
-  const found = new Map<string, Buffer | null>();
-  for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-    const some = keys.slice(from, from + KEYS_AT_ONCE);
-    const values = await index.lookup(area, some, at);
-    for (const [offset, key] of some.entries()) found.set(key, values[offset] ?? null);
-  }
-  return found;
 }

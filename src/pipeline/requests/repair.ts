@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import type { SyncOptions } from '../sync-runner.ts';
+import { COLLECTIONS } from '../../model/collections.ts';
 import { notMirrored, readParameters, type OwnerRequestKind } from './owner-request.ts';
 import { PULL, type PullOutcome } from './pull.ts';
 import { rebuildIndex } from './rebuild-index.ts';
@@ -43,12 +42,13 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       await rebuildIndex(work, name, corrupt);
     }
     await work.report({ collection: names.join(', '), what: 'pass' });
-    const sync = (collection: CollectionName, options: SyncOptions = {}) =>
-      work.sync(collection, 'FULL', { ...options, republication: { hidesUnattributed: true } });
-    const syncs = {
-      ...work,
-      sync: (name: CollectionName, _mode: unknown, options?: SyncOptions) => sync(name, options),
-    };
-    return PULL.handle({ collections: names, full: true, acceptNew: false }, syncs);
+    return PULL.handle(
+      { collections: names, full: true, acceptNew: false },
+      {
+        ...work,
+        sync: (name, mode, options) =>
+          work.sync(name, mode, { ...options, republication: { hidesUnattributed: true } }),
+      },
+    );
   },
 };

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { RollcallError } from '../../errors.ts';
 import { COLLECTIONS, collectionNamed, sourceOf, type CollectionName } from '../../model/collections.ts';
@@ -8,10 +7,10 @@ import { plainSource } from '../source.ts';
 import { onceEach, type Republication } from '../republication.ts';
 import { notMirrored, readParameters, type OwnerRequestKind, type OwnerWork } from './owner-request.ts';
 import { republishSchedules } from './republish-schedules.ts';
+import { randomSeed } from '../random-seed.ts';
 
 /** For more keys than this, republishing the entire collection is better. */
 export const MOST_KEYS = 1_000;
-const SEEDS = 2 ** 31;
 
 const parameters = z.strictObject({
   collection: z.enum(COLLECTIONS),
@@ -72,7 +71,7 @@ class RepublishedKeys {
   constructor(keys: readonly string[]) {
     this.#wanted = new Set(keys);
     this.#missing = new Set(keys);
-    this.#takesOnce = onceEach(keys.length === 0 ? 'all' : this.#wanted, randomInt(SEEDS));
+    this.#takesOnce = onceEach(keys.length === 0 ? 'all' : this.#wanted, randomSeed());
   }
 
   readonly take = (key: string): boolean => {

@@ -3,6 +3,7 @@ import type { Progress } from '../../model/progress.ts';
 import type { ReadOnlyLog } from '../../log/read-only-log.ts';
 import type { IndexArea, TenantState } from '../../state/index-store.ts';
 import { RollcallError } from '../../errors.ts';
+import { lookUpAll } from '../look-up-all.ts';
 import { countWithheld } from '../withheld-deletions.ts';
 
 export interface CircumstanceParts {
@@ -35,7 +36,6 @@ export async function readKnown(
   return { progress, withheld: new Set(listed.keys()), isListLost: count > listed.size };
 }
 
-const KEYS_AT_ONCE = 5_000;
 const ATTEMPTS = 5;
 
 /** The values of keys in the index, all at one position; undefined when it has no position, or changes too often. */
@@ -50,13 +50,7 @@ export async function lookUpIndex(
     const position = await index.position();
     if (position === null) return undefined;
     try {
-      const found = new Map<string, Buffer | null>();
-      for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
-        const some = keys.slice(at, at + KEYS_AT_ONCE);
-        const values = await index.lookup(area, some, position.transactionId);
-        for (const [offset, key] of some.entries()) found.set(key, values[offset] ?? null);
-      }
-      return found;
+      return await lookUpAll(index, { area, keys, at: position.transactionId });
     } catch (error) {
       // The index changed during the reads: try again.
       if (!(error instanceof RollcallError) || error.code !== 'INDEX_DIVERGED') throw error;

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import type { FullScan } from '../../core/completeness.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { SeenKeys } from '../../core/seen-keys.ts';
@@ -8,6 +7,7 @@ import { collectionNamed, type Collection } from '../../model/collections.ts';
 import { classStudentsSource, nestedSource, plainSource, type Source } from '../source.ts';
 import { endingOf, type SourceEnd } from '../source-scan.ts';
 import type { TenantCollection, TenantParts } from '../tenant-parts.ts';
+import { randomSeed } from '../random-seed.ts';
 
 /** For more keys than this, a scan of the list replaces requests by id. */
 export const ASK_AT_MOST = 2_000;
@@ -63,7 +63,6 @@ export function wantedSize(
 
 const NOTHING: Asked = { rows: [], notFound: [] };
 const NO_READ_VERSION = (): number => 0;
-const SEEDS = 2 ** 31;
 
 function sourceOf({ hub, afterschoolIds }: HubParts, { name, reader }: TenantCollection): Source {
   const collection = collectionNamed(name);
@@ -136,7 +135,7 @@ async function readScans(
   signal: AbortSignal,
 ): Promise<HubScan> {
   const ends: SourceEnd[] = [];
-  const met = new SeenKeys(randomInt(SEEDS));
+  const met = new SeenKeys(randomSeed());
   let rowsWithoutId = 0;
   let startedAtMs: number | null = null;
   for (const scan of await source.scans()) {

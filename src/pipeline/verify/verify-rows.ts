@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { canVerifyIdentity, overlapsEnough } from '../../core/tenant-identity.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
 import { RowComparison, type TopicView } from '../../core/verify/row-comparison.ts';
@@ -10,8 +9,7 @@ import { hubRows, wantedSize, type HubRows } from './hub-rows.ts';
 import { readUntilComplete, type Doubt } from './read-until-complete.ts';
 import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
-
-const SEEDS = 2 ** 31;
+import { randomSeed } from '../random-seed.ts';
 
 /** Compares a collection whose records are rows of a list. Throws `HUB_…`, `KAFKA_…`, `REGISTRY_…`, `INDEX_…`. */
 export async function verifyRows(
@@ -27,7 +25,7 @@ export async function verifyRows(
   const topic = await readTopic(tools, name, signal);
   const { view } = topic;
   const hub = hubRows(tools.parts, collection);
-  const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: false });
+  const comparison = new RowComparison(view, { seed: randomSeed(), skipsEmpty: false });
   const known = wantedSize(view.rows, hub);
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
   const isWrongTenant =

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { absentEntryOf } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import { localDate } from '../../core/full-pull-time.ts';
@@ -17,8 +16,8 @@ import { readUntilComplete, type Doubt } from './read-until-complete.ts';
 import { TopicReader } from './topic-reader.ts';
 import { readTopic, reportDifferences, type Verdict } from './report-differences.ts';
 import type { CollectionReport, VerifyTools } from './verify-tools.ts';
+import { randomSeed } from '../random-seed.ts';
 
-const SEEDS = 2 ** 31;
 const NAME = 'schedules';
 
 /** Requests the lessons of each wanted student, and compares the days of the window. */
@@ -42,7 +41,7 @@ export async function verifySchedules(
     signal,
   });
   const requests = new StudentRequests(tools, { settings, window, wanted: students, signal });
-  const comparison = new RowComparison(view, { seed: randomInt(SEEDS), skipsEmpty: true });
+  const comparison = new RowComparison(view, { seed: randomSeed(), skipsEmpty: true });
   const failed = await requests.readAll([...students], (days) =>
     days.forEach((each) => comparison.take(each)),
   );
