@@ -53,17 +53,17 @@ import { changedVersions, isForgotten } from './version-entries.ts';
  * 12. *Absence id.* The oldest id on the path, even if the hub does not have that version. If another absence has that
  *    id, the next one on the path.
  * 13. *Merged.* If one chain holds two published absences, the one published first continues, and its steps come first.
- *    (If one transaction published both first, the lesser id continues.) The other absence is published as `DELETED`,
- *    `MERGED`, unless it was deleted before.
+ *    (If the same transaction was the first to publish both, the one with the lesser id continues.) The other absence is
+ *    published as `DELETED`, `MERGED`, unless it was deleted before.
  * 14. *Split.* If one absence falls into two chains, because links changed against spec 3, it continues in the chain of
  *    the version that gave it its id; else in the chain of the version published last, unless that version was published
  *    under another id since. The other chain becomes an absence of its own. Of its versions that were published before,
  *    it publishes only the tail. An absence can have the id of a version that Rollcall has never seen (12); if that
  *    version appears later in another chain, the absence stays with the version that was published under it.
- * 15. *Import.* If the changelog is lost too, the chain state is rebuilt from the versions at the hub and the last event
- *    of each absence. Every version counts as resolved. A version belongs to the absence whose last event (other than
- *    `MERGED`) names a version of the same chain, whatever older events say. Chains without contradictions continue with
- *    the same ids and steps, even if their older versions have left the hub.
+ * 15. *Import.* If index and changelog are both lost or incomplete, the chain state is rebuilt from the published versions
+ *    and the last event of each absence. Every version counts as resolved. A version belongs to the absence whose last
+ *    event (other than `MERGED`) names a version of the same chain, whatever older events say. Chains without
+ *    contradictions continue with the same ids and steps, even if their older versions have left the hub.
  * 16. *Students.* Records of two students never share an absence id (invariant 11). An absence belongs to the student of
  *    the record published last under its id. Its entry remembers that student, and no chain of another student takes the
  *    absence over. If all ids of a chain are taken (a record of B appears under the id that A's absence took from a

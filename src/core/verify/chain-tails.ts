@@ -20,7 +20,7 @@ export interface HubChain {
   readonly tail: string | null;
   /**
    * The tail names a successor that the hub does not have. If the departed successor was a deletion, the absence stays
-   * deleted (rule 3 in core/chains/resolve.ts), and the hub alone does not show this.
+   * deleted (rule 3 in core/chains/chain-rules.ts), and the hub alone does not show this.
    */
   readonly endsInMissing: boolean;
   /** The hub's rows contradict each other: any of the versions may be the published one. */
