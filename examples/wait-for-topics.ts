@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
 
 const LOOK_AGAIN_MS = 2_000;
 
@@ -28,8 +28,19 @@ async function missingOf(kafka: Kafka, topics: readonly string[]): Promise<strin
   try {
     await admin.connect();
     const existing = new Set(await admin.listTopics());
-    return topics.filter((topic) => !existing.has(topic));
+    const missing: string[] = [];
+    for (const topic of topics)
+      if (!existing.has(topic) || !(await hasLeaders(admin, topic))) missing.push(topic);
+    return missing;
   } finally {
     await admin.disconnect();
   }
+}
+
+/** The partitions of a topic that was just created have no leader for a moment: a consumer would log errors. */
+async function hasLeaders(admin: Admin, topic: string): Promise<boolean> {
+  return admin.fetchTopicOffsets(topic).then(
+    () => true,
+    () => false,
+  );
 }
