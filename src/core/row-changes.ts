@@ -43,6 +43,24 @@ export interface PageTally {
   repeated: number;
 }
 
+function noRows(): PageTally {
+  return {
+    seen: 0,
+    unchanged: 0,
+    created: 0,
+    updated: 0,
+    rejected: 0,
+    withoutId: 0,
+    stale: 0,
+    repeated: 0,
+  };
+}
+
+/** The tally of a page without any change. */
+export function unchangedRows(rows: number): PageTally {
+  return { ...noRows(), seen: rows, unchanged: rows };
+}
+
 /**
  * Compares a page with what is published, and passes the changes to `note` in the page's order.
  *
@@ -69,16 +87,7 @@ export function findRowChanges(
     note: (change: Change) => void;
   },
 ): PageTally {
-  const tally: PageTally = {
-    seen: 0,
-    unchanged: 0,
-    created: 0,
-    updated: 0,
-    rejected: 0,
-    withoutId: 0,
-    stale: 0,
-    repeated: 0,
-  };
+  const tally = noRows();
   const seenHere = new Set<string>();
   for (const { key, rejectKey, decoded } of page) {
     const isReject = decoded.kind === 'reject';

@@ -5,15 +5,15 @@ const MAX_LOAD = 0.7;
  * The keys seen in a sync, as 64-bit fingerprints: 11 to 23 bytes per key, regardless of its length.
  *
  * Two of n keys share a fingerprint with a probability of n²/2⁶⁵ (10⁻⁷ for two million rows). A missing row then looks
- * present, or a changed row looks listed twice; a present row never looks missing. Each sync has a new seed, so the next
- * full sync finds what this one overlooked.
+ * present, or a changed row looks listed twice; a present row never looks missing. A seed serves
+ * a few full syncs at most (pages/page-memory.ts), so a later one finds what this one overlooked.
  */
 export class SeenKeys {
   readonly #seed: number;
   #slots: Uint32Array = new Uint32Array(INITIAL_SLOTS * 2);
   #size = 0;
 
-  /** `seed`: any 32-bit integer, new for each sync. */
+  /** `seed`: any 32-bit integer, random. */
   constructor(seed: number) {
     this.#seed = seed | 0;
   }
@@ -22,18 +22,40 @@ export class SeenKeys {
     return this.#size;
   }
 
+  /** Whether fingerprints can be compared with these keys. */
+  fits({ seed }: Fingerprints): boolean {
+    return seed === this.#seed;
+  }
+
+  /** Adds keys by their fingerprints, which must {@link fits | fit}. */
+  addAll({ words }: Fingerprints): void {
+    for (let at = 0; at < words.length; at += 2) this.#addWords(words[at] ?? 0, words[at + 1] ?? 0);
+  }
+
+  /** Whether one of the keys is there; their fingerprints must {@link fits | fit}. */
+  hasAny({ words }: Fingerprints): boolean {
+    for (let at = 0; at < words.length; at += 2) {
+      if (this.#hasWords(words[at] ?? 0, words[at + 1] ?? 0)) return true;
+    }
+    return false;
+  }
+
   /** True when the key is new. */
   add(key: string): boolean {
-    const high = fingerprint(key, this.#seed);
-    const low = fingerprint(key, ~this.#seed) || 1; // 0 in the low half marks a free slot
+    return this.#addWords(highOf(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
+  }
+
+  has(key: string): boolean {
+    return this.#hasWords(highOf(key, this.#seed), Fingerprints.lowOf(key, this.#seed));
+  }
+
+  #addWords(high: number, low: number): boolean {
     if (!this.#insert(high, low)) return false;
     if (this.#size > (this.#slots.length / 2) * MAX_LOAD) this.#grow();
     return true;
   }
 
-  has(key: string): boolean {
-    const high = fingerprint(key, this.#seed);
-    const low = fingerprint(key, ~this.#seed) || 1;
+  #hasWords(high: number, low: number): boolean {
     const slots = this.#slots;
     const mask = slots.length / 2 - 1;
     for (let slot = low & mask; ; slot = (slot + 1) & mask) {
@@ -65,6 +87,54 @@ export class SeenKeys {
       if (low !== 0) this.#insert(old[index] ?? 0, low);
     }
   }
+}
+
+/** The fingerprints of some keys, 8 bytes each; two of them are equal as rarely as {@link SeenKeys} says. */
+export class Fingerprints {
+  readonly seed: number;
+  /** High and low half in turns. */
+  readonly words: Uint32Array;
+
+  private constructor(seed: number, words: Uint32Array) {
+    this.seed = seed;
+    this.words = words;
+  }
+
+  static of(keys: readonly string[], seed: number): Fingerprints {
+    const words = new Uint32Array(keys.length * 2);
+    keys.forEach((key, at) => {
+      words[at * 2] = highOf(key, seed | 0);
+      words[at * 2 + 1] = Fingerprints.lowOf(key, seed | 0);
+    });
+    return new Fingerprints(seed | 0, words);
+  }
+
+  /** The low half of a key's fingerprint; never 0, which marks a free slot. */
+  static lowOf(key: string, seed: number): number {
+    return fingerprint(key, ~seed) || 1;
+  }
+
+  get size(): number {
+    return this.words.length / 2;
+  }
+
+  has(key: string): boolean {
+    const high = highOf(key, this.seed);
+    const low = Fingerprints.lowOf(key, this.seed);
+    for (let at = 0; at < this.words.length; at += 2) {
+      if (this.words[at] === high && this.words[at + 1] === low) return true;
+    }
+    return false;
+  }
+
+  everyLow(test: (low: number) => boolean): boolean {
+    for (let at = 1; at < this.words.length; at += 2) if (!test(this.words[at] ?? 0)) return false;
+    return true;
+  }
+}
+
+function highOf(key: string, seed: number): number {
+  return fingerprint(key, seed);
 }
 
 /** MurmurHash3 (32 bit, public domain) over UTF-16 code units. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { errorOfAnswer, errorOfBody } from './answer-error.ts';
 import type { HttpResponse } from './http.ts';
 import { requireBoundedText } from './page-bounds.ts';
@@ -7,8 +8,12 @@ import { parseJson } from './parse-json.ts';
 /** A parsed 2xx answer. */
 export interface HubAnswer {
   readonly status: number;
-  /** Undefined without a body. */
+  /** Undefined without a body, and for a page that was recognised. */
   readonly body: unknown;
+  /** Decompressed. */
+  readonly raw: Buffer;
+  /** The page that the answer is, unparsed. */
+  readonly known: RememberedPage | null;
   /** False if U+FFFD replaced bytes that are not UTF-8 (RFC 8259, section 8.1). */
   readonly isUtf8: boolean;
   /** Size of the decompressed body. */
@@ -32,6 +37,11 @@ function timeOf(header: string | null): number | null {
   return Number.isNaN(atMs) ? null : atMs;
 }
 
+/** Parses the text of a body. Throws `SyntaxError`. */
+export function parseBody(text: string): unknown {
+  return parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
+}
+
 /** A raw answer, with its request's address and read version. */
 export interface Sent {
   readonly response: HttpResponse;
@@ -45,7 +55,11 @@ export interface Sent {
  */
 export function readAnswer(
   sent: Sent,
-  options: { where: string; nowMs: number },
+  options: {
+    where: string;
+    nowMs: number;
+    recognise?: ((text: Buffer) => RememberedPage | null) | undefined;
+  },
 ): { answer: HubAnswer; utf8: boolean } {
   const { where, nowMs } = options;
   const { response, ...rest } = sent;
@@ -53,12 +67,13 @@ export function readAnswer(
   if (status < 200 || status >= 300) {
     throw errorOfAnswer(response, { where, requested: sent.requested, nowMs });
   }
+  const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;
-  if (body.length > 0) {
+  if (body.length > 0 && known === null) {
     const text = body.toString('utf8');
     requireBoundedText(text, where);
     try {
-      parsed = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
+      parsed = parseBody(text);
     } catch {
       throw errorOfBody(response, where);
     }
@@ -67,11 +82,13 @@ export function readAnswer(
     ...rest,
     status,
     body: parsed,
-    isUtf8: body.length === 0 || isUtf8(body),
+    raw: body,
+    known,
+    isUtf8: known !== null || isUtf8(body),
     bytes: body.length,
     total: totalOf(response.header('x-total-count')),
     hubTimeMs: timeOf(response.header('date')),
     link: response.header('link'),
   };
-  return { answer, utf8: isUtf8(body) };
+  return { answer, utf8: answer.isUtf8 };
 }

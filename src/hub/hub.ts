@@ -1,8 +1,13 @@
+import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
+import type { PagePrint } from '../core/pages/page-print.ts';
 import type { Collection } from '../model/collections.ts';
 
 /** One page of a collection. */
 export interface HubPage {
-  /** The parsed list; numbers that a double cannot represent are raw JSON (see core/lossless-json). */
+  /**
+   * The parsed list, parsed when it is first read if the page is {@link known}; numbers that a double cannot represent are raw JSON (see
+   * core/lossless-json).
+   */
   readonly rows: readonly unknown[];
   /** False if U+FFFD replaced bytes that are not UTF-8: rows that contain it are not what the hub sent. */
   readonly isUtf8: boolean;
@@ -13,6 +18,10 @@ export interface HubPage {
   /** What {@link ReadOptions.readVersion} returned for the request. */
   readonly readVersion: number;
   readonly bytes: number;
+  /** Set when {@link ReadOptions.pages} recognised the page: its rows differ in their times of modification at most. */
+  readonly known?: RememberedPage | undefined;
+  /** What the page can be recognised by; null when that is not certain. Left out where it is not to be remembered. */
+  readonly print?: (() => PagePrint | null) | undefined;
 }
 
 /** How a scan ended. Only some end reasons prove that the scan saw everything. */
@@ -51,6 +60,8 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
+  /** Recognises pages of a full keyset scan, so that they need not be parsed. */
+  readonly pages?: Pick<PageMemory, 'recognise'> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;

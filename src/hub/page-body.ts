@@ -51,7 +51,11 @@ export function markOf(rows: readonly unknown[]): string | null {
   if (rows.length === 0) return null;
   for (const row of rows) {
     const id = readableId(row);
-    if (id !== null) return `id ${id}`;
+    if (id !== null) return markOfId(id);
   }
   return `page ${hash('sha1', jsonText(rows))}`;
+}
+
+export function markOfId(firstId: string): string {
+  return `id ${firstId}`;
 }

@@ -2,6 +2,12 @@ import type { PagingMode, ScanEnd } from './hub.ts';
 import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 
+/** Tells whether an id is among a page's. */
+export interface Ids {
+  readonly size: number;
+  has(id: string): boolean;
+}
+
 /** The facts of a page that decide the next request. */
 export interface PageFacts {
   /** False when the body had no list. */
@@ -11,6 +17,8 @@ export interface PageFacts {
   readonly limit: number;
   /** Readable `sourcedId`s, in the page's order. */
   readonly ids: readonly string[];
+  /** Of a page that was recognised, whose `ids` hold the last one alone. */
+  readonly allIds?: Ids | undefined;
   /** See `markOf` in page-body.ts. */
   readonly mark: string | null;
   readonly total: number | null;
@@ -34,7 +42,7 @@ export interface ScanState {
   /** Cursor of the page's request; null for a first page. */
   readonly cursor: string | null;
   readonly firstTotal: number | null;
-  readonly previousIds: ReadonlySet<string>;
+  readonly previousIds: Ids;
   /** The limit of a page that came back full. */
   readonly honouredLimit: number | null;
   /** Consecutive pages in offset mode without a new row. */
@@ -197,7 +205,7 @@ export function afterPage(state: ScanState, page: PageFacts, decision: PageDecis
     pagesInMode: state.pagesInMode + 1,
     rowsInMode: state.rowsInMode + (decision.deliver ? page.rowCount : 0),
     firstTotal: state.pagesInMode === 0 ? page.total : state.firstTotal,
-    previousIds: new Set(page.ids),
+    previousIds: page.allIds ?? new Set(page.ids),
     honouredLimit: full ? page.limit : state.honouredLimit,
     repeats: decision.deliver ? 0 : state.repeats + 1,
   };
@@ -215,7 +223,7 @@ export function beginIn(
     rowsInMode: 0,
     cursor: null,
     firstTotal: null,
-    previousIds: new Set(),
+    previousIds: new Set<string>(),
     honouredLimit: null,
     repeats: 0,
   };

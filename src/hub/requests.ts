@@ -1,3 +1,4 @@
+import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
 import type { Breaker } from './breaker.ts';
 import type { HubEvent, RequestTarget } from './hub-events.ts';
@@ -23,6 +24,8 @@ interface GetOptions<T> {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
+  /** Whether a body is a page that need not be parsed. */
+  readonly recognise?: ((text: Buffer) => RememberedPage | null) | undefined;
 }
 
 /** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
@@ -87,7 +90,11 @@ export function createRequests(options: RequestsOptions): Requests {
   const sendAuthorised = createSender(options);
 
   function answerOf<T>(sent: Sent, get: GetOptions<T>): HubAnswer {
-    const { answer, utf8 } = readAnswer(sent, { where: get.where, nowMs: now() });
+    const { answer, utf8 } = readAnswer(sent, {
+      where: get.where,
+      nowMs: now(),
+      recognise: get.recognise,
+    });
     if (!utf8) onEvent({ type: 'text-not-utf8', target: get.target });
     return answer;
   }

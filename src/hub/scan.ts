@@ -94,7 +94,7 @@ class Scanner {
       // A duplicate must not move the offset past an undelivered row: overlap is harmless, a gap is not.
       this.#offset += facts.rowCount - repeatedIn(facts.ids);
       if (links.leadsOut !== null) this.#reportLinkOut(links.leadsOut);
-      const page = decision.deliver ? this.#delivered(fetched.page) : null;
+      const page = decision.deliver ? this.#delivered(fetched.page, facts.rowCount) : null;
       const end = this.#apply(decision.step);
       if (page !== null || end !== null) return { page, end };
     }
@@ -112,6 +112,10 @@ class Scanner {
     const read = this.#read;
     const { name } = read.collection;
     const where = this.#where;
+    const { cursor } = this.#state;
+    // Without a cursor the hub chooses what a page begins with, and an incremental scan has no page twice.
+    const isKeyset = this.#state.mode === 'keyset' && read.modifiedAfterMs === undefined;
+    const pages = isKeyset ? read.pages : undefined;
     this.#pages += 1;
     if (this.#pages > MAX_PAGES_PER_SCAN) throw brokenPaging(where, 'it has no end', this.#state.auto);
     let limit = this.#limit;
@@ -127,7 +131,9 @@ class Scanner {
         url,
         signal: this.#signal,
         readVersion: read.readVersion,
-        read: (answer) => readPage(answer, { baseUrl, read, limit, where }),
+        recognise: pages === undefined ? undefined : (text) => pages.recognise(cursor, text),
+        read: (answer) =>
+          readPage(answer, { baseUrl, read, limit, where, ...(pages === undefined ? {} : { cursor }) }),
         onFailure: (error) => {
           const because = asksForSmallerPages(error);
           const halved = because === null ? null : memory.halve(name, limit);
@@ -207,14 +213,14 @@ class Scanner {
   }
 
   /** Counts a page and returns it for the caller. */
-  #delivered(page: HubPage): HubPage {
+  #delivered(page: HubPage, rowCount: number): HubPage {
     // With a clause on sourcedId the total counts the rows after the cursor, so it does not compare with other totals.
     const { mode, pagesInMode } = this.#state;
     const total = mode === 'sourced-id-filter' && pagesInMode > 1 ? null : page.total;
     if (this.#rows === 0 && this.#totalAtStart === null) this.#totalAtStart = total;
     if (total !== null) this.#totalAtEnd = total;
-    this.#rows += page.rows.length;
-    return { ...page, total };
+    this.#rows += rowCount;
+    return total === page.total ? page : { ...page, total };
   }
 
   #ended(reason: ScanEnd['reason']): ScanEnd {

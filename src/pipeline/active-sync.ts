@@ -1,6 +1,7 @@
 import type { Change, KeyedRow } from '../core/row-changes.ts';
-import type { SeenKeys } from '../core/seen-keys.ts';
-import type { SyncStats } from './sync-stats.ts';
+import type { Fingerprints, SeenKeys } from '../core/seen-keys.ts';
+import { newSyncStats, type SyncStats } from './sync-stats.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Republication } from './republication.ts';
 
 /** The record that the writer keeps of a running sync. */
@@ -21,6 +22,18 @@ export interface ActiveSync {
   readonly onNew?: ((key: string, modifiedAtMs: number | null) => void) | undefined;
   /** Rows to publish even if they are unchanged. */
   readonly republication?: Republication | undefined;
+}
+
+/** Creates a sync for a transaction outside a scan. */
+export function syncWithoutScan(
+  { now, randomId }: { readonly now: () => number; readonly randomId: () => string },
+  writer: { readonly progress: Progress | null; readonly readVersion: () => number },
+  republication?: Republication,
+): ActiveSync {
+  const startedAtMs = writer.progress?.startedAtMs ?? now();
+  const readVersion = writer.readVersion();
+  const stats = newSyncStats({ passId: randomId(), mode: 'DELTA', startedAtMs });
+  return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion, republication };
 }
 
 /** Calls `onNew` for a change that publishes a row. */
@@ -49,6 +62,14 @@ export function keysSeenBefore(
   if (before === undefined) return keys;
   for (const { key } of rows) if (key !== null && before.has(key)) keys.add(key);
   return keys;
+}
+
+/** Marks rows of a page that need not be decoded; false, and marks nothing, if one of them may have been met before. */
+export function markAllSeen(syncs: Iterable<ActiveSync>, sync: ActiveSync, keys: Fingerprints): boolean {
+  const all = [...syncs].flatMap((active) => (active === sync ? active.seen : active.seenByOthers) ?? []);
+  if (sync.seen === null || sync.seen.hasAny(keys) || !all.every((seen) => seen.fits(keys))) return false;
+  for (const seen of all) seen.addAll(keys);
+  return true;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { localDate } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
+import { PageMemory } from '../core/pages/page-memory.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { createChainParts } from './chains/create-chain-parts.ts';
@@ -43,8 +44,11 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
   const { collection, start } = own;
   const { name, reader } = collection;
   const source = createSource(parts, collection, writers);
+  const newSeed = (): number => Math.trunc(parts.random() * 2 ** 32);
+  const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
   const writer = new CollectionWriter(
     {
+      pages: pages ?? undefined,
       tenantId: parts.tenantId,
       collection: name,
       reader,
@@ -63,13 +67,14 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
   const runner =
     name === 'schedules'
       ? createScheduleRunner({ ...session, ...own, writer })
-      : createCollectionRunner(session, own, { source, writer });
+      : createCollectionRunner(session, own, { source, writer, pages });
   runners.set(name, runner);
 }
 
 interface Ends {
   readonly source: Source;
   readonly writer: CollectionWriter;
+  readonly pages: PageMemory | null;
 }
 
 function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends): CollectionRunner {
@@ -94,7 +99,7 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
   });
 }
 
-function syncParts(session: SessionParts, own: OwnParts, { source, writer }: Ends): SyncParts {
+function syncParts(session: SessionParts, own: OwnParts, { source, writer, pages }: Ends): SyncParts {
   const { parts, signal } = session;
   const { name } = own.collection;
   const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
@@ -115,6 +120,7 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer }: End
   });
   return {
     writer,
+    pages,
     scans: () => source.scans(),
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     identity,

@@ -1,21 +1,21 @@
+import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import { STATE_TOPIC, type ChainCollection } from '../model/collections.ts';
 import { allOffsets, offsetsOf, stateMark, type Offsets, type Progress } from '../model/progress.ts';
 import type { Committed, OutgoingRecord, Transaction } from '../log/log.ts';
-import { hasSeen, keysSeenBefore, type ActiveSync } from './active-sync.ts';
+import { hasSeen, keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
 import { AbsenceEmitter, type UnitOfWork, type ChainParts } from './chains/absence-emitter.ts';
 import { changelogRecords } from './chains/changelog.ts';
 import { Mutex } from './mutex.ts';
 import { derivedProgress, endsFirstLoad, nextProgress } from './next-progress.ts';
 import type { Republication } from './republication.ts';
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
-import { newSyncStats, type SyncStats } from './sync-stats.ts';
+import type { SyncStats } from './sync-stats.ts';
 import { Table, type FoundKeys, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
 /** Keys to look up for removal at once: as many as fit in a transaction. */
 const MAX_REMOVED_AT_ONCE = 5_000;
-const NO_ROWS = { absences: 0, 'absence-changes': 0 };
 
 export interface WriterParts extends Omit<TableParts, 'hasChains'> {
   /** Commits one transaction at a time for the whole tenant. */
@@ -95,8 +95,9 @@ export class CollectionWriter {
    * pseudonymises.
    */
   get isMappingNew(): boolean {
-    const { reader } = this.#parts;
-    return this.#progress !== null && (this.#progress.mapping ?? null) !== (reader.mapping ?? null);
+    return (
+      this.#progress !== null && (this.#progress.mapping ?? null) !== (this.#parts.reader.mapping ?? null)
+    );
   }
 
   get knownRows(): number {
@@ -157,6 +158,14 @@ export class CollectionWriter {
       if (!isEnough(page.readings.length, known)) return null;
       return this.#decide(sync, page, keysSeenBefore(sync, page.readings), rows);
     });
+  }
+
+  /** Takes a page that was recognised, if all its rows are still unchanged; else null, and nothing is noted. */
+  acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): Promise<PageTally | null> {
+    // Where what follows from unchanged rows is asked for too, each row is decided.
+    return this.#run(async () =>
+      this.#chains?.republishes(sync) === true ? null : this.#table.acceptKnown(sync, page, readVersion),
+    );
   }
 
   /** Publishes values that a sync has read and deferred to its end. */
@@ -280,13 +289,7 @@ export class CollectionWriter {
 
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(republication?: Republication): ActiveSync {
-    const stats = newSyncStats({
-      passId: this.#parts.randomId(),
-      mode: 'DELTA',
-      startedAtMs: this.#progress?.startedAtMs ?? this.#parts.now(),
-    });
-    const { readVersion } = this.#table;
-    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion, republication };
+    return syncWithoutScan(this.#parts, this, republication);
   }
 
   /**
@@ -362,7 +365,7 @@ export class CollectionWriter {
     const rows =
       next.complete && next.mode === 'FULL'
         ? await chains.view.countRows(this.#table.staged.changes, this.#table.lookUpCommitted)
-        : NO_ROWS;
+        : { absences: 0, 'absence-changes': 0 };
     return derivedProgress({
       next,
       before: this.#derived,

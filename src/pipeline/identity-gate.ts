@@ -69,9 +69,13 @@ export class IdentityGate {
    * flag.
    */
   async noteOwn(page: Pick<SourcePage, 'readings'>): Promise<void> {
+    await this.noteOwnRows(keysOf(page).length);
+  }
+
+  /** The same for so many rows. */
+  async noteOwnRows(rows: number): Promise<void> {
     const { parts, sync } = this.#options;
-    if (sync.seen !== null && keysOf(page).length > 0)
-      await this.#identity?.clear(parts.deletions.collection);
+    if (sync.seen !== null && rows > 0) await this.#identity?.clear(parts.deletions.collection);
   }
 
   /** Reads the first pages of the hub's lists: for hubs that cannot be asked for single rows. */

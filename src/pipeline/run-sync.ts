@@ -40,6 +40,7 @@ export async function runSync(
   const { collection } = parts.deletions;
   if (acceptNew) await identity?.clear(collection);
   const localStartMs = parts.now();
+  const pagesSince = mode === 'FULL' ? parts.pages?.beginFull() : undefined;
   const sync = newSync(parts, mode, options);
   if (mode === 'FULL') parts.late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
@@ -56,7 +57,9 @@ export async function runSync(
       becameEmpty: [],
       signal,
     });
-    return await completeSync({ parts, sync, knownRowsBefore, approved, ...scanned });
+    const result = await completeSync({ parts, sync, knownRowsBefore, approved, ...scanned });
+    if (pagesSince !== undefined && result.kind === 'complete') parts.pages?.endFull(pagesSince);
+    return result;
   } catch (error) {
     if (error instanceof BecomesFull) return { kind: 'wholesale', stats: sync.stats };
     // Rows that were read before the hub failed are valid, so commit them now.
@@ -72,7 +75,8 @@ export async function runSync(
 function newSync(parts: SyncParts, mode: SyncMode, { republication }: SyncOptions): ActiveSync {
   const passId = parts.randomId();
   const isFull = mode === 'FULL';
-  const keys = (): SeenKeys => new SeenKeys(seedFrom(passId));
+  const seed = parts.pages?.seed ?? seedFrom(passId);
+  const keys = (): SeenKeys => new SeenKeys(seed);
   return {
     stats: newSyncStats({ passId, mode, startedAtMs: parts.now() }),
     seen: isFull ? keys() : null,
@@ -97,16 +101,18 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   // Each of many short scans would end in a small transaction of its own.
   const isSingle = scans.length === 1;
   const modifiedAfterMs = stats.mode === 'DELTA' ? incrementalBegin(parts) : undefined;
+  const pageMemory = sync.seen === null ? undefined : (parts.pages ?? undefined);
+  const openOptions = { modifiedAfterMs, pages: pageMemory, readVersion: writer.readVersion, signal };
   const ends: SourceEnd[] = [];
   let clock: SyncClock | null = null;
   let pageCount = 0;
   for (const scan of scans) {
-    const pages = new PagesAhead(scan.open({ modifiedAfterMs, readVersion: writer.readVersion, signal }));
+    const pages = new PagesAhead(scan.open(openOptions));
     for await (const page of pages) {
       clock ??= startClock(run, page.hubTimeMs);
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
-      await stage(run, page);
+      if (!(await stageKnown(run, page))) await stage(run, page);
       if (sync.seen === null && pageCount > 1 && isOversizedDelta(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
@@ -120,12 +126,23 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
   return { ends, becameEmpty: run.becameEmpty, clock: clock ?? startClock(run, null) };
 }
 
+/** Hands a page that was recognised to the writer; false where its rows are to be decided one by one. */
+async function stageKnown(run: RunningSync, { known, readVersion }: SourcePage): Promise<boolean> {
+  const { parts, sync, gate } = run;
+  if (known === undefined || !gate.overlaps(known.rows, known.rows)) return false;
+  const tally = await parts.writer.acceptKnown(sync, known, readVersion);
+  if (tally === null) return false;
+  await gate.noteOwnRows(known.rows);
+  parts.onPage(sync.stats, tally);
+  return true;
+}
+
 /** Hands a page's rows to the writer, which decides what changed. */
 async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   const { parts, sync, gate } = run;
   const { writer } = parts;
   const rows = await withoutNowEmpty(run, page);
-  const accepted = { readings: rows, readVersion: page.readVersion };
+  const accepted = { readings: rows, readVersion: page.readVersion, print: page.print };
   let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
   if (tally === null) {
     await gate.prove(accepted);

@@ -1,6 +1,6 @@
 import type { FullScan } from '../core/completeness.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
-import type { ScanEnd } from '../hub/hub.ts';
+import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */
 export interface SourcePage {
@@ -8,6 +8,9 @@ export interface SourcePage {
   readonly hubTimeMs: number | null;
   readonly total: number | null;
   readonly readVersion: number;
+  /** See {@link HubPage.known}: the readings are then decoded when they are first read. */
+  readonly known?: HubPage['known'];
+  readonly print?: HubPage['print'];
 }
 
 /** `isGone`: the hub does not find the parent, which proves nothing about its rows. */
@@ -18,6 +21,8 @@ export interface SourceScan {
   open(options: {
     modifiedAfterMs: number | undefined;
     readVersion: () => number;
+    /** Left out where every page is to be parsed; used by collections whose key is the `sourcedId` alone. */
+    pages?: ReadOptions['pages'];
     signal: AbortSignal;
   }): AsyncGenerator<SourcePage, SourceEnd>;
 }

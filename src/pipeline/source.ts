@@ -24,6 +24,8 @@ export interface Source {
   readonly parents?: CollectionName | undefined;
   /** The configured parents without known rows; undefined when the configuration names no parents. */
   newParents?(): Promise<ReadonlySet<string>>;
+  /** The key of a row is its `sourcedId` alone. */
+  readonly hasPlainKeys?: boolean;
   /** Whether the configuration still wants a key; undefined when it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
 }
@@ -40,6 +42,7 @@ type ScanOptions = Parameters<SourceScan['open']>[0];
 export function plainSource(hub: Hub, collection: Collection, reader: RowReader): Source {
   const scan: SourceScan = { open: (options) => readRows({ hub, collection, reader }, options) };
   return {
+    hasPlainKeys: true,
     scans: () => Promise.resolve([scan]),
     findExisting: (ids, signal) => hub.findExisting({ collection, ids, signal }),
     async fetchRows(ids, options) {
@@ -68,7 +71,8 @@ export function nestedSource(options: {
     scans: () =>
       Promise.resolve(
         parentIds.map((parentId) => ({
-          open: (scan) => unlessGone(readRows({ hub, collection, reader, parentId }, scan)),
+          open: (scan) =>
+            unlessGone(readRows({ hub, collection, reader, parentId }, { ...scan, pages: undefined })),
         })),
       ),
     async findExisting(keys, signal) {
@@ -159,12 +163,19 @@ async function* readRows(
     for (;;) {
       const step = await pages.next();
       if (step.done === true) return step.value;
-      const { rows, isUtf8, hubTimeMs, total, readVersion } = step.value;
+      const page = step.value;
+      const decode = (): readonly KeyedRow[] =>
+        page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId));
+      let readings = page.known === undefined ? decode() : null;
       yield {
-        readings: rows.map((row) => keyed(readRow(reader, row, isUtf8), parentId)),
-        hubTimeMs,
-        total,
-        readVersion,
+        get readings() {
+          return (readings ??= decode());
+        },
+        hubTimeMs: page.hubTimeMs,
+        total: page.total,
+        readVersion: page.readVersion,
+        known: page.known,
+        print: page.print,
       };
     }
   } finally {
@@ -195,7 +206,7 @@ async function* composeClass(
   options: ScanOptions,
 ): AsyncGenerator<SourcePage, ScanEnd> {
   const { hub, collection, classId } = source;
-  const pages = hub.readPages({ collection, parentId: classId, ...options });
+  const pages = hub.readPages({ collection, parentId: classId, ...options, pages: undefined });
   const rows: unknown[] = [];
   let readVersion = options.readVersion();
   let hubTimeMs: number | null = null;

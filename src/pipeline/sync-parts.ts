@@ -1,4 +1,5 @@
 import type { PageTally } from '../core/row-changes.ts';
+import type { PageMemory } from '../core/pages/page-memory.ts';
 import type { LateRowWatch } from '../core/late-rows.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { HubFindings } from './hub-findings.ts';
@@ -9,6 +10,8 @@ import type { SourceScan } from './source-scan.ts';
 
 export interface SyncParts {
   readonly writer: CollectionWriter;
+  /** The pages of earlier full syncs; null where every page is to be parsed. */
+  readonly pages: PageMemory | null;
   readonly scans: () => Promise<readonly SourceScan[]>;
   /** Throws when the topics have lost records that a full sync compares with. */
   readonly requireRecords: () => Promise<void>;

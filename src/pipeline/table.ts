@@ -1,6 +1,14 @@
-import { findRowChanges, type Change, type KeyedRow, type PageTally } from '../core/row-changes.ts';
+import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
+import {
+  findRowChanges,
+  unchangedRows,
+  type Change,
+  type KeyedRow,
+  type PageTally,
+} from '../core/row-changes.ts';
 import type { CollectionIndex } from '../state/index-store.ts';
-import { hasSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
+import type { HubPage } from '../hub/hub.ts';
+import { hasSeen, markAllSeen, markSeen, reportNew, rowKeys, type ActiveSync } from './active-sync.ts';
 import type { LookUp } from './chains/chain-lookup.ts';
 import { PendingTransaction, type RenderParts } from './pending-transaction.ts';
 import { addTally, countRejects } from './sync-stats.ts';
@@ -19,6 +27,8 @@ const SWEEP_AT_KEYS = 20_000;
 
 export interface TableParts extends RenderParts {
   readonly index: CollectionIndex;
+  /** Told of every change; left out where no page is to be remembered. */
+  readonly pages?: PageMemory | undefined;
   /** Whether the configuration still wants a key; left out where it wants every key. */
   readonly isWanted?: ((key: string) => boolean) | undefined;
 }
@@ -30,6 +40,8 @@ type Hashes = ReadonlyMap<string, Buffer | null>;
 export interface RowPage {
   readonly readings: readonly KeyedRow[];
   readonly readVersion: number;
+  /** See {@link HubPage.print}. */
+  readonly print?: HubPage['print'];
 }
 
 /** Decides whether enough of a page's rows are known. */
@@ -91,6 +103,7 @@ export class Table {
     this.#indexed = start.indexed;
     this.#known = { rows: start.knownRows, rejects: start.knownRejects };
     this.#unwanted.forget();
+    this.#parts.pages?.forget();
   }
 
   get knownRows(): number {
@@ -172,12 +185,46 @@ export class Table {
     });
     if (options.keepsUnchanged) this.#stageUnchanged(page.readings, rows);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
+    if (scanning?.seen != null && scanning.republication === undefined && seenBefore.size === 0) {
+      this.#remember(page, tally, isStaleFor);
+    }
     const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);
     countRejects(sync.stats, seenBefore.size === 0 ? page.readings : page.readings.filter(isNew));
     // Rows that were requested by id do not count as rows of the scan.
     addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
     return tally;
+  }
+
+  /**
+   * Takes a page that was recognised: no key of it has changed since its rows equalled the index, so they still do.
+   * Null, and nothing is noted, where its rows are to be decided one by one. It does what {@link decide} does for rows
+   * that are unchanged and met for the first time.
+   */
+  acceptKnown(sync: ActiveSync, page: RememberedPage, readVersion: number): PageTally | null {
+    const { pages } = this.#parts;
+    if (sync.republication !== undefined || pages?.isCurrent(page) !== true) return null;
+    if (!markAllSeen(this.#syncs, sync, page.keys)) return null;
+    pages.confirm(page);
+    const tally = unchangedRows(page.rows);
+    sync.readVersion = Math.max(sync.readVersion, readVersion);
+    addTally(sync.stats, tally);
+    this.#sweepPublished();
+    return tally;
+  }
+
+  /** Remembers a page all of whose rows now equal the index, and were met for the first time. */
+  #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
+    const { readings, print } = page;
+    if (print === undefined || this.#parts.pages === undefined) return;
+    const isWhole = tally.seen === readings.length && tally.rejected + tally.repeated + tally.stale === 0;
+    // A row that is older than what was published since may leave a newer reject in place.
+    const isStale = ({ key }: KeyedRow): boolean => isStaleFor(this.#publishedAt.get(key ?? '') ?? -1);
+    if (!isWhole || readings.some(isStale)) return;
+    const proven = print();
+    if (proven?.ids.length !== readings.length) return;
+    if (!readings.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
+    this.#parts.pages.remember(proven, proven.ids);
   }
 
   #stageUnchanged(readings: readonly KeyedRow[], rows: Hashes): void {
@@ -280,6 +327,8 @@ export class Table {
   #stage(change: Change, scanning: ActiveSync | null): void {
     if (scanning !== null) reportNew(scanning, change);
     this.#staged.note(change);
+    // No page that is current holds a key that the index does not have.
+    if (change.area === 'rejects' || change.kind !== 'created') this.#parts.pages?.noteChanged(change.key);
     if (change.kind === 'created') this.#known[change.area] += 1;
     if (change.kind === 'deleted') this.#known[change.area] -= 1;
     if (change.kind === 'deleted' && change.area === 'rows') this.#unwanted.noteRemoved(change.key);

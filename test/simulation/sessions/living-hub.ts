@@ -18,6 +18,8 @@ export class LivingHub implements Hub {
   readonly #rows = new Map<string, SimulatedRow>();
   /** When each row left, ms since the epoch. */
   readonly #departures = new Map<string, number[]>();
+  /** Pages that were recognised so far. */
+  pagesKnown = 0;
   #version = 0;
   #isStill = false;
 
@@ -56,6 +58,7 @@ export class LivingHub implements Hub {
       select: (after: string, modifiedAfterMs: number | undefined) => this.#select(after, modifiedAfterMs),
       idOf: ({ sourcedId }: SimulatedRow) => sourcedId,
       handOut: (row: SimulatedRow) => row,
+      onKnown: () => (this.pagesKnown += 1),
     };
     return withTwins(keysetPages(listing, options));
   }

@@ -140,6 +140,7 @@ class History implements World {
     process.stop();
     await process.ended;
     for (const { fate } of this.processes) this.#count(fate);
+    this.#count('pages recognised', this.hub.pagesKnown);
     check.afterFull(this);
   }
 

@@ -1,6 +1,7 @@
 import type { FoundRows, Hub, HubPage, PagingMode, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
+import { asListed } from '../parts/keyset-pages.ts';
 import { dawdle, simulatedError, strikes, type Surroundings } from '../parts/surroundings.ts';
 import type { TenantHub } from './tenant-hub.ts';
 import { withTwins, type ListedRow } from './twins.ts';
@@ -164,8 +165,11 @@ export class HubClient implements Hub {
       const listed = this.#manner.hasTwins ? withTwins(some, scan.twins) : { page: some, later: [] };
       scan.twins = listed.later;
       const rows = listed.page.map(({ row }) => row);
+      const pages = isByOffset || options.modifiedAfterMs !== undefined ? undefined : options.pages;
+      const answer = asListed(rows, after === '' ? null : after, { ...options, pages });
+      if (answer.known !== undefined) this.#happened('hub: a page was recognised');
       return {
-        page: { rows, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
+        page: { ...answer, isUtf8: true, hubTimeMs, total, readVersion, bytes: 1 },
         count: some.length,
         rest: isEmpty ? 0 : rest.length,
         last,

@@ -60,6 +60,7 @@ class Bench {
     );
     return {
       writer,
+      pages: null,
       scans: () => Promise.resolve([{ open: ({ modifiedAfterMs }) => this.#walk(modifiedAfterMs ?? null) }]),
       requireRecords: () => Promise.resolve(),
       deletions: {

@@ -1,0 +1,140 @@
+import { Fingerprints } from '../seen-keys.ts';
+import { digestOf, type PagePrint } from './page-print.ts';
+
+/** A page that can be recognised: all its rows were as the index has them. */
+export interface RememberedPage {
+  readonly cursor: string | null;
+  readonly digest: string;
+  readonly rows: number;
+  readonly firstId: string;
+  readonly lastId: string;
+  readonly keys: Fingerprints;
+}
+
+interface Entry {
+  readonly page: RememberedPage;
+  /** {@link PageMemory.version} when the page was last equal to the index. */
+  confirmedAt: number;
+}
+
+/** Of all pages together: 8 bytes a row. */
+const MOST_ROWS = 4_000_000;
+const MOST_CHANGES = 65_536;
+/** Full syncs after which the memory begins again, so that two keys with one fingerprint do not stay so. */
+const SYNCS_OF_A_SEED = 7;
+
+/**
+ * The pages of a collection's last full syncs, so that an unchanged page need not be parsed.
+ *
+ * One rule makes it safe: *a page is current only while no key of it has changed since it equalled the index.* A page is
+ * remembered right after its rows were decided, when they all equal the index (with what is staged on top); each change
+ * that is staged later, whatever caused it, is noted here. So a text with the same digest brings rows that all equal the
+ * index. What is changed and changed back takes the page out as well, until it is read again.
+ *
+ * It lives as long as a session and its index, under one mapping, and starts empty.
+ */
+export class PageMemory {
+  readonly #newSeed: () => number;
+  readonly #limits: { readonly rows: number; readonly changes: number };
+  #seed: number;
+  #syncs = 0;
+  #version = 0;
+  #rows = 0;
+  readonly #pages = new Map<string | null, Entry>();
+  /** The low half of a key's fingerprint and when it changed; two keys with one of these cost no more than parsing. */
+  readonly #changedAt = new Map<number, number>();
+
+  /** `newSeed`: any 32-bit integer, random. */
+  constructor(newSeed: () => number, limits = { rows: MOST_ROWS, changes: MOST_CHANGES }) {
+    this.#newSeed = newSeed;
+    this.#limits = limits;
+    this.#seed = newSeed();
+  }
+
+  /** Of all fingerprints: a sync that is to take pages from here uses the same. */
+  get seed(): number {
+    return this.#seed;
+  }
+
+  /** A full sync begins; returns the version, for {@link endFull}. One that still runs may then find no page fit. */
+  beginFull(): number {
+    this.#syncs += 1;
+    if (this.#syncs > SYNCS_OF_A_SEED) {
+      this.forget();
+      this.#syncs = 1;
+      this.#seed = this.#newSeed();
+    }
+    this.#version += 1;
+    return this.#version;
+  }
+
+  /** A complete full sync: pages that it did not meet begin where no page begins any more. */
+  endFull(begunAt: number): void {
+    let oldest = Infinity;
+    for (const [cursor, { confirmedAt }] of this.#pages) {
+      if (confirmedAt < begunAt) this.#drop(cursor);
+      else oldest = Math.min(oldest, confirmedAt);
+    }
+    for (const [key, changedAt] of this.#changedAt) if (changedAt <= oldest) this.#changedAt.delete(key);
+  }
+
+  forget(): void {
+    this.#pages.clear();
+    this.#changedAt.clear();
+    this.#rows = 0;
+  }
+
+  /** The page that was requested with this cursor, if the hub answers the same again. */
+  recognise(cursor: string | null, text: Buffer): RememberedPage | null {
+    const page = this.#pages.get(cursor)?.page;
+    return page !== undefined && digestOf(text) === page.digest ? page : null;
+  }
+
+  /** Whether a page still equals the index. */
+  isCurrent(page: RememberedPage): boolean {
+    const entry = this.#pages.get(page.cursor);
+    if (entry?.page !== page) return false;
+    return (
+      this.#changedAt.size === 0 ||
+      page.keys.everyLow((low) => (this.#changedAt.get(low) ?? 0) <= entry.confirmedAt)
+    );
+  }
+
+  /** A sync met a page that {@link isCurrent}. */
+  confirm(page: RememberedPage): void {
+    const entry = this.#pages.get(page.cursor);
+    if (entry?.page === page) entry.confirmedAt = this.#version;
+  }
+
+  /** Every row of a page equals the index. `keys`: of the rows, in the page's order. */
+  remember({ cursor, digest, ids }: PagePrint, keys: readonly string[]): void {
+    const firstId = ids[0];
+    const lastId = ids.at(-1);
+    if (firstId === undefined || lastId === undefined) return;
+    this.#drop(cursor);
+    if (this.#rows + ids.length > this.#limits.rows) return;
+    const page = {
+      cursor,
+      digest,
+      rows: ids.length,
+      firstId,
+      lastId,
+      keys: Fingerprints.of(keys, this.#seed),
+    };
+    this.#pages.set(cursor, { page, confirmedAt: this.#version });
+    this.#rows += page.rows;
+  }
+
+  /** A change of a key was staged. */
+  noteChanged(key: string): void {
+    if (this.#pages.size === 0) return;
+    this.#version += 1;
+    this.#changedAt.set(Fingerprints.lowOf(key, this.#seed), this.#version);
+    if (this.#changedAt.size > this.#limits.changes) this.forget();
+  }
+
+  #drop(cursor: string | null): void {
+    this.#rows -= this.#pages.get(cursor)?.page.rows ?? 0;
+    this.#pages.delete(cursor);
+  }
+}

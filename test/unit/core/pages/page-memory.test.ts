@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { PageMemory, type RememberedPage } from '../../../../src/core/pages/page-memory.ts';
+import { digestOf } from '../../../../src/core/pages/page-print.ts';
+import { SeenKeys } from '../../../../src/core/seen-keys.ts';
+
+const PAGE = ['a', 'b', 'c'];
+
+function textOf(ids: readonly string[], stamp = '2026-01-01T00:00:00Z'): Buffer {
+  return Buffer.from(JSON.stringify(ids.map((sourcedId) => ({ sourcedId, dateLastModified: stamp }))));
+}
+
+function memoryWith(ids = PAGE, limits?: { rows: number; changes: number }): PageMemory {
+  let seed = 0;
+  const memory = new PageMemory(() => (seed += 1), limits);
+  memory.beginFull();
+  remember(memory, null, ids);
+  return memory;
+}
+
+function remember(memory: PageMemory, cursor: string | null, ids: readonly string[]): void {
+  const digest = digestOf(textOf(ids));
+  if (digest === null) throw new Error('no digest');
+  memory.remember({ cursor, digest, ids }, ids);
+}
+
+function recognised(memory: PageMemory, cursor: string | null = null, ids = PAGE): RememberedPage {
+  const page = memory.recognise(cursor, textOf(ids, '2026-02-02T00:00:00.000Z'));
+  if (page === null) throw new Error('not recognised');
+  return page;
+}
+
+describe('a remembered page', () => {
+  test('is recognised after a re-stamp, and is current', () => {
+    const memory = memoryWith();
+    const page = recognised(memory);
+    expect(page).toMatchObject({ rows: 3, firstId: 'a', lastId: 'c' });
+    expect(memory.isCurrent(page)).toBe(true);
+  });
+
+  test('is not recognised with another content, nor at another cursor', () => {
+    const memory = memoryWith();
+    expect(memory.recognise(null, textOf(['a', 'b', 'd']))).toBeNull();
+    expect(memory.recognise('0', textOf(PAGE))).toBeNull();
+  });
+
+  test('is not current once any key of it has changed, until it is remembered again', () => {
+    for (const key of PAGE) {
+      const memory = memoryWith();
+      memory.noteChanged(key);
+      expect(memory.isCurrent(recognised(memory))).toBe(false);
+      remember(memory, null, PAGE);
+      expect(memory.isCurrent(recognised(memory))).toBe(true);
+    }
+  });
+
+  test('is current while keys of others change', () => {
+    const memory = memoryWith();
+    memory.noteChanged('d');
+    expect(memory.isCurrent(recognised(memory))).toBe(true);
+  });
+
+  test('is not current after it was replaced, or everything was forgotten', () => {
+    const memory = memoryWith();
+    const before = recognised(memory);
+    remember(memory, null, PAGE);
+    expect(memory.isCurrent(before)).toBe(false);
+    const now = recognised(memory);
+    memory.forget();
+    expect(memory.isCurrent(now)).toBe(false);
+  });
+
+  test('is dropped by a complete full sync that did not meet it, and kept by one that did', () => {
+    const memory = memoryWith();
+    remember(memory, 'c', ['d']);
+    const begun = memory.beginFull();
+    memory.confirm(recognised(memory));
+    memory.endFull(begun);
+    expect(memory.recognise(null, textOf(PAGE))).not.toBeNull();
+    expect(memory.recognise('c', textOf(['d']))).toBeNull();
+  });
+
+  test('a change is remembered as long as a page is older than it', () => {
+    const memory = memoryWith();
+    const begun = memory.beginFull();
+    memory.confirm(recognised(memory));
+    memory.noteChanged('b');
+    memory.endFull(begun);
+    expect(memory.isCurrent(recognised(memory))).toBe(false);
+  });
+});
+
+describe('the memory of pages', () => {
+  test('drops everything when more keys change than it remembers', () => {
+    const memory = memoryWith(PAGE, { rows: 100, changes: 2 });
+    for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
+    expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+  });
+
+  test('remembers no more rows than its bound, over any number of full syncs', () => {
+    const memory = memoryWith(PAGE, { rows: 4, changes: 2 });
+    remember(memory, 'c', ['d', 'e']);
+    expect(memory.recognise('c', textOf(['d', 'e']))).toBeNull();
+    for (let times = 0; times < 5; times += 1) remember(memory, null, PAGE);
+    remember(memory, 'c', ['d']);
+    expect(memory.recognise('c', textOf(['d']))).not.toBeNull();
+  });
+
+  test('begins again with other fingerprints after some full syncs', () => {
+    const memory = memoryWith();
+    const { seed } = memory;
+    for (let syncs = 1; syncs < 7; syncs += 1) memory.beginFull();
+    expect(memory.seed).toBe(seed);
+    expect(memory.recognise(null, textOf(PAGE))).not.toBeNull();
+    memory.beginFull();
+    expect(memory.seed).not.toBe(seed);
+    expect(memory.recognise(null, textOf(PAGE))).toBeNull();
+  });
+
+  test('its fingerprints are those of the keys that a sync has seen', () => {
+    const memory = memoryWith();
+    const { keys } = recognised(memory);
+    const seen = new SeenKeys(memory.seed);
+    expect(seen.fits(keys)).toBe(true);
+    expect(seen.hasAny(keys)).toBe(false);
+    seen.addAll(keys);
+    expect(seen.size).toBe(3);
+    for (const key of PAGE) expect(seen.has(key) && keys.has(key)).toBe(true);
+    expect(seen.has('d') || keys.has('d')).toBe(false);
+    expect(new SeenKeys(memory.seed + 1).fits(keys)).toBe(false);
+  });
+});

@@ -1,0 +1,264 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { LateRowWatch } from '../../../src/core/late-rows.ts';
+import { PageMemory } from '../../../src/core/pages/page-memory.ts';
+import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
+import type { OutgoingRecord } from '../../../src/log/log.ts';
+import { collectionNamed } from '../../../src/model/collections.ts';
+import { withOffsets } from '../../../src/model/progress.ts';
+import { Fingerprints, SeenKeys } from '../../../src/core/seen-keys.ts';
+import { markAllSeen, type ActiveSync } from '../../../src/pipeline/active-sync.ts';
+import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
+import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
+import { HubFindings } from '../../../src/pipeline/hub-findings.ts';
+import { runSync } from '../../../src/pipeline/run-sync.ts';
+import { plainSource } from '../../../src/pipeline/source.ts';
+import type { SyncParts } from '../../../src/pipeline/sync-parts.ts';
+import { createMemoryStore } from '../../../src/state/memory-store.ts';
+import { asListed } from '../../simulation/parts/keyset-pages.ts';
+import { simulatedReader, type SimulatedRow } from '../../simulation/sessions/simulated-row.ts';
+
+const PAGE_ROWS = 3;
+const IDS = 8;
+const { signal } = new AbortController();
+
+type Rows = ReadonlyMap<string, SimulatedRow>;
+type Step =
+  | { readonly do: 'write' | 'leave' | 'spoil'; readonly row: number; readonly content: number }
+  | { readonly do: 'restamp' | 'full' | 'delta' }
+  | {
+      readonly do: 'delta-within-full';
+      readonly row: number;
+      readonly content: number;
+      readonly spoils: boolean;
+    };
+
+/** Few contents, so that rows change back. */
+const rowSteps = fc.record({
+  do: fc.constantFrom('write', 'write', 'leave', 'spoil', 'delta-within-full'),
+  row: fc.nat(IDS - 1),
+  content: fc.nat(1),
+  spoils: fc.boolean(),
+});
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(rowSteps, fc.record({ do: fc.constantFrom('restamp', 'full', 'full', 'delta') })),
+  { minLength: 5, maxLength: 30 },
+);
+
+/** One collection, its hub and what was published of it; every page is parsed if there is no memory. */
+class World {
+  readonly records: OutgoingRecord[] = [];
+  readonly told: unknown[] = [];
+  known = 0;
+  readonly #pages: PageMemory | null;
+  rows: Rows = new Map();
+  /** Called while the second page of a full scan is on its way. */
+  amid: (() => Promise<void>) | null = null;
+  #parts: SyncParts | null = null;
+
+  constructor(pages: PageMemory | null) {
+    this.#pages = pages;
+  }
+
+  async open(): Promise<void> {
+    const state = createMemoryStore().tenant('north');
+    const index = state.collection('users');
+    await (
+      await index.rebuild()
+    ).finish({ sequence: 0, transactionId: 'start', committedAtMs: 0, offsets: {} });
+    let ids = 0;
+    const randomId = (): string => (ids += 1).toString(16).padStart(8, '0');
+    const writer = new CollectionWriter(
+      {
+        tenantId: 'north',
+        collection: 'users',
+        reader: simulatedReader,
+        pages: this.#pages ?? undefined,
+        encodeReject: () => Buffer.alloc(1),
+        index,
+        commit: ({ records, progress }) => {
+          this.records.push(...records);
+          return Promise.resolve({ progress: withOffsets(progress, {}), derived: [], committedAtMs: 0 });
+        },
+        now: () => 0,
+        randomId,
+      },
+      { progress: null, indexed: 'start', offsets: {}, knownRows: 0, knownRejects: 0 },
+    );
+    const hub = { readPages: (options: ReadOptions) => this.#readPages(options) } as Hub;
+    const source = plainSource(hub, collectionNamed('users'), simulatedReader);
+    const findExisting = (keys: readonly string[]): Promise<ReadonlySet<string>> =>
+      Promise.resolve(new Set(keys.filter((key) => this.rows.has(key))));
+    this.#parts = {
+      writer,
+      pages: this.#pages,
+      scans: () => source.scans(),
+      requireRecords: () => Promise.resolve(),
+      deletions: {
+        writer,
+        findExisting,
+        collection: 'users',
+        memory: state.deletions,
+        limits: { rows: 1_000, ratio: 1, perDay: false },
+        today: () => '2026-03-10',
+        now: () => 0,
+        emit: (event) => this.told.push(event.kind),
+        others: () => [],
+      },
+      identity: null,
+      overlapMs: 0,
+      inheritedWatermarkMs: null,
+      late: new LateRowWatch(() => 7),
+      findings: new HubFindings(),
+      now: () => 0,
+      randomId,
+      onPage: (stats, tally) => this.told.push({ ...stats, passId: null }, tally),
+    };
+  }
+
+  async sync(mode: 'FULL' | 'DELTA'): Promise<void> {
+    if (this.#parts === null) throw new Error('not open');
+    const { stats, ...result } = await runSync(this.#parts, mode, { signal });
+    this.told.push({ ...stats, passId: null }, { ...result, remember: null });
+  }
+
+  async *#readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
+    const total = this.rows.size;
+    const isFull = options.modifiedAfterMs === undefined;
+    let after = '';
+    for (let number = 1; ; number += 1) {
+      const readVersion = options.readVersion();
+      const rest = [...this.rows.values()]
+        .filter(({ sourcedId, version }) => sourcedId > after && (isFull || version >= 0))
+        .toSorted((one, other) => (one.sourcedId < other.sourcedId ? -1 : 1));
+      const page = rest.slice(0, PAGE_ROWS);
+      if (isFull && number === 2) {
+        const amid = this.amid;
+        this.amid = null;
+        await amid?.();
+      }
+      const answer = asListed(
+        page,
+        after === '' ? null : after,
+        isFull ? options : { ...options, pages: undefined },
+      );
+      if (answer.known !== undefined) this.known += 1;
+      yield { ...answer, isUtf8: true, hubTimeMs: 0, total, readVersion, bytes: 1 };
+      after = page.at(-1)?.sourcedId ?? after;
+      if (rest.length <= PAGE_ROWS) {
+        const reason = total === 0 ? 'no-rows' : 'no-next-link';
+        return { reason, paging: 'keyset', rows: total, totalAtStart: total, totalAtEnd: this.rows.size };
+      }
+    }
+  }
+}
+
+function changed(rows: Rows, step: Step): Rows {
+  const next = new Map(rows);
+  if (step.do === 'restamp') {
+    for (const [id, row] of rows) next.set(id, { ...row, modifiedAtMs: row.modifiedAtMs + 1 });
+  } else if ('row' in step) {
+    const sourcedId = `u${String(step.row).padStart(2, '0')}`;
+    if (step.do === 'leave') next.delete(sourcedId);
+    else
+      next.set(sourcedId, {
+        sourcedId,
+        version: step.content,
+        modifiedAtMs: 0,
+        isReadable: step.do === 'write' || (step.do === 'delta-within-full' && !step.spoils),
+      });
+  }
+  return next;
+}
+
+async function play(world: World, all: readonly Step[]): Promise<void> {
+  await world.open();
+  for (let row = 0; row < IDS; row += 1) world.rows = changed(world.rows, { do: 'write', row, content: 0 });
+  await world.sync('FULL');
+  for (const step of all) {
+    if (step.do === 'full') await world.sync('FULL');
+    else if (step.do === 'delta') await world.sync('DELTA');
+    else if (step.do === 'delta-within-full') {
+      const before = world.rows;
+      world.amid = async () => {
+        world.rows = changed(world.rows, step);
+        await world.sync('DELTA');
+        world.rows = before;
+      };
+      await world.sync('FULL');
+    } else world.rows = changed(world.rows, step);
+  }
+  await world.sync('FULL');
+  await world.sync('FULL');
+}
+
+const EXAMPLES: Step[][] = [
+  // A row becomes unreadable and is again as it was.
+  [{ do: 'spoil', row: 0, content: 0 }, { do: 'full' }, { do: 'write', row: 0, content: 0 }],
+  // The same while its page is on the way, which does not show it.
+  [{ do: 'delta-within-full', row: 4, content: 0, spoils: true }],
+  // Another content and back, found by incremental syncs.
+  [{ do: 'write', row: 4, content: 1 }, { do: 'delta' }, { do: 'write', row: 4, content: 0 }],
+];
+
+/** `spoil`: plants a mistake. */
+function sameAsParsed(
+  onKnown: (pages: number) => void,
+  spoil: (pages: PageMemory) => void = () => undefined,
+) {
+  return fc.asyncProperty(steps, async (all) => {
+    let seed = 0;
+    const pages = new PageMemory(() => (seed += 1));
+    spoil(pages);
+    const [recognising, parsing] = [new World(pages), new World(null)];
+    await play(recognising, all);
+    await play(parsing, all);
+    onKnown(recognising.known);
+    expect(recognising.told).toEqual(parsing.told);
+    expect(recognising.records).toEqual(parsing.records);
+  });
+}
+
+test('pages that are recognised tell, count and publish exactly what they would if every page were parsed', async () => {
+  let known = 0;
+  const property = sameAsParsed((pages) => (known += pages));
+  await fc.assert(property, { numRuns: 120, examples: EXAMPLES.map((all) => [all]) });
+  expect(known).toBeGreaterThan(400);
+});
+
+test.each<[string, (pages: PageMemory) => void]>([
+  ['no change takes a page out', (pages) => (pages.noteChanged = () => undefined)],
+  ['every page that is recognised counts as current', (pages) => (pages.isCurrent = () => true)],
+  [
+    'the keys of a page that is recognised do not count as seen',
+    (pages) => {
+      const isCurrent = pages.isCurrent.bind(pages);
+      pages.isCurrent = (page) => isCurrent(page) && page.keys.words.fill(1).length > 0;
+    },
+  ],
+])('a planted mistake shows: %s', async (_, spoil) => {
+  const property = sameAsParsed(() => undefined, spoil);
+  const found = await fc.check(property, {
+    numRuns: 120,
+    examples: EXAMPLES.map((all) => [all]),
+    endOnFailure: true,
+  });
+  expect(found.failed).toBe(true);
+});
+
+test('a page with a row that an earlier page had is not taken unread, and marks nothing', () => {
+  const seen = new SeenKeys(5);
+  seen.add('b');
+  const sync: ActiveSync = {
+    stats: newSyncStats({ passId: 'p', mode: 'FULL', startedAtMs: 0 }),
+    seen,
+    seenByOthers: new SeenKeys(5),
+    seenRejects: null,
+    readVersion: 0,
+  };
+  expect(markAllSeen([sync], sync, Fingerprints.of(['a', 'b'], 5))).toBe(false);
+  expect(markAllSeen([sync], sync, Fingerprints.of(['c'], 6))).toBe(false);
+  expect(seen.size).toBe(1);
+  expect(markAllSeen([sync], sync, Fingerprints.of(['c', 'd'], 5))).toBe(true);
+  expect(seen.size).toBe(3);
+});
