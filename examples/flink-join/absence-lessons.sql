@@ -1,7 +1,13 @@
 -- The lessons that each absence touches, from Rollcall's topics: nothing but Flink's own connectors and formats.
 -- Write for ${TOPICS} <prefix>.<tenant>, and the addresses for ${BROKERS} and ${REGISTRY}; the topic ${OUTPUT} exists and is
--- compacted. Times are milliseconds since 1970, UTC. A table names only the fields that the join needs. To try it without a
--- cluster: mvn package, then java -jar target/flink-join.jar absence-lessons.sql with those four in the environment.
+-- compacted; ${CHECKPOINTS} is a folder as a URI (file:///…). Times are milliseconds since 1970, UTC. A table names only the
+-- fields that the join needs. To try it without a cluster: mvn package, then java -jar target/flink-join.jar
+-- absence-lessons.sql with those five in the environment.
+
+-- After a restart Flink must go on from a checkpoint (in a cluster by itself, or with execution.state-recovery.path): one that
+-- begins from nothing no longer sees which absences have left the topic meanwhile, and leaves them in its output.
+SET 'execution.checkpointing.interval' = '1 s';
+SET 'execution.checkpointing.dir' = '${CHECKPOINTS}';
 
 CREATE TABLE absences (
   absence_id STRING,
@@ -37,18 +43,22 @@ CREATE TABLE classes (
   'value.fields-include' = 'EXCEPT_KEY'
 );
 
+-- Not upsert-kafka: a null in this topic says that Rollcall no longer asks for the day, and nothing about its lessons. This
+-- connector passes over nulls, so that past absences keep their lessons. Flink's state grows with each student's day.
 CREATE TABLE schedules (
   day_key STRING,
   `student` STRING,
   `lessons` ARRAY<ROW<
     `id` STRING, `title` STRING, `start` BIGINT, `end` BIGINT, `classes` ARRAY<ROW<`sourcedId` STRING>>>>,
-  PRIMARY KEY (day_key) NOT ENFORCED
+  arrived AS PROCTIME()
 ) WITH (
-  'connector' = 'upsert-kafka',
+  'connector' = 'kafka',
   'topic' = '${TOPICS}.schedules',
+  'scan.startup.mode' = 'earliest-offset',
   'properties.bootstrap.servers' = '${BROKERS}',
   'properties.isolation.level' = 'read_committed',
   'key.format' = 'raw',
+  'key.fields' = 'day_key',
   'value.format' = 'avro-confluent',
   'value.avro-confluent.url' = '${REGISTRY}',
   'value.fields-include' = 'EXCEPT_KEY'
@@ -70,6 +80,11 @@ CREATE TABLE absence_lessons (
   'topic' = '${OUTPUT}',
   -- The first value registers the schema, and some registries refuse two that do so at once.
   'sink.parallelism' = '1',
+  -- Readers with isolation.level=read_committed see each result once, when a checkpoint is complete.
+  'sink.delivery-guarantee' = 'exactly-once',
+  'sink.transactional-id-prefix' = '${OUTPUT}',
+  -- brokers allow 15 minutes at most, unless configured otherwise
+  'properties.transaction.timeout.ms' = '600000',
   'properties.bootstrap.servers' = '${BROKERS}',
   'key.format' = 'raw',
   'value.format' = 'avro-confluent',
@@ -77,9 +92,15 @@ CREATE TABLE absence_lessons (
   'value.fields-include' = 'EXCEPT_KEY'
 );
 
+-- The newest record of each day.
+CREATE TEMPORARY VIEW days AS
+SELECT day_key, student, lessons
+FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY day_key ORDER BY arrived DESC) AS place FROM schedules)
+WHERE place = 1;
+
 CREATE TEMPORARY VIEW lessons AS
 SELECT day_key, student, lesson.`id`, lesson.`title`, lesson.`start`, lesson.`end`, lesson.`classes`
-FROM schedules CROSS JOIN UNNEST(schedules.lessons) AS lesson (`id`, `title`, `start`, `end`, `classes`);
+FROM days CROSS JOIN UNNEST(days.lessons) AS lesson (`id`, `title`, `start`, `end`, `classes`);
 
 -- Absence and lesson include their start and exclude their end. Of an absence that names a class, only its lessons count.
 CREATE TEMPORARY VIEW touched AS

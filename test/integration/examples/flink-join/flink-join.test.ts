@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   lessonsOf,
@@ -125,7 +128,7 @@ async function liveOn(mirror: ScheduleMirror, round: number): Promise<void> {
 describe('examples/flink-join', () => {
   beforeAll(buildFlinkJoin, 600_000);
 
-  it("Flink's own connectors read the topics: its table equals the function in TypeScript, also after corrections, withdrawals and changed lessons", async () => {
+  it("Flink's own connectors read the topics: its table equals the function in TypeScript, also after corrections, withdrawals and changed lessons, amid which it is killed", async () => {
     await using mirror = await openScheduleMirror({
       students: 'absent',
       daysBack: 7,
@@ -145,12 +148,23 @@ describe('examples/flink-join', () => {
     const compacted = [{ name: 'cleanup.policy', value: 'compact' }];
     await createTopic({ topic: output, numPartitions: 3, configEntries: compacted });
     await mirror.full();
-    await using flink = await startFlinkJoin({ topics, output });
-    const first = await expectJoined(mirror, flink);
-    expect(first.filter((row) => !row.endsWith('[]]')).length).toBeGreaterThan(5);
-    for (let round = 0; round < 2; round += 1) {
-      await liveOn(mirror, round);
-      expect(await expectJoined(mirror, flink)).not.toEqual(first);
+    const checkpoints = mkdtempSync(join(tmpdir(), 'rollcall-flink-'));
+    try {
+      {
+        await using flink = await startFlinkJoin({ topics, output, checkpoints });
+        const first = await expectJoined(mirror, flink);
+        expect(first.filter((row) => !row.endsWith('[]]')).length).toBeGreaterThan(5);
+        const living = liveOn(mirror, 0);
+        await flink.kill();
+        await living;
+      }
+      await using again = await startFlinkJoin({ topics, output, checkpoints });
+      await expectJoined(mirror, again);
+      const before = await expectedTable(mirror);
+      await liveOn(mirror, 1);
+      expect(await expectJoined(mirror, again)).not.toEqual(before);
+    } finally {
+      rmSync(checkpoints, { recursive: true, force: true });
     }
   });
 });

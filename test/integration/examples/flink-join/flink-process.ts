@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inject } from 'vitest';
 import { findJava, findMaven } from '../../../../stack/java-tools.ts';
 import { runCommand } from '../../../../stack/run-command.ts';
@@ -19,10 +19,19 @@ export async function buildFlinkJoin(): Promise<void> {
 export interface FlinkProcess extends AsyncDisposable {
   /** Throws, with what it said, when the process has ended. */
   expectAlive(): void;
+  /** Resolves when it is gone. */
+  kill(): Promise<void>;
 }
 
-/** @param options `topics`: `<prefix>.<tenant>`; `output`: an existing topic. */
-export async function startFlinkJoin(options: { topics: string; output: string }): Promise<FlinkProcess> {
+/**
+ * @param options `topics`: `<prefix>.<tenant>`; `output`: an existing topic; `checkpoints`: a folder, with the checkpoints
+ *   of the start before for one that goes on.
+ */
+export async function startFlinkJoin(options: {
+  topics: string;
+  output: string;
+  checkpoints: string;
+}): Promise<FlinkProcess> {
   const { kafkaBrokers, registryUrl } = inject('stack');
   const { path: java } = await findJava();
   const sql = join(PROJECT, 'absence-lessons.sql');
@@ -34,6 +43,7 @@ export async function startFlinkJoin(options: { topics: string; output: string }
       REGISTRY: registryUrl,
       TOPICS: options.topics,
       OUTPUT: options.output,
+      CHECKPOINTS: pathToFileURL(options.checkpoints).href,
     },
   });
   // An interrupted test run leaves no process behind.
@@ -50,13 +60,15 @@ export async function startFlinkJoin(options: { topics: string; output: string }
     hasEnded = true;
     process.off('exit', killWithUs);
   });
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
   return {
+    kill,
+    [Symbol.asyncDispose]: kill,
     expectAlive() {
       if (hasEnded) throw new Error(`Flink ended. It said:\n${said}`);
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await ended;
     },
   };
 }
