@@ -11,7 +11,7 @@ import { runCommand } from '../../../../stack/run-command.ts';
 const PROJECT = fileURLToPath(new URL('../../../../examples/streams-join', import.meta.url));
 
 /** Builds examples/streams-join and runs its own tests, as a user would: the needed libraries come from Maven Central. */
-export async function buildJoin(): Promise<void> {
+export async function buildStreamsJoin(): Promise<void> {
   const { code, output } = await runCommand(findMaven(), [
     '-B',
     '-q',
@@ -22,7 +22,7 @@ export async function buildJoin(): Promise<void> {
   if (code !== 0) throw new Error(`examples/streams-join could not be built or tested:\n${output}`);
 }
 
-export interface JoinOptions {
+export interface StreamsOptions {
   /** `<prefix>.<tenant>`. */
   readonly topics: string;
   /** Instances of one id share the work; another id reads everything again. */
@@ -30,14 +30,14 @@ export interface JoinOptions {
 }
 
 /** An instance of examples/streams-join, with stores of its own. */
-export class JoinProcess implements AsyncDisposable {
+export class StreamsProcess implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'rollcall-join-'));
   readonly #ended: Promise<number | null>;
   readonly #child;
   #output = '';
   #hasEnded = false;
 
-  private constructor(java: string, { topics, applicationId }: JoinOptions) {
+  private constructor(java: string, { topics, applicationId }: StreamsOptions) {
     const { kafkaBrokers, registryUrl } = inject('stack');
     const settings = join(this.#folder, 'settings.properties');
     // A killed instance is noticed after 6 s instead of 45 s, and its open transaction ends as soon.
@@ -73,8 +73,8 @@ export class JoinProcess implements AsyncDisposable {
     });
   }
 
-  static async start(options: JoinOptions): Promise<JoinProcess> {
-    return new JoinProcess((await findJava()).path, options);
+  static async start(options: StreamsOptions): Promise<StreamsProcess> {
+    return new StreamsProcess((await findJava()).path, options);
   }
 
   said(): string {

@@ -6,7 +6,7 @@ import {
 } from '../../../../examples/absence-lessons/absence-lessons.ts';
 import { compactedView, type TopicRecord } from '../../support/read-topics.ts';
 
-type Values = ReadonlyMap<string, TopicRecord>;
+export type Values = ReadonlyMap<string, TopicRecord>;
 
 interface ScheduledLesson extends Lesson {
   readonly title: string | null;
@@ -49,6 +49,51 @@ function joinedLesson({ id, title, start, end, cancelled, classes }: ScheduledLe
     return { sourcedId, title: value?.['title'] ?? null, classCode: value?.['classCode'] ?? null };
   });
   return { id, title, start, end, cancelled, classes: named };
+}
+
+/** What Flink's table must hold: no codes and titles but the title of the absence's own class, and lessons in no order. */
+export function flinkTable(expected: ReadonlyMap<string, object>, classes: Values): Map<string, object> {
+  const table = new Map<string, object>();
+  for (const [absenceId, row] of expected) {
+    const { version, student, fromTime, toTime, classAffected, lessons } = row as ExpectedRow;
+    const title = classes.get(classAffected ?? '')?.value?.['title'] ?? null;
+    table.set(absenceId, {
+      version,
+      student,
+      from_time: fromTime,
+      to_time: toTime,
+      class_id: classAffected,
+      class_title: title,
+      lessons: sortedTexts(lessons),
+    });
+  }
+  return table;
+}
+
+/** What Flink's topic holds, in the same form. */
+export function tableOfFlink(records: readonly TopicRecord[]): Map<string, object> {
+  const rows = [...tableOf(records)] as [string, { lessons: readonly ListedLesson[] | null }][];
+  return new Map(rows.map(([key, row]) => [key, { ...row, lessons: sortedTexts(row.lessons ?? []) }]));
+}
+
+interface ListedLesson {
+  readonly id: string | null;
+  readonly title: string | null;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface ExpectedRow {
+  readonly version: unknown;
+  readonly student: unknown;
+  readonly fromTime: unknown;
+  readonly toTime: unknown;
+  readonly classAffected: string | null;
+  readonly lessons: readonly ListedLesson[];
+}
+
+function sortedTexts(lessons: readonly ListedLesson[]): string[] {
+  return lessons.map(({ id, title, start, end }) => `${start}-${end} ${id} ${title}`).toSorted();
 }
 
 /** What `absence-lessons` holds, by absence id. */

@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTopic, deleteTopicsOf, withAdmin } from '../../pipeline/kafka-admin.ts';
+import { DAY_MS, type ScheduleMirror } from '../../pipeline/schedule-mirror.ts';
+import { compactedView, type TopicRecord } from '../../support/topic-reader.ts';
+import { buildFlinkJoin, startFlinkJoin } from './flink-process.ts';
+import { expectedTable, flinkTable, repetitions, tableOf, tableOfFlink } from './joined-tables.ts';
+import { liveDay, nextDay, openSchool } from './school-fortnight.ts';
+import { buildStreamsJoin, StreamsProcess } from './streams-process.ts';
+
+const IS_FULL = process.env['ROLLCALL_JOIN'] === 'full';
+const STUDENTS = IS_FULL ? 500 : 50;
+const CHANGES = IS_FULL ? 60 : 10;
+/** From a Tuesday on; in short Friday, Saturday, in whose night the clocks change, and Monday. */
+const DAYS = IS_FULL ? Array.from({ length: 14 }, (_, day) => day) : [3, 4, 6];
+const FLINK_OUTPUT = 'joined-by-flink';
+const STREAMS_OUTPUT = 'absence-lessons';
+const LONGEST_MS = IS_FULL ? 3_600_000 : 400_000;
+const GIVE_UP_AFTER_MS = 180_000;
+
+type Table = ReadonlyMap<string, object>;
+
+/** A joined topic, and what it must hold. */
+interface Joined {
+  readonly name: string;
+  readonly wanted: Table;
+  readonly read: () => Promise<Table>;
+  readonly engines: readonly { expectAlive(): void }[];
+}
+
+/** Each row as text, whatever the order of rows and fields. */
+function textsOf(table: Table): Map<string, string> {
+  const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+  const text = (row: object): string => JSON.stringify(Object.entries(row).toSorted(byName));
+  return new Map([...table].map(([key, row]) => [key, text(row)]));
+}
+
+function differences(wanted: Table, found: Table): object[] {
+  const [wantedTexts, foundTexts] = [textsOf(wanted), textsOf(found)];
+  const keys = new Set([...wantedTexts.keys(), ...foundTexts.keys()]);
+  return [...keys]
+    .map((key) => ({ key, wanted: wantedTexts.get(key), found: foundTexts.get(key) }))
+    .filter((each) => each.wanted !== each.found);
+}
+
+/** Waits until an engine has caught up: its table is what the function in TypeScript makes of the topics. */
+async function expectEqual({ name, wanted, read, engines }: Joined): Promise<void> {
+  const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+  let found = differences(wanted, await read());
+  while (found.length > 0 && performance.now() < giveUpAtMs) {
+    for (const engine of engines) engine.expectAlive();
+    await delay(300);
+    found = differences(wanted, await read());
+  }
+  expect({ name, found }).toEqual({ name, found: [] });
+}
+
+interface Engines {
+  readonly streams?: readonly StreamsProcess[];
+  readonly flink?: { expectAlive(): void };
+}
+
+/** A null in `schedules` says nothing about the lessons: so the days keep their last value. */
+function lastKnown(days: readonly TopicRecord[]): Map<string, TopicRecord> {
+  return compactedView(days.filter(({ value }) => value !== null));
+}
+
+function beginOf(row: object): number {
+  const { fromTime, from_time: ofFlink } = row as { fromTime?: number; from_time?: number };
+  return fromTime ?? ofFlink ?? 0;
+}
+
+/** One school, with a table of each engine. */
+class Joins {
+  readonly mirror: ScheduleMirror;
+  readonly topics: string;
+  readonly #checkpoints = mkdtempSync(join(tmpdir(), 'rollcall-flink-'));
+
+  constructor(mirror: ScheduleMirror) {
+    this.mirror = mirror;
+    this.topics = `${mirror.topicPrefix}.${mirror.tenantId}`;
+  }
+
+  async createFlinkOutput(): Promise<void> {
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+    await createTopic({ topic: this.mirror.topic(FLINK_OUTPUT), numPartitions: 3, configEntries });
+  }
+
+  streams(application = 'join'): Promise<StreamsProcess> {
+    return StreamsProcess.start({ topics: this.topics, applicationId: `${this.topics}.${application}` });
+  }
+
+  flink(): ReturnType<typeof startFlinkJoin> {
+    const output = this.mirror.topic(FLINK_OUTPUT);
+    return startFlinkJoin({ topics: this.topics, output, checkpoints: this.#checkpoints });
+  }
+
+  streamsRecords(): Promise<TopicRecord[]> {
+    return this.mirror.records(STREAMS_OUTPUT);
+  }
+
+  /**
+   * What the function in TypeScript makes of the topics, once the named engines have the same.
+   *
+   * @param sinceMs compares only absences that begin then or later
+   */
+  async equal(engines: Engines, sinceMs = 0): Promise<Table> {
+    const { mirror } = this;
+    const [absences, classes, progress, days] = await Promise.all([
+      mirror.view('absences'),
+      mirror.view('classes'),
+      mirror.view('progress'),
+      mirror.records('schedules'),
+    ]);
+    const since = (table: Table): Table => new Map([...table].filter(([, row]) => beginOf(row) >= sinceMs));
+    const wanted = since(expectedTable({ absences, schedules: lastKnown(days), classes, progress }));
+    if (engines.streams !== undefined) {
+      const read = async (): Promise<Table> => since(tableOf(await this.streamsRecords()));
+      await expectEqual({ name: 'Kafka Streams', wanted, read, engines: engines.streams });
+    }
+    if (engines.flink !== undefined) {
+      const read = async (): Promise<Table> => since(tableOfFlink(await mirror.records(FLINK_OUTPUT)));
+      const rows = flinkTable(wanted, classes);
+      await expectEqual({ name: 'Flink', wanted: rows, read, engines: [engines.flink] });
+    }
+    return wanted;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await deleteTopicsOf(this.topics);
+    rmSync(this.#checkpoints, { recursive: true, force: true });
+  }
+}
+
+function lessonCount(table: Table): number {
+  return [...table.values()].reduce((sum, row) => sum + (row as { lessons: unknown[] }).lessons.length, 0);
+}
+
+describe('examples/streams-join, examples/flink-join and examples/absence-lessons', () => {
+  beforeAll(async () => {
+    await buildStreamsJoin();
+    await buildFlinkJoin();
+  }, 600_000);
+
+  it(
+    'through a fortnight of a school they are equal, although instances are killed and one begins from nothing, and Kafka Streams tells each change once',
+    async () => {
+      await using mirror = await openSchool(STUDENTS);
+      await using joins = new Joins(mirror);
+      await joins.createFlinkOutput();
+      await mirror.full();
+      await using first = await joins.streams();
+      await using second = await joins.streams();
+      await using flink = await joins.flink();
+      const begun = await joins.equal({ streams: [first, second], flink });
+      expect(lessonCount(begun)).toBeGreaterThan(10);
+
+      const [early, late] = [DAYS.slice(0, DAYS.length / 2), DAYS.slice(DAYS.length / 2)];
+      let today = 0;
+      const liveOn = async (days: readonly number[], check: () => Promise<unknown>): Promise<void> => {
+        for (const day of days) {
+          for (; today < day; today += 1) nextDay(mirror);
+          await liveDay(mirror, { changes: CHANGES });
+          await check();
+        }
+      };
+      await liveOn(early, () => joins.equal({ streams: [first, second], flink }));
+
+      // One of two and Flink are killed amid a day, and the day goes on.
+      const amid = liveDay(mirror, { changes: CHANGES });
+      await first.kill('SIGKILL');
+      await flink.kill();
+      await amid;
+      await joins.equal({ streams: [second] });
+      await second.kill('SIGKILL');
+      await liveDay(mirror, { changes: CHANGES });
+      await using third = await joins.streams();
+      await using nextFlink = await joins.flink();
+      await joins.equal({ streams: [third], flink: nextFlink });
+      await liveOn(late, () => joins.equal({ streams: [third], flink: nextFlink }));
+      await nextFlink.kill();
+      expect(repetitions(await joins.streamsRecords())).toEqual([]);
+
+      expect(await third.kill('SIGTERM')).toBe(143);
+      await withAdmin((admin) => admin.deleteTopics({ topics: [mirror.topic(STREAMS_OUTPUT)] }));
+      await using fourth = await joins.streams('join-again');
+      // The topics no longer have the days that left them.
+      const sinceMs = Date.parse(mirror.window().from) + 2 * DAY_MS;
+      const last = await joins.equal({ streams: [fourth] }, sinceMs);
+      expect(lessonCount(last)).toBeGreaterThan(10);
+      expect(repetitions(await joins.streamsRecords())).toEqual([]);
+    },
+    LONGEST_MS,
+  );
+});
