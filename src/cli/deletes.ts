@@ -129,11 +129,11 @@ function withLists(config: Config): Config {
   if (config.redis !== undefined) return config;
   throw new RollcallError(
     'USAGE_INVALID',
-    'The lists of withheld deletions are kept in Redis, and the configuration names none',
+    'The lists of withheld deletions are kept in Redis, and the configuration has no redis.url',
     {
       remedy:
         'Add redis.url, then run rollcall pull --full, which lists what is withheld. Without Redis only a higher ' +
-        'deletions.withholdAbove releases it.',
+        'deletions.withholdAbove lets these deletions through.',
     },
   );
 }

@@ -128,7 +128,7 @@ async function started(flags: HubFlags): Promise<ReferenceHub> {
     if (!isPortTrouble(error)) throw error;
     throw new RollcallError(
       'USAGE_INVALID',
-      `The hub cannot listen on ${flags.host}:${flags.port} (${error.code ?? 'unknown'}).`,
+      `The reference hub cannot listen on ${flags.host}:${flags.port} (${error.code ?? 'unknown'}).`,
       {
         remedy: 'Choose another --port, or 0 for any free one.',
         cause: error,

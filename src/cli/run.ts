@@ -7,7 +7,7 @@ import { assemble } from '../pipeline/assemble.ts';
 import { runWorker } from '../pipeline/worker.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
-import { createHealth, type Health } from '../telemetry/health.ts';
+import { createHealth, type Health } from '../telemetry/reported-reasons.ts';
 import { startStatusServer } from '../telemetry/http-server.ts';
 import {
   createLogger,

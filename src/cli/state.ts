@@ -17,7 +17,7 @@ import { fetchOffsets } from '../log/topic-offsets.ts';
 import type { IndexPosition } from '../state/index-store.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import type { Output } from './output.ts';
-import { besideLog, type BesideLog } from './state/beside-log.ts';
+import { indexAgainstLog, type IndexAgainstLog } from './state/compare-with-log.ts';
 import { rebuildCommand } from './state/rebuild.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
@@ -58,7 +58,7 @@ interface IndexFacts {
 }
 
 interface CollectionState extends IndexFacts {
-  readonly besideLog: BesideLog;
+  readonly besideLog: IndexAgainstLog;
 }
 
 async function showState(context: VerbContext, { options }: VerbInput<StateFlags>): Promise<void> {
@@ -186,7 +186,7 @@ function compareWithLog(index: IndexFacts, log: LogFacts): CollectionState {
       });
   return {
     ...index,
-    besideLog: besideLog({ progress, position, plan, isLogKnown: log.trouble === null }),
+    besideLog: indexAgainstLog({ progress, position, plan, isLogKnown: log.trouble === null }),
   };
 }
 

@@ -2,7 +2,7 @@ import { countAgrees, judgeCompleteness, type Completeness } from '../core/compl
 import { SeenKeys } from '../core/seen-keys.ts';
 import type { CollectionWriter } from './collection-writer.ts';
 import type { ActiveSync } from './active-sync.ts';
-import { resolveMissing } from './deletions.ts';
+import { resolveMissing } from './resolve-missing.ts';
 import { countWithheld } from './withheld-deletions.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import type { SyncClock } from '../core/watermark.ts';

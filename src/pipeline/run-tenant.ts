@@ -47,7 +47,9 @@ export async function runTenant(
         // From now on requests wait for the next session.
         options.onSession?.(null);
         ending.abort(
-          new RollcallError('INTERNAL', 'the session is ending', { remedy: 'It is started anew.' }),
+          new RollcallError('INTERNAL', `the session of tenant ${parts.tenantId} is ending`, {
+            remedy: 'Rollcall opens a new session by itself.',
+          }),
         );
         await Promise.allSettled(loops);
       }

@@ -107,7 +107,7 @@ function notTaken(tenantId: string, takeWithinMs: number): RollcallError {
   const seconds = Math.round(takeWithinMs / 1000);
   return new RollcallError(
     'OWNER_BUSY',
-    `the process that owns ${tenantId} did not begin within ${seconds} s`,
-    { remedy: 'See its status for what it is doing, and run the command again.' },
+    `the process that owns ${tenantId} did not take the request up within ${seconds} s`,
+    { remedy: '`rollcall status` shows what that process is doing. Run the command again when it is done.' },
   );
 }

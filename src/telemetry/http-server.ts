@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { RollcallError } from '../errors.ts';
-import type { Health } from './health.ts';
+import type { Health } from './reported-reasons.ts';
 import { PAGE_HEADERS, type PageFile } from './page-files.ts';
 import type { Board } from './monitor/board.ts';
 

@@ -3,7 +3,7 @@ import { RollcallError, isFromHub, type ErrorSource } from '../errors.ts';
 import type { HubEvent } from '../hub/hub-events.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import type { HealthPart } from '../core/health/parts.ts';
-import type { Health } from './health.ts';
+import type { Health } from './reported-reasons.ts';
 import { hubOutcomeOf } from './hub-outcome.ts';
 import { logEvent } from './log-pipeline.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError, RollcallError } from '../errors.ts';
-import type { Health } from './health.ts';
+import type { Health } from './reported-reasons.ts';
 
 /** With the time-outs of a request, an outage shows within a minute. */
 const ASK_EVERY_MS = 20_000;

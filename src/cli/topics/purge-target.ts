@@ -80,9 +80,9 @@ function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
 }
 
 function wanted(what: string): RollcallError {
-  return new RollcallError('USAGE_INVALID', `The configuration still wants ${what}: nothing was removed`, {
+  return new RollcallError('USAGE_INVALID', `The configuration still includes ${what}: nothing was removed`, {
     remedy:
-      'Only things that it no longer wants can be purged. "rollcall topics list" and "rollcall status" list them.',
+      'Only what it no longer includes can be purged. "rollcall topics list" and "rollcall status" list them.',
   });
 }
 

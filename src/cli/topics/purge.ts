@@ -13,7 +13,7 @@ import type { ProgressLine } from '../progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from '../verb-action.ts';
 import { countOf, formatCount, printable } from '../../core/words.ts';
 import { deleteTopics, purgeTenants } from './delete-topics.ts';
-import { lookUpTarget, type Found } from './purge-plan.ts';
+import { findTarget, type Found } from './find-target.ts';
 import { purgeTarget, type PurgeFlags, type PurgeTarget } from './purge-target.ts';
 
 const HELP = `
@@ -51,7 +51,7 @@ async function purge(context: VerbContext, { options: flags }: VerbInput<PurgeFl
   const { output, signal } = context;
   const target = purgeTarget(config, flags);
   await using assembly = quietAssembly(config, target);
-  const found = await lookUpTarget(assembly, target, signal);
+  const found = await findTarget(assembly, target, signal);
   if (found.isNothing) {
     output.line(`${output.colors.green('✓')} nothing is left of ${printable(target.name)}`);
     output.data({ confirmed: null, topics: [], rows: 0, rejects: 0 });

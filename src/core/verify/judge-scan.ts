@@ -11,7 +11,7 @@ export interface ScanBeside {
   /** Rows that no earlier scan had. */
   readonly news: number;
   /** The part of `news` that was at the hub when the first scan began. */
-  readonly oldNews: number;
+  readonly newRowsThereAtStart: number;
 }
 
 /** `again`: another scan may prove that all rows were seen. */
@@ -24,13 +24,13 @@ export type ScanVerdict =
  * scan still counts as complete if it has no row that an earlier scan should have had. A scan with fewer rows than the
  * hub's own count is never complete.
  */
-export function judgeScan({ scan, number, news, oldNews }: ScanBeside): ScanVerdict {
+export function judgeScan({ scan, number, news, newRowsThereAtStart }: ScanBeside): ScanVerdict {
   const judged = judgeCompleteness(scan);
   if (judged.kind === 'proven') return { kind: 'complete' };
   const isEmpty = judged.kind === 'unproven' && judged.isEmpty === true;
   if (judged.kind === 'needs-second-pass' && !judged.isShort) {
     // Rows that an offset scan skips are missing from its count.
-    if (countAgrees(scan) || (number > 1 && oldNews === 0)) return { kind: 'complete' };
+    if (countAgrees(scan) || (number > 1 && newRowsThereAtStart === 0)) return { kind: 'complete' };
   }
   // After a second scan without new rows, a third will not help.
   const mayHelp = number < SCANS && (number === 1 || news > 0);

@@ -70,8 +70,8 @@ export class AbsenceView {
       if (!(error instanceof RangeError)) throw error;
       // Another version of Rollcall wrote the entry, or it is damaged.
       await this.#parts.index.rebuild();
-      throw new RollcallError('INDEX_DIVERGED', 'the index of chains holds what cannot be read', {
-        remedy: 'It is made again from the topics.',
+      throw new RollcallError('INDEX_DIVERGED', 'an entry of the chain index cannot be decoded', {
+        remedy: 'Rollcall rebuilds the index from the topics.',
         cause: error,
       });
     }

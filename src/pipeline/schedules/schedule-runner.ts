@@ -279,7 +279,7 @@ export class ScheduleRunner implements SyncRunner {
 
   #notReady(): SyncResult {
     const { stats } = this.#syncs.newSync('FULL');
-    const why = 'the collection that tells whose schedules are wanted has not been read whole yet';
+    const why = 'the collection that names the wanted students has had no complete full sync yet';
     return { kind: 'suspect', stats, why, withheld: 0 };
   }
 

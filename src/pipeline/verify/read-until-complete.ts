@@ -6,7 +6,7 @@ export interface ScanFindings {
   /** Rows that no earlier scan had. */
   readonly news: number;
   /** The part of `news` that was at the hub when the first scan began. */
-  readonly oldNews: number;
+  readonly newRowsThereAtStart: number;
 }
 
 /** Why the scans do not prove that all rows were seen. */
@@ -28,9 +28,9 @@ export async function readUntilComplete(
   let firstStartedAtMs: number | null = null;
   let rows = 0;
   for (let number = 1; ; number += 1) {
-    const { scan, news, oldNews } = await read(firstStartedAtMs);
+    const { scan, news, newRowsThereAtStart } = await read(firstStartedAtMs);
     rows += news;
-    const verdict = judgeScan({ scan: { ...scan, knownRows }, number, news, oldNews });
+    const verdict = judgeScan({ scan: { ...scan, knownRows }, number, news, newRowsThereAtStart });
     if (verdict.kind === 'complete') return null;
     // A scan without rows after one with rows does not show an empty collection.
     if (verdict.kind === 'unproven') return { why: verdict.why, isEmpty: verdict.isEmpty && rows === 0 };

@@ -68,7 +68,7 @@ async function readHub(
     const sinceMs = firstStartedAtMs ?? startedAtMs;
     let rows = 0;
     let news = 0;
-    let oldNews = 0;
+    let newRowsThereAtStart = 0;
     const scan = await hub.read((page) => {
       for (const each of page) {
         const isNew = comparison.take(each);
@@ -76,13 +76,13 @@ async function readHub(
         if (!isNew) continue;
         news += 1;
         const { modifiedAtMs } = each.decoded;
-        if (modifiedAtMs === null || modifiedAtMs < sinceMs) oldNews += 1;
+        if (modifiedAtMs === null || modifiedAtMs < sinceMs) newRowsThereAtStart += 1;
       }
       rows += page.length;
       tools.onProgress({ collection: name, what: 'rows of the hub', count: rows, of: known });
     }, signal);
     if (scan === null) throw new TypeError(`${name} is no list`);
-    return { scan, news, oldNews };
+    return { scan, news, newRowsThereAtStart };
   }).catch((error: unknown) => {
     throw withKeys(error, name, known);
   });

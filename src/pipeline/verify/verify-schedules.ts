@@ -117,7 +117,7 @@ async function studentsOfHub(
     const onId = (id: string): void => void students.add(id);
     const scan = await readIds(parts.hub, collectionNamed('students'), { onId, signal });
     const news = students.size - before;
-    return { scan, news, oldNews: news };
+    return { scan, news, newRowsThereAtStart: news };
   });
   return { students, doubt };
 }

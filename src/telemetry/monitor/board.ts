@@ -5,7 +5,7 @@ import { statusAsJson } from '../../core/health/status-json.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 import { isoOrNull } from '../../core/words.ts';
 import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
-import type { Health } from '../health.ts';
+import type { Health } from '../reported-reasons.ts';
 import type { LiveCollection } from './collection-monitor.ts';
 import { TenantMonitor } from './tenant-monitor.ts';
 

@@ -84,7 +84,7 @@ it('undisturbed data arrives complete in both directions, and so does its end', 
   await vi.waitFor(() => expect(proxy.connections).toBe(0), 5_000);
 });
 
-it('cut: connections break, and no new one gets through until the proxy is mended', async () => {
+it('cut: connections break, and no new one gets through until the proxy is restored', async () => {
   const echo = await startEcho();
   const proxy = await startBefore(echo);
   const client = await connectTo(proxy);
@@ -161,7 +161,7 @@ it('slow: bytes arrive slowly, and none is lost', async () => {
   expect(performance.now() - startedAtMs).toBeGreaterThan(300);
 });
 
-it('the same seed causes the same trouble, and the proxy is mended at the end', async () => {
+it('the same seed causes the same trouble, and the proxy is restored at the end', async () => {
   const echo = await startEcho();
   const [one, other] = [await startBefore(echo), await startBefore(echo)];
   const options = { seed: 5, forMs: 300, longestMs: 30 };

@@ -4,7 +4,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Progress, SyncMode } from '../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../src/pipeline/pipeline-events.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
-import { createHealth } from '../../../src/telemetry/health.ts';
+import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { startStatusServer } from '../../../src/telemetry/http-server.ts';
 import { Board } from '../../../src/telemetry/monitor/board.ts';
 import { readPageFiles } from '../../../src/telemetry/page-files.ts';

@@ -15,7 +15,7 @@ import {
   type ReferenceHub,
   type ReferenceHubOptions,
 } from '../../../reference-hub/start-reference-hub.ts';
-import { createHealth } from '../../../src/telemetry/health.ts';
+import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { registerBoardMetrics } from '../../../src/telemetry/board-metrics.ts';

@@ -71,7 +71,7 @@ describe('the recovery of an index', () => {
     expect(plan(changes)).toMatchObject({ kind: 'rebuild' });
   });
 
-  it('an index within the retention of removals is resumed', () => {
+  it('an index younger than the tombstone retention is resumed', () => {
     expect(plan({ index: { ...EARLIER, committedAtMs: NOW_MS - 6 * DAY_MS } })).toEqual({ kind: 'resume' });
   });
 

@@ -6,7 +6,7 @@ import { SeenKeys } from '../../../src/core/seen-keys.ts';
 import { withOffsets } from '../../../src/model/progress.ts';
 import type { ActiveSync } from '../../../src/pipeline/active-sync.ts';
 import { CollectionWriter } from '../../../src/pipeline/collection-writer.ts';
-import { resolveMissing } from '../../../src/pipeline/deletions.ts';
+import { resolveMissing } from '../../../src/pipeline/resolve-missing.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import {
   countWithheld,

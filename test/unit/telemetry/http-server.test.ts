@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RollcallError } from '../../../src/errors.ts';
-import { createHealth } from '../../../src/telemetry/health.ts';
+import { createHealth } from '../../../src/telemetry/reported-reasons.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
 
 const open: StatusServer[] = [];

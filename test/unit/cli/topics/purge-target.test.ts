@@ -43,7 +43,7 @@ describe('a purge', () => {
     { tenant: 'north', prefix: 'rollcall' },
     { prefix: 'rollcall' },
   ])('refuses what the configuration still wants: %j', (flags) => {
-    expect(() => target(flags)).toThrow(/still wants/);
+    expect(() => target(flags)).toThrow(/still includes/);
   });
 
   it.each<PurgeFlags>([

@@ -15,8 +15,8 @@ const SHORT = { distinctRows: 16 };
 const NO_TOTAL = { totalAtStart: null, totalAtEnd: null };
 
 const judged = (scan: Partial<FullScan>, beside: Partial<Omit<ScanBeside, 'scan'>> = {}) =>
-  judgeScan({ scan: { ...WHOLE, ...scan }, number: 1, news: 40, oldNews: 40, ...beside }).kind;
-const nothingNew = (number: number) => ({ number, news: 0, oldNews: 0 });
+  judgeScan({ scan: { ...WHOLE, ...scan }, number: 1, news: 40, newRowsThereAtStart: 40, ...beside }).kind;
+const nothingNew = (number: number) => ({ number, news: 0, newRowsThereAtStart: 0 });
 
 describe('a scan of the hub', () => {
   it('that brought as many rows as the hub counts is complete at once', () => {
@@ -36,8 +36,8 @@ describe('a scan of the hub', () => {
     expect(judged(scan)).toBe('again');
     // A second scan with the same result proves nothing.
     expect(judged(scan, nothingNew(2))).toBe('unproven');
-    expect(judged(scan, { number: 2, news: 3, oldNews: 0 })).toBe('again');
-    expect(judged(scan, { number: 3, news: 3, oldNews: 0 })).toBe('unproven');
+    expect(judged(scan, { number: 2, news: 3, newRowsThereAtStart: 0 })).toBe('again');
+    expect(judged(scan, { number: 3, news: 3, newRowsThereAtStart: 0 })).toBe('unproven');
   });
 
   it.each([
@@ -48,10 +48,10 @@ describe('a scan of the hub', () => {
     expect(judged(scan)).toBe('again');
     expect(judged(scan, nothingNew(2))).toBe('complete');
     // These rows were created after the first scan began.
-    expect(judged(scan, { number: 2, news: 2, oldNews: 0 })).toBe('complete');
-    expect(judged(scan, { number: 2, news: 2, oldNews: 1 })).toBe('again');
+    expect(judged(scan, { number: 2, news: 2, newRowsThereAtStart: 0 })).toBe('complete');
+    expect(judged(scan, { number: 2, news: 2, newRowsThereAtStart: 1 })).toBe('again');
     expect(judged(scan, nothingNew(3))).toBe('complete');
-    expect(judged(scan, { number: 3, news: 2, oldNews: 1 })).toBe('unproven');
+    expect(judged(scan, { number: 3, news: 2, newRowsThereAtStart: 1 })).toBe('unproven');
   });
 
   it('without rows is believed where none are known', () => {

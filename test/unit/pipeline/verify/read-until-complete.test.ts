@@ -12,7 +12,7 @@ function scanOf(rows: number, news: number, total: number | null): ScanFindings 
     totalAtEnd: total,
     startedAtMs: 1_000,
   };
-  return { scan, news, oldNews: news };
+  return { scan, news, newRowsThereAtStart: news };
 }
 
 describe('a hub that is scanned until the result is certain', () => {

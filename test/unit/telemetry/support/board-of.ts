@@ -3,7 +3,7 @@ import { loadConfig } from '../../../../src/config.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 import type { PipelineEvent } from '../../../../src/pipeline/pipeline-events.ts';
 import { registerBoardMetrics } from '../../../../src/telemetry/board-metrics.ts';
-import { createHealth } from '../../../../src/telemetry/health.ts';
+import { createHealth } from '../../../../src/telemetry/reported-reasons.ts';
 import { createLogger } from '../../../../src/telemetry/logger.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { Board } from '../../../../src/telemetry/monitor/board.ts';

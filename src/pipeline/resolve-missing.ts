@@ -1,5 +1,6 @@
 import type { Completeness } from '../core/completeness.ts';
-import { isNotable, triageCandidates } from '../core/deletion-guard.ts';
+import { isNotable } from '../core/deletion-guard.ts';
+import { triageCandidates } from '../core/missing-rows.ts';
 import type { MissingKey } from '../state/index-store.ts';
 import type { KeyedRow } from '../core/row-changes.ts';
 import { MAX_UNSEEN_KEYS, type FoundKeys } from './table.ts';

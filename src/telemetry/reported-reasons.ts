@@ -1,6 +1,9 @@
 import type { HealthPart, NotReady } from '../core/health/parts.ts';
 
-/** The readiness and liveness of the program. */
+/**
+ * The reasons against readiness and liveness that events reported. The answer of `/readyz` also follows from the state of
+ * each collection: core/health/tenant-status.ts, put together in monitor/board.ts.
+ */
 export interface Health {
   /** Sets a part's reason for a tenant, in place of the one before; returns whether the text is new. */
   notReady(reason: NotReady): boolean;

@@ -3,20 +3,20 @@ import type { Progress } from '../../model/progress.ts';
 import { countOf } from '../../core/words.ts';
 
 /** An index compared with its log. */
-export interface BesideLog {
+export interface IndexAgainstLog {
   readonly kind: 'equal' | 'behind' | 'rebuild' | 'empty' | 'unknown';
   /** The comparison in words. */
   readonly text: string;
 }
 
 /** What the next take-over of the tenant will do with the index. */
-export function besideLog(options: {
+export function indexAgainstLog(options: {
   progress: Progress | null;
   position: IndexedPoint | null;
   plan: IndexRecoveryPlan;
   /** False when the log could not be read. */
   isLogKnown: boolean;
-}): BesideLog {
+}): IndexAgainstLog {
   const { progress, position, plan, isLogKnown } = options;
   if (!isLogKnown) return { kind: 'unknown', text: 'unknown' };
   // Before the first transaction the index cannot be behind; a new owner has then given it an id of its own.

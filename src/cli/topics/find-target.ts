@@ -23,7 +23,7 @@ export interface Found {
 }
 
 /** Finds what a target names. Changes nothing. Throws `KAFKA_…`, `REGISTRY_…`. */
-export async function lookUpTarget(
+export async function findTarget(
   assembly: Assembly,
   target: PurgeTarget,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { besideLog } from '../../../../src/cli/state/beside-log.ts';
+import { indexAgainstLog } from '../../../../src/cli/state/compare-with-log.ts';
 import type { Progress } from '../../../../src/model/progress.ts';
 
 const progress = { sequence: 9, transactionId: 't9' } as Progress;
@@ -12,7 +12,7 @@ const rebuild = {
 
 describe('an index compared with its log', () => {
   it('is unknown where the log could not be read', () => {
-    const state = besideLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
+    const state = indexAgainstLog({ progress: null, position, plan: { kind: 'current' }, isLogKnown: false });
     expect(state).toEqual({ kind: 'unknown', text: 'unknown' });
   });
 
@@ -32,6 +32,6 @@ describe('an index compared with its log', () => {
     ['empty', { progress: null, position: null, plan: rebuild }, 'nothing yet'],
     ['empty', { progress: null, position: { ...position, sequence: 0 }, plan: rebuild }, 'nothing yet'],
   ])('is %s where its position says so', (kind, given, text) => {
-    expect(besideLog({ ...given, isLogKnown: true })).toEqual({ kind, text });
+    expect(indexAgainstLog({ ...given, isLogKnown: true })).toEqual({ kind, text });
   });
 });
