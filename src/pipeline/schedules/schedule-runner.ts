@@ -82,7 +82,6 @@ export class ScheduleRunner implements SyncRunner {
       while (!signal.aborted) {
         if (this.#parts.parents() === 'ready') {
           await this.#wanted.current();
-          if (this.#wanted.newcomersDueInMs() <= 0) await this.#wanted.admitNewcomers();
           await this.#handleRequests();
           const plan = this.#plan();
           if (plan !== null) await this.#beginRound(plan);
@@ -220,8 +219,9 @@ export class ScheduleRunner implements SyncRunner {
     this.#queue.beginRound({ students: [...first, ...wanted], nowMs: now(), endMs: plan.endMs });
   }
 
-  /** One step: sends requests, publishes answers, ends the round, or waits. */
+  /** One step: looks up newcomers, sends requests, publishes answers, ends the round, or waits. */
   async #turn(signal: AbortSignal): Promise<void> {
+    if (this.#wanted.newcomersDueInMs() <= 0) await this.#wanted.admitNewcomers();
     const askAtMs = this.#asking.start(signal);
     this.#asking.throwFailure();
     if (this.#requests.approval?.isOver === true) {

@@ -129,6 +129,20 @@ describe('a second pull', () => {
     });
   });
 
+  it('by a process that does not stay asks for a student who becomes absent meanwhile, and ends', async () => {
+    const made = bench(5, { students: 'absent', latencyMs: 2_000, concurrency: 1 });
+    for (const student of ['s01', 's02', 's03']) made.absent.add(student);
+    await made.time.run(async () => {
+      const runner = await made.start();
+      const pulled = runner.once('FULL', { signal: never });
+      await made.time.sleep(500);
+      made.absent.add('s05');
+      made.change('s04', 's05');
+      expect(await pulled).toMatchObject({ kind: 'complete' });
+      expect(asked(made).toSorted()).toEqual(['s01', 's02', 's03', 's05']);
+    });
+  });
+
   it('of changed students asks for none when none has changed', async () => {
     const made = bench(5);
     await pull(made);
