@@ -76,7 +76,10 @@ it('the heartbeat of a killed process is no longer renewed, even if Redis keeps 
 it('a command waits for an owner that renews its heartbeat, or whose version does not count heartbeats', async () => {
   for (const beatOf of [counted, () => ({})]) {
     const { error, afterMs } = await ask(FOREVER_MS, beatOf);
-    expect(error).toMatchObject({ code: 'OWNER_BUSY', message: expect.stringContaining('take the request up') as string });
+    expect(error).toMatchObject({
+      code: 'OWNER_BUSY',
+      message: expect.stringContaining('take the request up') as string,
+    });
     expect(afterMs).toBeGreaterThan(600_000);
   }
 });
