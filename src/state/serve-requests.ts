@@ -38,6 +38,7 @@ export async function serveRequests(options: ServeRequestsOptions): Promise<void
 async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): Promise<RequestOutcome> {
   const { coordination, tenantId, owner, sleep } = options;
   let latest: unknown = null;
+  let reports: Promise<unknown> = Promise.resolve();
   const done = new AbortController();
   // Lost progress must not fail the work; the next report replaces it.
   const sendProgress = (): Promise<void> =>
@@ -46,9 +47,13 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
       .catch(() => undefined);
   const renewal = repeat(() => sleep(RENEW_EVERY_MS, done.signal), sendProgress);
   try {
-    const result = await options.handle(request, (progress) => {
+    const result = await options.handle(request, async (progress) => {
+      // Work that goes on beside the part that failed still reports.
+      if (done.signal.aborted) return;
       latest = progress;
-      return sendProgress();
+      const sent = sendProgress();
+      reports = Promise.all([reports, sent]);
+      await sent;
     });
     return { state: 'done', result: result ?? null };
   } catch (error) {
@@ -63,8 +68,9 @@ async function outcomeOf(options: ServeRequestsOptions, request: OwnerRequest): 
     };
   } finally {
     done.abort();
-    // No progress may arrive after the outcome.
+    // No progress may arrive after the outcome: whoever asked would wait for another one.
     await renewal;
+    await reports;
   }
 }
 

@@ -166,6 +166,34 @@ export function describeCoordination({
       await serving;
     });
 
+    it('work that goes on beside the part that failed reports nothing after the answer', async () => {
+      const { coordination, tenantId } = await setUp();
+      const stop = new AbortController();
+      await coordination.announce(tenantId, sign('me'), 60_000);
+      const reports: ((progress: unknown) => Promise<void>)[] = [];
+      const serving = serveRequests({
+        coordination,
+        tenantId,
+        owner: 'me',
+        signal: stop.signal,
+        sleep,
+        pollIntervalMs: 5,
+        handle: async (_, report) => {
+          reports.push(report);
+          throw new RollcallError('HUB_FORBIDDEN', 'the hub refuses', { remedy: 'Ask for rights.' });
+        },
+      });
+      const sent = request();
+      const failed = { state: 'failed', code: 'HUB_FORBIDDEN' };
+      const options = asking(coordination, tenantId, stop.signal);
+      expect(await askOwner({ ...options, request: sent })).toMatchObject(failed);
+      await coordination.answer(tenantId, sent.id, { owner: 'me', state: 'done', result: 'as it was' });
+      await reports[0]?.({ done: 1 });
+      expect(await coordination.answerTo(tenantId, sent.id)).toMatchObject({ state: 'done' });
+      stop.abort();
+      await serving;
+    });
+
     it('a command does not wait for an owner that is absent, has ended or was taken over from', async () => {
       const { coordination, tenantId } = await setUp();
       const { signal } = new AbortController();
