@@ -102,11 +102,20 @@ describe('the digest of a page', () => {
     ['a time that is empty', '{"users":[{"dateLastModified":""}]}'],
     ['a time with other letters', '{"users":[{"dateLastModified":"Thu Jan 01 2026 00:00:00"}]}'],
     [
+      'an empty time whose name is escaped, beside one in the row’s part',
+      '{"users":[{"\\u0064ateLastModified":"","x":{"dateLastModified":"2026-01-01T00:00:00Z"}}]}',
+    ],
+    [
       'a row as long as a record may be',
       `{"users":[{"x":"${'a'.repeat(100_001)}","dateLastModified":"2026-01-01T00:00:00Z"}]}`,
     ],
   ])('is not proven of a page with %s', (_, text) => {
     expect(proveDigest(Buffer.from(text), rowsIn)).toBeNull();
+  });
+
+  test('is proven of a page that begins with a byte order mark', () => {
+    const text = textOf([{ sourcedId: 'a', dateLastModified: '2026-01-01T00:00:00.000Z' }]);
+    expect(proveDigest(Buffer.concat([Buffer.from('\uFEFF'), text]), rowsIn)).not.toBeNull();
   });
 
   test('is proven of an ordinary page, with any spaces', () => {
