@@ -118,13 +118,22 @@ export class Fingerprints {
     return this.words.length / 2;
   }
 
-  has(key: string): boolean {
-    const high = highOf(key, this.seed);
-    const low = Fingerprints.lowOf(key, this.seed);
-    for (let at = 0; at < this.words.length; at += 2) {
-      if (this.words[at] === high && this.words[at + 1] === low) return true;
-    }
-    return false;
+  /**
+   * Finds keys in constant time. It makes its table at the first question, and keeps it for as long as the caller keeps it:
+   * most pages are never asked, and a remembered page holds 8 bytes a key.
+   */
+  lookup(): { readonly size: number; has: (key: string) => boolean } {
+    let table: SeenKeys | null = null;
+    return {
+      size: this.size,
+      has: (key) => {
+        if (table === null) {
+          table = new SeenKeys(this.seed);
+          table.addAll(this);
+        }
+        return table.has(key);
+      },
+    };
   }
 
   everyLow(test: (low: number) => boolean): boolean {

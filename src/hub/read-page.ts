@@ -61,7 +61,7 @@ function readKnownPage(
     rowCount: known.rows,
     limit: limitOf(requested, limit),
     ids: [known.lastId],
-    allIds: known.keys,
+    allIds: known.keys.lookup(),
     mark: markOfId(known.firstId),
     total,
     paging: links.paging,

@@ -131,7 +131,7 @@ function wasFirstLoadOver(
   { progress, loadedBefore }: Ownership,
   now: { derived: DerivedProgress; hasLost: boolean },
 ): boolean | null {
-  const told = now.derived.get('absence-changes') ?? null;
-  if (told !== null && progress.has('absence-changes')) return isFirstLoadOver(told);
+  const logged = now.derived.get('absence-changes') ?? null;
+  if (logged !== null && progress.has('absence-changes')) return isFirstLoadOver(logged);
   return !now.hasLost && loadedBefore?.has('absence-changes') === true ? true : null;
 }
