@@ -51,26 +51,35 @@ export function lessonsOf<L extends Lesson>(
   return touched.sort(inOrder);
 }
 
+/** Days as in the keys of `schedules`, `YYYY-MM-DD`; both are included. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
 /**
- * Yields the keys in `schedules` under which the lessons of an absence may be, oldest day first.
+ * Returns the keys in `schedules` under which the lessons of an absence may be, oldest day first.
  *
  * A lesson is under the day on which it begins, by the clock in the tenant's zone. So the first key is of the day before
  * the absence begins, for a lesson that lasts beyond midnight. None for an absence without student, start, end or duration.
- * An absence without a real end (year 9999) has many days: stop at the last day that the topic can have.
  *
  * @param timeZone IANA name: `timeZone` of the tenant's records in `progress`. Throws RangeError for an unknown one.
+ * @param held The oldest and the newest day that the program holds of the topic. An absence without a real beginning
+ *   or end (year 1, year 9999) lasts for more than a million days, and has keys of these alone.
  */
-export function* scheduleKeys(absence: Absence, timeZone: string): Generator<string, void, undefined> {
+export function scheduleKeys(absence: Absence, timeZone: string, held: Days): string[] {
   const { fromTime, toTime, student } = absence;
-  const format = calendarIn(timeZone);
-  if (student === null || fromTime === null || toTime === null || fromTime >= toTime) return;
+  const calendar = calendarIn(timeZone);
+  if (student === null || fromTime === null || toTime === null || fromTime >= toTime) return [];
   const studentId = student.sourcedId.replaceAll('%', '%25').replaceAll('|', '%7C');
-  const last = format.format(toTime - 1);
-  let day = dayBefore(format.format(fromTime));
-  while (day <= last) {
-    yield `${studentId}|${day}`;
-    day = dayAfter(day);
+  const first = later(held.from, dayBefore(dayAt(fromTime, calendar)));
+  const last = earlier(held.to, dayAt(toTime - 1, calendar));
+  const keys: string[] = [];
+  for (let day = first; day <= last; day = dayAfter(day)) {
+    keys.push(`${studentId}|${day}`);
+    if (day === LAST_DAY) break;
   }
+  return keys;
 }
 
 function overlaps({ fromTime, toTime }: Absence, { start, end }: Lesson): boolean {
@@ -92,6 +101,9 @@ function compareIds(a: string, b: string): number {
 }
 
 const DAY_MS = 86_400_000;
+/** Days are compared as text, which tells their order as long as years have four digits. */
+const FIRST_DAY = '1000-01-01';
+const LAST_DAY = '9999-12-31';
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
 /** Swedish dates are written as in ISO 8601. */
@@ -101,6 +113,20 @@ function calendarIn(timeZone: string): Intl.DateTimeFormat {
   const calendar = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
   calendars.set(timeZone, calendar);
   return calendar;
+}
+
+/** The day of an instant; {@link FIRST_DAY} and {@link LAST_DAY} stand for all before and after them. */
+function dayAt(atMs: number, calendar: Intl.DateTimeFormat): string {
+  if (atMs < Date.parse(FIRST_DAY) + DAY_MS) return FIRST_DAY;
+  return atMs >= Date.parse(LAST_DAY) ? LAST_DAY : calendar.format(atMs);
+}
+
+function later(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+function earlier(one: string, other: string): string {
+  return one < other ? one : other;
 }
 
 /** Days of the calendar have 24 hours in UTC, whatever a zone's clock does. */

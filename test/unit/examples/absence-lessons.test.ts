@@ -4,6 +4,7 @@ import {
   lessonsOf,
   scheduleKeys,
   type Absence,
+  type Days,
   type Lesson,
 } from '../../../examples/absence-lessons/absence-lessons.ts';
 import { createZoneClock } from '../../../src/core/schedules/zone-clock.ts';
@@ -125,7 +126,8 @@ describe('the lessons of an absence', () => {
 });
 
 describe('the days of an absence', () => {
-  const keysOf = (absence: Absence, zone = ZONE) => [...scheduleKeys(absence, zone)];
+  const held: Days = { from: '2025-12-01', to: '2027-01-31' };
+  const keysOf = (absence: Absence, zone = ZONE) => scheduleKeys(absence, zone, held);
 
   it('an absence within a day needs that day and the one before', () => {
     const keys = keysOf(absenceOf('2026-03-10T08:00:00Z', '2026-03-10T10:00:00Z'));
@@ -155,9 +157,24 @@ describe('the days of an absence', () => {
     expect(keysOf({ ...absence, toTime: absence.fromTime })).toEqual([]);
   });
 
-  it('an absence without a real end can be followed day by day', () => {
-    const keys = scheduleKeys(absenceOf('2026-03-10T08:00:00Z', '9999-12-31T00:00:00Z'), ZONE);
-    expect([...keys.take(3)].at(-1)).toBe('anna|2026-03-11');
+  it('an absence without a real beginning or end needs the held days alone', () => {
+    const march: Days = { from: '2026-03-09', to: '2026-03-12' };
+    const keys = (from: string, to: string, days = march) => scheduleKeys(absenceOf(from, to), ZONE, days);
+    const all = ['09', '10', '11', '12'].map((day) => `anna|2026-03-${day}`);
+    // 23:59 in UTC is in the year 10000 in Oslo; the last two are the least and the greatest that a topic can hold.
+    for (const end of ['9999-12-31T00:00:00Z', '9999-12-31T23:59:59Z', '+275760-09-13T00:00:00Z']) {
+      expect(keys('2026-03-11T08:00:00Z', end)).toEqual(all.slice(1));
+      for (const begin of ['0001-01-01T00:00:00Z', '0999-12-31T00:00:00Z', '-271821-04-20T00:00:00Z']) {
+        expect(keys(begin, end)).toEqual(all);
+      }
+    }
+    const lastDays: Days = { from: '9999-12-30', to: '9999-12-31' };
+    expect(keys('2026-03-11T08:00:00Z', '9999-12-31T23:59:59Z', lastDays)).toEqual([
+      'anna|9999-12-30',
+      'anna|9999-12-31',
+    ]);
+    expect(keys('9999-12-30T08:00:00Z', '9999-12-31T23:59:59Z')).toEqual([]);
+    expect(keys('0001-01-01T00:00:00Z', '2026-03-01T00:00:00Z')).toEqual([]);
   });
 
   it('the keys lead to every lesson that the absence touches, and to no later day, in each time zone', () => {
@@ -172,29 +189,29 @@ describe('the days of an absence', () => {
     const spans = fc.integer({ min: 1, max: 4 * DAY_MS });
     const lessonSpans = fc.integer({ min: 1, max: 12 * HOUR_MS });
     const student = fc.string({ unit: fc.constantFrom('a', '|', '%', '7', 'C') });
+    // An absence may have neither a real beginning nor a real end.
+    const begins = fc.option(fc.constantFrom(...['0001-01-01', '0999-12-31', '1000-01-01'].map(Date.parse)));
+    const ends = fc.option(fc.constantFrom(...['9999-12-31', '9999-12-31T23:59:59Z'].map(Date.parse)));
     fc.assert(
       fc.property(
-        zones,
-        instants,
-        spans,
-        lessonSpans,
-        student,
-        fc.nat(),
-        (zone, from, span, long, id, at) => {
+        fc.record({ zone: zones, from: instants, span: spans, long: lessonSpans, id: student, at: fc.nat() }),
+        fc.record({ begin: begins, end: ends }),
+        ({ zone, from, span, long, id, at }, { begin, end }) => {
           const absence = {
             ...absenceOf(null, null),
-            fromTime: from,
-            toTime: from + span,
+            fromTime: begin ?? from,
+            toTime: end ?? from + span,
             student: { sourcedId: id },
           };
-          // any lesson that overlaps the absence
+          // any lesson that overlaps the real part of the absence
           const start = from - long + 1 + (at % (span + long - 1));
           const lesson = { id: 'l', start, end: start + long, classes: null };
           const clock = createZoneClock(zone);
           const keys = keysOf(absence, zone);
           expect(lessonsOf(absence, [{ lessons: [lesson] }])).toEqual([lesson]);
           expect(keys).toContain(compositeKey(id, clock.dateAt(start)));
-          expect(keys.at(-1)).toBe(compositeKey(id, clock.dateAt(from + span - 1)));
+          const last = end === null ? clock.dateAt(from + span - 1) : held.to;
+          expect(keys.at(-1)).toBe(compositeKey(id, last));
           expect(new Set(keys).size).toBe(keys.length);
         },
       ),

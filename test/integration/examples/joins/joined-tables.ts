@@ -2,6 +2,7 @@ import {
   lessonsOf,
   scheduleKeys,
   type Absence,
+  type Days,
   type Lesson,
 } from '../../../../examples/absence-lessons/absence-lessons.ts';
 import { compactedView, type TopicRecord } from '../../support/read-topics.ts';
@@ -21,11 +22,12 @@ export function expectedTable(topics: {
   progress: Values;
 }): Map<string, object> {
   const timeZone = String(topics.progress.get('schedules')?.value?.['timeZone']);
+  const held = heldDays(topics.schedules);
   const table = new Map<string, object>();
   for (const [absenceId, { value }] of topics.absences) {
     if (value === null) continue;
     const absence = value as unknown as Absence;
-    const days = scheduleKeys(absence, timeZone).flatMap((key) => {
+    const days = scheduleKeys(absence, timeZone, held).flatMap((key) => {
       const day = topics.schedules.get(key)?.value;
       return day === undefined || day === null ? [] : [day as unknown as { lessons: ScheduledLesson[] }];
     });
@@ -40,6 +42,12 @@ export function expectedTable(topics: {
     });
   }
   return table;
+}
+
+/** The oldest and the newest day; none of no days. */
+function heldDays(schedules: Values): Days {
+  const days = [...schedules.keys()].map((key) => key.slice(key.indexOf('|') + 1)).toSorted();
+  return { from: days.at(0) ?? '9999-12-31', to: days.at(-1) ?? '1000-01-01' };
 }
 
 function joinedLesson({ id, title, start, end, cancelled, classes }: ScheduledLesson, known: Values): object {

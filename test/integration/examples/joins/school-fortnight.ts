@@ -108,6 +108,8 @@ function registerEdges(mirror: ScheduleMirror): Registered | undefined {
   register(at(first.start, -1), at(first.start, 23), classId);
   register(third.start, third.end, classId);
   register(first.start, third.end, 'no-such-class');
+  // Without a real end.
+  register(third.start, '9999-12-31T23:59:59.000Z');
   // A class that is taught twice.
   district.changeLesson(third.id, { classes: first.classes.map(({ sourcedId }) => ({ sourcedId })) });
   return { stays: register(first.start, third.end), withdrawn: register(first.start, first.end) };

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -205,6 +206,24 @@ final class JoinTopologyTest {
             Rows.lesson("ends", "2026-03-11T23:00:00Z", "2026-03-11T23:30:00Z")));
     absence("a1", Rows.absence("v1", "anna", "2026-03-09T23:00:00Z", "2026-03-11T23:00:00Z", null));
     assertEquals(List.of("trip", "maths", "night"), lessonsOf(only("a1")));
+  }
+
+  @Test
+  void anAbsenceWithoutARealBeginningOrEndHasTheLessonsOfTheKnownDays() {
+    String longAgo = Instant.ofEpochMilli(Long.MIN_VALUE).toString();
+    String neverEnds = Instant.ofEpochMilli(Long.MAX_VALUE).toString();
+    for (String end : List.of("9999-12-31T00:00:00Z", "9999-12-31T23:59:59Z", neverEnds)) {
+      for (String begin : List.of(MORNING, "0001-01-01T00:00:00Z", "0999-12-31T00:00:00Z", longAgo)) {
+        absence("a1", Rows.absence("v1", "anna", begin, end, null));
+        assertEquals(List.of(), lessonsOf(only("a1")));
+        day("anna", MATHS, ART);
+        assertEquals(List.of("maths", "art"), lessonsOf(only("a1")), begin + " to " + end);
+        absence("a1", null);
+        assertNull(only("a1"));
+        day("anna");
+        assertTrue(output.isEmpty());
+      }
+    }
   }
 
   @Test
