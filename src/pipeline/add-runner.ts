@@ -108,13 +108,13 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer, pages
   const identity = source.parents === undefined ? session.identity : null;
   identity?.add({
     collection: name,
-    knownRows: () => writer.wantedRows,
+    knownRows: () => writer.known.wantedRows,
     someKeys: async (count) => {
       // A row that is missing at this tenant's own hub would prove nothing.
       const { deletions } = parts.state;
       const [withheld, missing] = [await deletions.withheld(name), await deletions.missing(name)];
       const isThere = (key: string): boolean => !withheld.has(key) && !missing.has(key);
-      return writer.someKeys(count, (key) => writer.isWanted(key) && isThere(key));
+      return writer.known.someKeys(count, (key) => writer.known.isWanted(key) && isThere(key));
     },
     findExisting,
   });
@@ -159,6 +159,6 @@ function deletionParts(
     others: () =>
       [...writers]
         .filter(([other]) => other !== name && other !== 'schedules')
-        .map(([other, { wantedRows }]) => ({ collection: other, knownRows: wantedRows })),
+        .map(([other, { known }]) => ({ collection: other, knownRows: known.wantedRows })),
   };
 }

@@ -36,8 +36,8 @@ export async function findApproved(
   const missed = remaining.filter((key) => !hasSeen(sync, 'rows', key));
   // Remove unwanted keys without a request: the hub may have them.
   const [asked, unwanted] = [
-    missed.filter((key) => parts.writer.isWanted(key)),
-    missed.filter((key) => !parts.writer.isWanted(key)),
+    missed.filter((key) => parts.writer.known.isWanted(key)),
+    missed.filter((key) => !parts.writer.known.isWanted(key)),
   ];
   const confirmed = asked.length <= RECHECK_AT_MOST ? await stillMissing(parts, asked) : asked;
   const gone = [...unwanted, ...confirmed];
@@ -73,7 +73,7 @@ async function knownOf(
 ): Promise<readonly string[]> {
   const known: string[] = [];
   for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-    for (const key of await writer.known(keys.slice(from, from + KEYS_AT_ONCE))) known.push(key);
+    for (const key of await writer.known.among(keys.slice(from, from + KEYS_AT_ONCE))) known.push(key);
   }
   return known;
 }

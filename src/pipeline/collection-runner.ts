@@ -128,6 +128,10 @@ export class CollectionRunner implements SyncRunner {
    * made them.
    */
   once(mode: SyncMode, options: RunOptions): Promise<SyncResult> {
-    return syncWithFollowUps(this.#syncing, this.#parts.sync.writer.isMappingNew ? 'FULL' : mode, options);
+    return syncWithFollowUps(
+      this.#syncing,
+      this.#parts.sync.writer.committed.isMappingNew ? 'FULL' : mode,
+      options,
+    );
   }
 }

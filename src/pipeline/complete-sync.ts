@@ -61,7 +61,7 @@ export async function completeSync(
   stats.rowsWithheld = withheld;
   const isEmpty = completeness.kind === 'unproven' && completeness.isEmpty === true;
   // Once a person has approved the removal of all rows, an answer without rows is right.
-  const isBelieved = isEmpty && writer.wantedRows === 0;
+  const isBelieved = isEmpty && writer.known.wantedRows === 0;
   const isInconclusive = completeness.kind === 'unproven' && completeness.isInconclusive && !isBelieved;
   const why = doubt ?? (isInconclusive ? completeness.why : null);
   parts.findings.noteFullSync({ isInconclusive: why !== null });
@@ -129,7 +129,7 @@ function whyDoubtful(ends: readonly SourceEnd[]): string | null {
 
 /** Removes the rejects of unreadable rows that have left the hub, or have other content now. */
 async function clearRejects(writer: CollectionWriter, sync: ActiveSync): Promise<void> {
-  if (writer.knownRejects === 0 || sync.seenRejects === null) return;
-  const gone = await writer.unseen('rejects', sync);
+  if (writer.known.rejects === 0 || sync.seenRejects === null) return;
+  const gone = await writer.known.unseen('rejects', sync);
   await writer.remove(sync, 'rejects', gone.keys);
 }

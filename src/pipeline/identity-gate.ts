@@ -87,7 +87,7 @@ export class IdentityGate {
         const first = await pages.next();
         if (first.done === true) continue;
         const keys = keysOf(first.value);
-        const knownAmongThem = (await parts.writer.known(keys)).length;
+        const knownAmongThem = (await parts.writer.known.among(keys)).length;
         if (keys.length > 0 && overlapsEnough({ rows: keys.length, knownAmongThem, knownRows })) return true;
       } finally {
         await pages.return(undefined as never).catch(() => undefined);

@@ -16,25 +16,29 @@ import {
 import type { ChainTally } from './chains/chain-task.ts';
 import type { SyncStats } from './sync-stats.ts';
 
-interface Completion {
-  readonly watermarkMs: number;
-  readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
-}
+export type Completion =
+  | {
+      readonly watermarkMs: number;
+      readonly lastCompleteFull: Omit<LastCompleteFull, 'offsets'> | null;
+    }
+  | 'incomplete';
+
+/** Number of keys of each derived collection. */
+export type DerivedRows = Readonly<Record<ChainCollection, number>>;
 
 /** The progress of a collection in the next transaction; the commit adds the transaction's own offsets. */
 export function nextProgress(options: {
   collection: CollectionName;
   before: Progress | null;
   offsetsAtStart: Offsets;
-  /** Used when there is no progress. */
-  lastSequence: number;
+  sequence: number;
   transactionId: string;
   /** Id of the mapping in force. */
   mapping: string | null;
   /** See {@link Progress.absenceState}. */
   absenceState: string | undefined;
   stats: SyncStats;
-  completion: Completion | 'incomplete' | null;
+  completion: Completion | null;
 }): Progress {
   const { before, completion, stats } = options;
   const done = completion === null || completion === 'incomplete' ? null : completion;
@@ -45,7 +49,7 @@ export function nextProgress(options: {
     before === null || done?.lastCompleteFull != null || (before.mapping ?? null) === options.mapping;
   return {
     collection: options.collection,
-    sequence: (before?.sequence ?? options.lastSequence) + 1,
+    sequence: options.sequence,
     transactionId: options.transactionId,
     passId: stats.passId,
     mode: stats.mode,
@@ -82,7 +86,7 @@ export function derivedProgress(options: {
   /** The first load of `absence-changes` was over before the transaction. */
   isFirstLoadOver: boolean;
   /** Number of keys of each after the transaction. */
-  rows: Readonly<Record<ChainCollection, number>>;
+  rows: DerivedRows;
 }): readonly Progress[] {
   const { next, before, tally, rows } = options;
   const published: Record<ChainCollection, number> = {

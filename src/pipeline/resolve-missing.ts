@@ -30,13 +30,14 @@ export async function resolveMissing(
   sync: ActiveSync,
   judged: JudgedSync,
 ): Promise<DeletionResult> {
-  const { collection, writer, memory } = parts;
+  const { collection, memory } = parts;
+  const { known } = parts.writer;
   const { completeness } = judged;
   if (sync.seen === null) return nothingResolved(0, () => Promise.resolve());
   // The hub properly returns no rows. Lost rights look the same.
   const whyEmpty = completeness.kind === 'unproven' && completeness.isEmpty ? completeness.why : null;
   const approved = approvedFor(parts, judged, whyEmpty !== null);
-  const isDecided = (key: string): boolean => approved.has(key) || !writer.isWanted(key);
+  const isDecided = (key: string): boolean => approved.has(key) || !known.isWanted(key);
   const waited = withoutKeys(await memory.missing(collection), isDecided);
   const keysThatBecameEmpty = new Set(keysOf(judged.becameEmpty));
   // A row that this sync has read was not missed by two syncs in a row.
@@ -51,12 +52,12 @@ export async function resolveMissing(
   );
   if (completeness.kind === 'unproven') parts.emit({ kind: 'unproven', collection, why: completeness.why });
   if (completeness.kind === 'unproven' && whyEmpty === null) {
-    const withheldBefore = await countWithheld(memory, collection, writer.progress);
+    const withheldBefore = await countWithheld(memory, collection, parts.writer.progress);
     return nothingResolved(withheldBefore, () => memory.setMissing(collection, stillWaiting));
   }
   const listed = withoutKeys(await memory.withheld(collection), isDecided);
   const release = await findApproved(parts, sync, { ...judged, approved });
-  const unseen = writer.hasSeenAll(sync) ? NONE_UNSEEN : await writer.unseen('rows', sync, approved);
+  const unseen = known.areAllSeen(sync) ? NONE_UNSEEN : await known.unseen('rows', sync, approved);
   const candidates = unseen.keys;
   // One answer without content proves as little as one without rows: the next sync must confirm it.
   const late = judged.becameEmpty.filter(({ key }) => key !== null && !approved.has(key));
@@ -66,7 +67,7 @@ export async function resolveMissing(
   const needsSecondSync = completeness.kind !== 'proven';
   const countable = needsSecondSync ? candidates.filter((key) => missedBefore.has(key)) : candidates;
   const losses = [...countable, ...keysOf(becameEmpty)];
-  const knownRows = judged.knownRowsBefore - release.gone.filter((key) => writer.isWanted(key)).length;
+  const knownRows = judged.knownRowsBefore - release.gone.filter((key) => known.isWanted(key)).length;
   const isMany = isNotable({ deletions: losses.length, knownRows }, parts.limits);
   const lossesToWithhold = (): Promise<Withheld | null> =>
     withholdAll({
@@ -105,7 +106,7 @@ function approvedFor(
   { approved = NONE_APPROVED }: JudgedSync,
   isEmpty: boolean,
 ): ReadonlySet<string> {
-  const isAll = approved.size >= Math.min(writer.wantedRows, MAX_UNSEEN_KEYS);
+  const isAll = approved.size >= Math.min(writer.known.wantedRows, MAX_UNSEEN_KEYS);
   return isEmpty && !isAll ? NONE_APPROVED : approved;
 }
 
@@ -247,7 +248,9 @@ async function askAgain(
   const { missedBefore } = losses;
   const triage = triageCandidates({ ...losses, recheckAtMost: RECHECK_AT_MOST });
   const [controlRow] =
-    triage.confirm.length === 0 ? [] : await parts.writer.someKeys(1, (key) => hasSeen(sync, 'rows', key));
+    triage.confirm.length === 0
+      ? []
+      : await parts.writer.known.someKeys(1, (key) => hasSeen(sync, 'rows', key));
   const asked = await recheck(parts, triage.confirm, controlRow);
   const unaskedTwice = asked.unanswered.filter((key) => missedBefore.has(key));
   const unansweredOnce = asked.unanswered.filter((key) => !missedBefore.has(key));

@@ -3,7 +3,7 @@ import { RollcallError } from '../errors.ts';
 import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { TenantLog } from '../log/log.ts';
-import type { CollectionWriter } from './collection-writer.ts';
+import type { CollectionProgress } from './collection-progress.ts';
 import { suffixOf } from './topic-ends.ts';
 
 export interface RollParts {
@@ -13,7 +13,10 @@ export interface RollParts {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-type Writers = ReadonlyMap<CollectionName, Pick<CollectionWriter, 'offsets' | 'progress'>>;
+type Writers = ReadonlyMap<
+  CollectionName,
+  { readonly committed: Pick<CollectionProgress, 'last' | 'offsets'> }
+>;
 
 const RETRY_MS = 10_000;
 /** A lowered setting takes effect within a day. */
@@ -70,10 +73,10 @@ function lastWritten(writers: Writers, removedAt: Offsets): Map<TopicSuffix, Map
     const partitions = topics.get(topic) ?? new Map<number, number>();
     topics.set(topic, partitions.set(partition, number + (partitions.get(partition) ?? 0)));
   };
-  for (const { offsets, progress } of writers.values()) {
+  for (const { committed } of writers.values()) {
     // Add up the offsets of a topic with several writers, such as rejects.
-    for (const [name, offset] of Object.entries(offsets)) add(name, offset);
-    if (progress !== null) add('.progress/0', progress.sequence);
+    for (const [name, offset] of Object.entries(committed.offsets)) add(name, offset);
+    if (committed.last !== null) add('.progress/0', committed.last.sequence);
   }
   for (const [name, offset] of Object.entries(removedAt)) add(name, offset);
   return topics;

@@ -45,7 +45,7 @@ export async function runSync(
   if (mode === 'FULL') parts.late.beginFull(writer.progress?.watermarkMs ?? null);
   writer.begin(sync);
   try {
-    const knownRowsBefore = await writer.countWanted();
+    const knownRowsBefore = await writer.known.countWanted();
     if (mode === 'FULL') await parts.requireRecords();
     const gate = new IdentityGate({ parts, sync, knownRowsBefore, acceptNew, signal });
     const scanned = await scanAll({
@@ -164,7 +164,7 @@ async function withoutNowEmpty(
 ): Promise<readonly KeyedRow[]> {
   const empty = rows.filter(({ becameEmpty }) => becameEmpty === true);
   if (empty.length === 0) return rows;
-  const nowEmpty = new Set(await parts.writer.differing(empty));
+  const nowEmpty = new Set(await parts.writer.known.differing(empty));
   for (const { key } of nowEmpty) if (key !== null) sync.seen?.add(key);
   all.push(...nowEmpty);
   return rows.filter((row) => !nowEmpty.has(row));

@@ -62,10 +62,10 @@ export class SyncAttempt {
         why: result.kind === 'suspect' ? result.why : null,
         stats: result.stats,
         durationMs: now() - startedAtMs,
-        rows: sync.writer.knownRows,
-        rejects: sync.writer.knownRejects,
+        rows: sync.writer.known.rows,
+        rejects: sync.writer.known.rejects,
         progress: sync.writer.progress,
-        derived: sync.writer.derivedProgress.filter((each) => each !== null),
+        derived: sync.writer.committed.derived.filter((each) => each !== null),
       });
       return result;
     } catch (error) {
@@ -86,7 +86,7 @@ export class SyncAttempt {
     const { writer } = this.#parts.sync;
     const isNotOffered = error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED';
     // When rows are known, a 404 counts as a temporary failure of a gateway.
-    if (isNotOffered && writer.knownRows === 0 && writer.progress?.lastCompleteFull == null) {
+    if (isNotOffered && writer.known.rows === 0 && writer.progress?.lastCompleteFull == null) {
       const isNews = await this.#parts.offer.noteNotOffered();
       emit({ type: 'not-offered', collection, error, ...sync, isNews });
       // A collection that lacks its parents begins as soon as these are there.

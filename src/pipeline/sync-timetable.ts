@@ -31,7 +31,7 @@ export class SyncTimetable {
   constructor(parts: TimetableParts, retries: SyncRetries) {
     this.#parts = parts;
     this.#retries = retries;
-    const { isMappingNew, completeSinceMs } = parts.sync.writer;
+    const { isMappingNew, completeSinceMs } = parts.sync.writer.committed;
     // Fields that `drop` and `pseudonymise` newly name must leave the topics now, not with the next daily full sync.
     this.#lastFullAtMs = isMappingNew ? null : completeSinceMs;
   }
@@ -57,7 +57,7 @@ export class SyncTimetable {
   /** Whether incremental syncs are possible; otherwise a full sync replaces each. */
   get canDelta(): boolean {
     const { writer } = this.#parts.sync;
-    const isKnown = writer.completeSinceMs !== null && writer.progress?.watermarkMs != null;
+    const isKnown = writer.committed.completeSinceMs !== null && writer.progress?.watermarkMs != null;
     return this.hasDelta && isKnown && !this.#isWrongTenant;
   }
 

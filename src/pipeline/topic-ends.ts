@@ -57,8 +57,8 @@ export async function requireRecords(
   // Take the writers' offsets before the ends: a commit in between can only move the ends forward.
   const known = [...writers].map(([collection, writer]) => ({
     collection,
-    offsets: writer.offsets,
-    knownFirstOffsets: writer.firstOffsets,
+    offsets: writer.committed.offsets,
+    knownFirstOffsets: writer.committed.firstOffsets,
   }));
   const topics = new Set(known.flatMap(({ offsets }) => Object.keys(offsets).map(suffixOf)));
   for (let waitedMs = 0; ; waitedMs += MARKERS_POLL_MS) {

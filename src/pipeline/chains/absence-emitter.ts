@@ -1,11 +1,9 @@
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { KeyedRow } from '../../core/row-changes.ts';
-import type { Progress } from '../../model/progress.ts';
 import { hasSeen, type ActiveSync } from '../active-sync.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
-import type { PendingTransaction } from '../pending-transaction.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { AbsenceView } from './absence-view.ts';
-import type { LookUp } from './chain-lookup.ts';
 import type { ChainOutcome, ChainTask, ChangedVersions, FetchedVersions } from './chain-task.ts';
 
 /**
@@ -31,30 +29,6 @@ export interface ChainParts {
 }
 
 /**
- * The part of the writer of `absence-versions` that the emitter needs. Its transactions also carry the derived records.
- */
-export interface UnitOfWork {
-  pending(): PendingTransaction;
-  isFull(): boolean;
-  commit(sync: ActiveSync): Promise<void>;
-  /** Reads the index as of the last commit. */
-  readonly lookUp: LookUp;
-  /** Content hashes, with the changes of the pending transaction. */
-  hashesOf(versionIds: readonly string[]): Promise<ReadonlyMap<string, Buffer | null>>;
-  /** Decides rows that were fetched singly like those of a page. */
-  decide(sync: ActiveSync, page: Page): Promise<unknown>;
-  readonly readVersion: () => number;
-  /** Sequence number of the next transaction. */
-  sequence(): number;
-  progress(): Progress | null;
-  /** Whether the first load of absences is over: later events are news, not snapshots. */
-  isFirstLoadOver(): boolean;
-  isFullSyncRunning(): boolean;
-  /** Whether rows were published under another mapping. */
-  isMappingNew(): boolean;
-}
-
-/**
  * How a sync ends. `isComplete`: it is a complete full sync. `isProven`: its scan certainly saw everything at the hub.
  */
 export interface SyncEnd {
@@ -62,6 +36,7 @@ export interface SyncEnd {
   readonly isProven: boolean;
 }
 
+const NONE_SEEN_BEFORE: ReadonlySet<string> = new Set();
 const IN_PAGES = { mode: 'page', isComplete: false, isProven: false } as const;
 
 /**
@@ -90,7 +65,7 @@ export class AbsenceEmitter {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
     if (end === null || this.#leavesPending(sync)) {
-      if (!unitOfWork.pending().isEmpty) await this.#resolveChains(sync, { ...IN_PAGES, revisit: [] });
+      if (!unitOfWork.table.staged.isEmpty) await this.#resolveChains(sync, { ...IN_PAGES, revisit: [] });
       return;
     }
     const { isProven, isComplete } = end;
@@ -101,11 +76,11 @@ export class AbsenceEmitter {
       await this.#resolveChains(sync, { mode: 'final', revisit, isProven, isComplete });
       isResolved = true;
     }
-    if (!isResolved && !unitOfWork.pending().isEmpty) {
+    if (!isResolved && !unitOfWork.table.staged.isEmpty) {
       await this.#resolveChains(sync, { mode: 'final', revisit: [], isProven, isComplete });
     }
     // This throws if the index was lost meanwhile, since a lost index shows no pending chains.
-    await unitOfWork.lookUp('open', []);
+    await unitOfWork.table.lookUpCommitted('open', []);
     if (!end.isComplete) return;
     const hidesUnattributed = this.#isSnapshot || sync.republication?.hidesUnattributed === true;
     if (hidesUnattributed && isProven) await this.#hideOrphans(sync);
@@ -113,19 +88,19 @@ export class AbsenceEmitter {
   }
 
   get #isSnapshot(): boolean {
-    return !this.#unitOfWork.isFirstLoadOver();
+    return !this.#unitOfWork.progress.isFirstLoadOver;
   }
 
   /** An incremental sync leaves chains pending that a running full sync or first load will resolve. */
   #leavesPending(sync: ActiveSync): boolean {
-    return sync.seen === null && (this.#isSnapshot || this.#unitOfWork.isFullSyncRunning());
+    return sync.seen === null && (this.#isSnapshot || this.#unitOfWork.table.isFullSyncRunning);
   }
 
   async #hideOrphans(sync: ActiveSync): Promise<void> {
     const unitOfWork = this.#unitOfWork;
-    const onCommitted = unitOfWork.pending().keysOf('absences');
+    const onCommitted = unitOfWork.table.staged.keysOf('absences');
     for await (const outcome of this.#parts.view.hideUnattributed(
-      () => unitOfWork.pending().next,
+      () => unitOfWork.table.staged.next,
       onCommitted,
     )) {
       await this.#add(sync, outcome);
@@ -136,24 +111,24 @@ export class AbsenceEmitter {
   async #forget(sync: ActiveSync): Promise<void> {
     const { view } = this.#parts;
     const unitOfWork = this.#unitOfWork;
-    const ended = unitOfWork.pending().keysOf('ended');
-    for await (const outcome of view.forgetDeleted(() => unitOfWork.pending().next, ended)) {
+    const ended = unitOfWork.table.staged.keysOf('ended');
+    for await (const outcome of view.forgetDeleted(() => unitOfWork.table.staged.next, ended)) {
       await this.#add(sync, outcome);
     }
-    const absent = unitOfWork.pending().keysOf('absent');
+    const absent = unitOfWork.table.staged.keysOf('absent');
     for await (const changes of view.outlivedAbsents(absent)) {
-      unitOfWork.pending().changes.push(...changes);
-      if (unitOfWork.isFull()) await unitOfWork.commit(sync);
+      unitOfWork.table.staged.changes.push(...changes);
+      if (unitOfWork.table.isFull) await unitOfWork.commit(sync);
     }
   }
 
   async #add(sync: ActiveSync, outcome: ChainOutcome): Promise<void> {
     this.#note(sync, outcome);
-    if (this.#unitOfWork.isFull()) await this.#unitOfWork.commit(sync);
+    if (this.#unitOfWork.table.isFull) await this.#unitOfWork.commit(sync);
   }
 
   #note({ stats }: ActiveSync, outcome: ChainOutcome): void {
-    this.#unitOfWork.pending().add(outcome);
+    this.#unitOfWork.table.staged.add(outcome);
     for (const [kind, count] of Object.entries(outcome.tally)) {
       stats.chains[kind as keyof ChainOutcome['tally']] += count;
     }
@@ -170,21 +145,21 @@ export class AbsenceEmitter {
     // A full sync brings most of the other versions by itself.
     const askInPages = sync.seen === null ? ASK_AT_ONCE_AT_MOST : 0;
     // `absence-versions` was lost and is filled again, while the events still exist.
-    const isRefill = !snapshot && unitOfWork.progress()?.lastCompleteFull == null;
+    const isRefill = !snapshot && unitOfWork.progress.last?.lastCompleteFull == null;
     const outcome = await view.resolve({
       mode,
-      changed: { ...unitOfWork.pending().takeVersions(), revisit },
-      place: unitOfWork.pending().next,
+      changed: { ...unitOfWork.table.staged.takeVersions(), revisit },
+      place: unitOfWork.table.staged.next,
       lookups: {
-        lookUp: unitOfWork.lookUp,
-        hashesOf: (ids) => unitOfWork.hashesOf(ids),
+        lookUp: unitOfWork.table.lookUpCommitted,
+        hashesOf: (ids) => unitOfWork.table.hashesOf(ids),
         fetch: (ids) => this.#fetch(sync, ids),
       },
-      sequence: unitOfWork.sequence(),
+      sequence: unitOfWork.progress.nextSequence,
       snapshot,
       republishes: sync.republication?.absences,
       forgottenBeforeMs: isRefill ? view.forgottenBeforeMs : null,
-      awaitsStudents: unitOfWork.isMappingNew() && !isComplete,
+      awaitsStudents: unitOfWork.progress.isMappingNew && !isComplete,
       askAtMost: mode === 'final' ? ASK_AT_END_AT_MOST : askInPages,
       isGone: isProven ? (id) => !hasSeen(sync, 'rows', id) : null,
     });
@@ -192,11 +167,13 @@ export class AbsenceEmitter {
   }
 
   async #fetch(sync: ActiveSync, ids: readonly string[]): Promise<FetchedVersions> {
-    const unitOfWork = this.#unitOfWork;
-    const found = await this.#parts.fetch(ids, unitOfWork.readVersion);
+    const { table } = this.#unitOfWork;
+    const found = await this.#parts.fetch(ids, () => table.readVersion);
     if (found === null) return { versions: [], gone: [], isFailed: true };
-    for (const page of found.pages) await unitOfWork.decide(sync, page);
-    unitOfWork.pending().takeVersions();
+    const options = { seenBefore: NONE_SEEN_BEFORE, keepsUnchanged: this.republishes(sync) };
+    // The scan may still read these rows, with newer content.
+    for (const page of found.pages) await table.decide(sync, { ...page, isAskedFor: true }, options);
+    table.staged.takeVersions();
     const readings = found.pages.flatMap((page) => page.readings.map(({ decoded: reading }) => reading));
     const versions = readings.flatMap((reading) =>
       reading.kind === 'row' ? [reading.value as AbsenceVersionValue] : [],

@@ -6,6 +6,8 @@ import {
   type IndexArea,
   type IndexChange,
 } from '../../state/index-store.ts';
+import type { ActiveSync } from '../active-sync.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeIn, changelogRecords } from './changelog.ts';
 
 /** The limit of records in a transaction. */
@@ -16,6 +18,26 @@ export interface ImportParts {
   /** The index of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'lookup' | 'entries'>;
   readonly signal: AbortSignal;
+}
+
+/** Publishes the chain index to `absence-state`. `records`: see {@link importedRecords}. */
+export async function fillChangelog(
+  work: UnitOfWork,
+  records: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>,
+  sync: ActiveSync,
+): Promise<void> {
+  const { table, progress } = work;
+  let isEmpty = true;
+  for await (const some of records(() => table.indexed)) {
+    // Withdraws the mark of a lost changelog from `progress`, before `progress` has offsets of the new changelog.
+    if (isEmpty && progress.last !== null) await work.commit(sync);
+    isEmpty = false;
+    table.staged.reissue(some);
+    await work.commit(sync);
+  }
+  // The next transaction records it. For an empty index any later transaction may.
+  progress.markChangelogComplete();
+  if (!isEmpty) await work.commit(sync);
 }
 
 /**

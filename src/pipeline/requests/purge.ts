@@ -125,7 +125,7 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
     // Remove rejects first: they hold rows verbatim and are the least visible, so an interruption must not leave them.
     for (const area of ['rejects', 'rows'] as const) {
       for (;;) {
-        const { keys } = await writer.find(area, isOwn);
+        const { keys } = await writer.known.find(area, isOwn);
         if (keys.length === 0) break;
         await writer.remove(sync, area, keys);
         await writer.flush(sync);

@@ -63,7 +63,7 @@ async function readAgain(
   },
 ): Promise<WriterStart> {
   const { collection, writer, isFirstLoadOver, readsChangelog } = of;
-  const known = [writer.progress, ...writer.derivedProgress]
+  const known = [writer.progress, ...writer.committed.derived]
     .filter((each) => each !== null)
     .map((each) => (readsChangelog ? each : withoutMark(each)));
   const byName = <T>(make: (progress: Progress) => T): Map<CollectionName, T> =>

@@ -33,9 +33,9 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
       const writer = writers.get(collection);
       if (writer === undefined) continue;
       await work.report({ collection, done: rebuilt.length, of: wanted.length });
-      const { knownRows: rowsBefore, knownRejects: rejectsBefore } = writer;
+      const { rows: rowsBefore, rejects: rejectsBefore } = writer.known;
       await rebuildIndex(work, collection);
-      const { knownRows: rows, knownRejects: rejects } = writer;
+      const { rows, rejects } = writer.known;
       rebuilt.push({ collection, rows, rejects, rowsBefore, rejectsBefore });
     }
     return rebuilt;

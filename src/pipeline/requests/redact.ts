@@ -51,12 +51,12 @@ async function publishAgain(
   { writer, outdated }: { writer: CollectionWriter; outdated: OutdatedEvents },
 ): Promise<number> {
   let absences = 0;
-  let knownTo = writer.offsets;
+  let knownTo = writer.committed.offsets;
   await outdated.find();
   for await (const batch of outdated.batches(AT_ONCE)) {
     const published = await writer.reissue(async (idOf) => {
       // An older event must never follow one that a sync has published meanwhile.
-      if (hasMoved(knownTo, writer.offsets)) await outdated.dropStale();
+      if (hasMoved(knownTo, writer.committed.offsets)) await outdated.dropStale();
       const current = batch.filter(({ absenceId }) => outdated.has(absenceId));
       return current.map((event, index) => recordOf(work, event, idOf(index)));
     });

@@ -38,8 +38,8 @@ export async function republishSchedules(
     const filled = read.filled.filter(
       ({ key, decoded }) => decoded.kind === 'row' && key !== null && wanted.has(key),
     );
-    const changed = new Set(await writer.differing(filled));
-    const known = new Set(await writer.known(filled.flatMap(({ key }) => key ?? [])));
+    const changed = new Set(await writer.known.differing(filled));
+    const known = new Set(await writer.known.among(filled.flatMap(({ key }) => key ?? [])));
     const unchanged = filled.filter((row) => known.has(row.key ?? '') && !changed.has(row));
     await writer.accept(sync, { readings: unchanged, readVersion });
     if (writer.isFull) await writer.flush(sync);

@@ -186,7 +186,7 @@ export class Asking {
     if (syncs.round !== round) return;
     // If lessons are published, a 404 is a passing fault. If none are, perhaps no student has been absent yet, and the
     // API may appear tomorrow or in a minute.
-    const isNotOffered = writer.knownRows === 0;
+    const isNotOffered = writer.known.rows === 0;
     const isFirst = isNotOffered && writer.progress?.lastCompleteFull == null;
     const untilMs = isFirst ? nextDue(fullPull, lastFullPullDue(fullPull, now())) : now() + GONE_PAUSE_MS;
     queue.pauseUntil(untilMs);

@@ -49,7 +49,7 @@ export function createScheduleRunner(options: {
     parent,
     parents: () => {
       if (parent === null) return 'ready';
-      return parentState(writers.get(parent)?.completeSinceMs != null, runners.get(parent));
+      return parentState(writers.get(parent)?.committed.completeSinceMs != null, runners.get(parent));
     },
     offer,
     size: { daysBack, daysAhead },

@@ -191,7 +191,7 @@ export class EmptiedDays {
     const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
       // Days that became empty are still rows.
-      { deletions: losses.size, deletedEarlierToday, knownRows: writer.knownRows - deletedEarlierToday },
+      { deletions: losses.size, deletedEarlierToday, knownRows: writer.known.rows - deletedEarlierToday },
       // A round takes a day, so only the sum of the day means anything.
       { ...limits, perDay: true },
     );

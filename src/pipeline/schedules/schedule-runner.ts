@@ -155,7 +155,7 @@ export class ScheduleRunner implements SyncRunner {
   /** Whether a round was complete under the mapping in force. If so, unchanged students need not be asked for. */
   get #hasCompleteRound(): boolean {
     const { writer } = this.#parts;
-    return !writer.isMappingNew && writer.progress?.lastCompleteFull != null;
+    return !writer.committed.isMappingNew && writer.progress?.lastCompleteFull != null;
   }
 
   #planNow(): RoundPlan {

@@ -83,9 +83,9 @@ export class ScheduleSyncs {
       return parts[1] !== '*' && !isInWindow(parts[1], window);
     };
     for (const area of ['rows', 'rejects'] as const) {
-      const known = area === 'rows' ? writer.knownRows : writer.knownRejects;
+      const known = area === 'rows' ? writer.known.rows : writer.known.rejects;
       for (let left = known; left > 0;) {
-        const { keys, count } = await writer.find(area, isOver);
+        const { keys, count } = await writer.known.find(area, isOver);
         emptied.forget(keys);
         await writer.remove(this.currentSync(), area, keys);
         await this.flush({ isForced: false });
@@ -196,8 +196,8 @@ export class ScheduleSyncs {
       lastCompleteFull: {
         passId: stats.passId,
         startedAtMs: stats.startedAtMs,
-        rows: writer.knownRows,
-        rowsRejected: writer.knownRejects,
+        rows: writer.known.rows,
+        rowsRejected: writer.known.rejects,
         rowsWithheld: stats.rowsWithheld,
       },
     });
@@ -251,8 +251,8 @@ export class ScheduleSyncs {
       why: null,
       stats: { ...stats, rowsRemoved: stats.rowsRemoved - sync.alreadyReported },
       durationMs: now() - sync.startedAtMs,
-      rows: writer.knownRows,
-      rejects: writer.knownRejects,
+      rows: writer.known.rows,
+      rejects: writer.known.rejects,
       progress: writer.progress,
     });
   }

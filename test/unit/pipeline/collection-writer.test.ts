@@ -153,7 +153,7 @@ describe('CollectionWriter', () => {
         ]);
       }
       expect(await index.lookup('rows', ['a'], writer.progress?.transactionId ?? '')).toEqual([hash('x')]);
-      expect(writer.knownRows).toBe(2);
+      expect(writer.known.rows).toBe(2);
     },
   );
 
@@ -181,7 +181,7 @@ describe('CollectionWriter', () => {
     await writer.flush(first);
     writer.end(first);
     const full = beginPass(writer, 'FULL');
-    const { keys: candidates, count } = await writer.unseen('rows', full);
+    const { keys: candidates, count } = await writer.known.unseen('rows', full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginPass(writer);
     await writer.accept(delta, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
@@ -189,7 +189,7 @@ describe('CollectionWriter', () => {
     await writer.flush(full);
     expect(published().slice(2)).toEqual([['b', null]]);
     expect(full.stats.rowsRemoved).toBe(1);
-    expect(writer.knownRows).toBe(1);
+    expect(writer.known.rows).toBe(1);
   });
 
   it('an unreadable row counts as present in a full sync', async () => {
@@ -203,7 +203,7 @@ describe('CollectionWriter', () => {
       readings: [unreadable('a', 'odd')],
       readVersion: writer.readVersion(),
     });
-    expect((await writer.unseen('rows', republication)).keys).toEqual([]);
+    expect((await writer.known.unseen('rows', republication)).keys).toEqual([]);
     await writer.flush(republication);
     expect(published('rejects')).toEqual([['users|a', 'odd']]);
     expect(published()).toHaveLength(1);
@@ -216,19 +216,19 @@ describe('CollectionWriter', () => {
       readings: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.hasSeenAll(full)).toBe(true);
+    expect(writer.known.areAllSeen(full)).toBe(true);
     await writer.flush(full);
     writer.end(full);
     const republication = beginPass(writer, 'FULL');
     await writer.accept(republication, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
-    expect(writer.hasSeenAll(republication)).toBe(false);
+    expect(writer.known.areAllSeen(republication)).toBe(false);
     await writer.accept(republication, {
       readings: [unreadable('c', 'odd')],
       readVersion: writer.readVersion(),
     });
-    expect(republication.seen?.size).toBe(writer.knownRows);
-    expect(writer.hasSeenAll(republication)).toBe(false);
-    expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
+    expect(republication.seen?.size).toBe(writer.known.rows);
+    expect(writer.known.areAllSeen(republication)).toBe(false);
+    expect((await writer.known.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
   it('a new row does not hide that another has vanished', async () => {
@@ -245,8 +245,8 @@ describe('CollectionWriter', () => {
       readings: [row('a', 'x'), row('c', 'x')],
       readVersion: writer.readVersion(),
     });
-    expect(writer.hasSeenAll(republication)).toBe(false);
-    expect((await writer.unseen('rows', republication)).keys).toEqual(['b']);
+    expect(writer.known.areAllSeen(republication)).toBe(false);
+    expect((await writer.known.unseen('rows', republication)).keys).toEqual(['b']);
   });
 
   it('a removal of an unknown key publishes nothing', async () => {
@@ -375,9 +375,9 @@ describe('concurrent syncs', () => {
       if (each.kind === 'accept') {
         const page = lane.pages.shift();
         if (page !== undefined) await writer.accept(lane.sync, page);
-        if (writer.hasSeenAll(lane.sync)) {
+        if (writer.known.areAllSeen(lane.sync)) {
           await writer.flush(lane.sync);
-          expect((await writer.unseen('rows', lane.sync)).keys).toEqual([]);
+          expect((await writer.known.unseen('rows', lane.sync)).keys).toEqual([]);
         }
       }
       if (each.kind === 'renew') {

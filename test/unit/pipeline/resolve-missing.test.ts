@@ -119,7 +119,7 @@ async function bench(
         readVersion: writer.readVersion(),
       };
       given = new Set(met);
-      const knownRowsBefore = await writer.countWanted();
+      const knownRowsBefore = await writer.known.countWanted();
       writer.begin(sync);
       await writer.accept(sync, { readings: met.map(reading), readVersion: writer.readVersion() });
       const settled = await resolveMissing(parts, sync, {

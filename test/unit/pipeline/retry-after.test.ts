@@ -10,7 +10,11 @@ function failingRunner(failure: Error) {
   const parts = {
     collection: 'users',
     sync: {
-      writer: { completeSinceMs: null, progress: null, knownRows: 0 },
+      writer: {
+        progress: null,
+        known: { rows: 0 },
+        committed: { isMappingNew: false, completeSinceMs: null },
+      },
       identity: { isFlagged: () => false, clear: () => Promise.reject(failure) },
       deletions: { collection: 'users' },
       findings: new HubFindings(),

@@ -35,7 +35,7 @@ async function roll(
     },
   };
   const offsets = { 'p.north.users/2': 7, 'p.north.rejects/0': 3 };
-  const writers = new Map([['users' as CollectionName, { offsets, progress: null }]]);
+  const writers = new Map([['users' as CollectionName, { committed: { offsets, last: null } }]]);
   await rollSegments(parts, { rolls: new SegmentRolls(), writers, signal: stop.signal });
   return marked;
 }
