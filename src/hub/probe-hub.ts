@@ -5,7 +5,7 @@ import { createHttpClient } from './http.ts';
 import type { HubPage, PagingMode, ScanEnd } from './hub.ts';
 import { HubError } from './hub-error.ts';
 import { readableId } from './page-body.ts';
-import type { HubOptions } from './create-hub.ts';
+import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts';
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
 import { PagingMemory } from './paging-memory.ts';
 import type { WayOut } from './link.ts';
@@ -61,32 +61,22 @@ const REQUEST_MS = 15_000;
 /** A check should answer fast; one retry hides a short failure. */
 const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 2_000 };
 
-export function createHubProbe(options: HubOptions & { now: () => number }): HubProbe {
-  const { now, sleep, monotonicNow, random } = withDefaults(options);
-  const { tokenUrl, clientId, clientSecret, clientAuth, scope, maxConcurrentRequests } = options;
-  const { paging, pageSize } = options;
-  const baseUrl = new URL(options.baseUrl);
-  const requestMs = Math.min(REQUEST_MS, options.timeouts?.requestMs ?? REQUEST_MS);
+export function createHubProbe(settings: HubSettings, tools: HubTools = {}): HubProbe {
+  const { now, sleep, monotonicNow, random, ...rest } = withDefaults(tools);
+  const { maxConcurrentRequests, maxResponseBytes, paging, pageSize } = settings;
+  const baseUrl = new URL(settings.baseUrl);
+  const requestMs = Math.min(REQUEST_MS, settings.requestTimeoutMs);
   const http = createHttpClient({
     connections: maxConcurrentRequests,
     timeouts: { ...DEFAULT_TIMEOUTS, connectMs: Math.min(5_000, requestMs), requestMs },
-    maxResponseBytes: options.maxResponseBytes ?? 64 * 1024 * 1024,
+    maxResponseBytes,
   });
   let lifetimeMs = 0;
-  const onEvent: NonNullable<HubOptions['onEvent']> = (event) => {
+  const onEvent = (event: HubEvent): void => {
     if (event.type === 'token-obtained') ({ lifetimeMs } = event);
-    options.onEvent?.(event);
+    rest.onEvent(event);
   };
-  const tokens = createTokenSource({
-    tokenUrl,
-    clientId,
-    clientSecret,
-    clientAuth,
-    scope,
-    http,
-    now,
-    onEvent,
-  });
+  const tokens = createTokenSource(settings, { http, now, onEvent });
   const requests = createRequests({
     http,
     tokens,
@@ -126,29 +116,6 @@ export function createHubProbe(options: HubOptions & { now: () => number }): Hub
     async [Symbol.asyncDispose]() {
       await http[Symbol.asyncDispose]();
     },
-  };
-}
-
-function withDefaults(options: HubOptions & { now: () => number }) {
-  const sleepFor = async (ms: number, signal: AbortSignal): Promise<void> => {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        { once: true },
-      );
-    });
-    signal.throwIfAborted();
-  };
-  return {
-    now: options.now,
-    sleep: options.sleep ?? sleepFor,
-    monotonicNow: options.monotonicNow ?? (() => performance.now()),
-    random: options.random ?? Math.random,
   };
 }
 

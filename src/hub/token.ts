@@ -1,19 +1,16 @@
 import type { HubEvent } from './hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { HubError } from './hub-error.ts';
+import type { HubSettings } from './hub-settings.ts';
 import { readTokenAnswer } from './token-answer.ts';
 import { TokenGate } from './token-gate.ts';
 
 /** A token is renewed this long before it expires, or a quarter of its lifetime before if that is less. */
 const MARGIN_MS = 30_000;
 
-export interface TokenOptions {
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  /** Called for every token request, so that a rotated secret takes effect. */
-  readonly clientSecret: () => string;
-  readonly clientAuth: 'basic' | 'post';
-  readonly scope: string;
+type TokenSettings = Pick<HubSettings, 'tokenUrl' | 'clientId' | 'clientSecret' | 'clientAuth' | 'scope'>;
+
+interface TokenTools {
   readonly http: HttpClient;
   readonly now: () => number;
   readonly onEvent: (event: HubEvent) => void;
@@ -37,9 +34,9 @@ function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function requestOf(options: TokenOptions): { headers: Record<string, string>; body: string } {
-  const { clientId, clientAuth, scope } = options;
-  const secret = options.clientSecret();
+function requestOf(settings: TokenSettings): { headers: Record<string, string>; body: string } {
+  const { clientId, clientAuth, scope } = settings;
+  const secret = settings.clientSecret.reveal();
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   if (scope !== '') form.set('scope', scope);
   const headers: Record<string, string> = {
@@ -72,9 +69,8 @@ interface CachedToken {
 }
 
 /** OAuth 2.0 client credentials (RFC 6749 4.4); tokens are cached until shortly before they expire. */
-export function createTokenSource(options: TokenOptions): TokenSource {
-  const { http, now, onEvent } = options;
-  const url = new URL(options.tokenUrl);
+export function createTokenSource(settings: TokenSettings, { http, now, onEvent }: TokenTools): TokenSource {
+  const url = new URL(settings.tokenUrl);
   const where = `the token endpoint ${url.origin}${url.pathname}`;
   let cached: CachedToken | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
@@ -88,7 +84,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     const response = await http.send({
       method: 'POST',
       url,
-      ...requestOf(options),
+      ...requestOf(settings),
       signal,
       where,
       setting: 'hub.tokenUrl',

@@ -65,18 +65,5 @@ export function hubOf(
   { hub }: TenantConfig,
   emit: (event: PipelineEvent) => void,
 ): Hub & CoreApi & AsyncDisposable {
-  return createHub({
-    baseUrl: hub.baseUrl,
-    tokenUrl: hub.tokenUrl,
-    clientId: hub.clientId,
-    clientSecret: () => hub.clientSecret.reveal(),
-    clientAuth: hub.clientAuth,
-    scope: hub.scope,
-    pageSize: hub.pageSize,
-    paging: hub.paging,
-    maxConcurrentRequests: hub.maxConcurrentRequests,
-    timeouts: { requestMs: hub.requestTimeoutMs },
-    maxResponseBytes: hub.maxResponseBytes,
-    onEvent: (event) => emit({ type: 'hub', event }),
-  });
+  return createHub(hub, { onEvent: (event) => emit({ type: 'hub', event }) });
 }

@@ -13,12 +13,7 @@ const SKEW_WORTH_WARNING_MS = 60_000;
 /** Checks a tenant's hub: the token, and a few rows of every enabled collection. */
 export async function checkHub(tenant: TenantConfig, signal: AbortSignal): Promise<Section> {
   const { hub } = tenant;
-  await using probe = createHubProbe({
-    ...hub,
-    clientSecret: () => hub.clientSecret.reveal(),
-    timeouts: { requestMs: hub.requestTimeoutMs },
-    now: () => Date.now(),
-  });
+  await using probe = createHubProbe(hub);
   const section = { title: `Hub of ${tenant.id}  ${hub.baseUrl}`, tenant: tenant.id };
   const tokenFinding = await checkToken(probe, { tenant, signal });
   if (tokenFinding.level !== 'ok') {

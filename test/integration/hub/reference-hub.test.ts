@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
+import { createHub } from '../../../src/hub/create-hub.ts';
+import type { HubSettings, HubTools } from '../../../src/hub/hub-settings.ts';
 import type { HubEvent } from '../../../src/hub/hub-events.ts';
 import type { HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { ROW_COLLECTIONS, collectionNamed, type CollectionName } from '../../../src/model/collections.ts';
@@ -13,22 +14,25 @@ afterAll(async () => {
   await reference.stop();
 });
 
-function client(options: Partial<HubOptions> & { events?: HubEvent[] } = {}) {
+function client(options: Partial<HubSettings & HubTools> & { events?: HubEvent[] } = {}) {
   const { events = [], ...overrides } = options;
-  return createHub({
+  const all: HubSettings & HubTools = {
     baseUrl: reference.baseUrl,
     tokenUrl: reference.tokenUrl,
     clientId: reference.clientId,
-    clientSecret: () => reference.clientSecret,
+    clientSecret: { reveal: () => reference.clientSecret },
     clientAuth: 'basic',
     scope: '',
     pageSize: 100,
     paging: 'auto',
     maxConcurrentRequests: 4,
+    requestTimeoutMs: 60_000,
+    maxResponseBytes: 64 * 1024 * 1024,
     retry: { firstMs: 1, longestMs: 5 },
     onEvent: (event) => events.push(event),
     ...overrides,
-  });
+  };
+  return createHub(all, all);
 }
 
 async function read(
@@ -149,7 +153,7 @@ describe('against the reference hub', () => {
   it('post authentication works, and wrong credentials are reported', async () => {
     await using good = client({ clientAuth: 'post' });
     expect((await read(good, 'orgs')).ids.length).toBeGreaterThan(0);
-    await using bad = client({ clientSecret: () => 'wrong' });
+    await using bad = client({ clientSecret: { reveal: () => 'wrong' } });
     await expect(read(bad, 'orgs')).rejects.toMatchObject({
       code: 'HUB_TOKEN_REFUSED',
       message: expect.stringContaining('invalid_client') as string,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createHub, type HubOptions } from '../../../src/hub/create-hub.ts';
+import { createHub } from '../../../src/hub/create-hub.ts';
+import type { HubSettings, HubTools } from '../../../src/hub/hub-settings.ts';
 import { collectionNamed, ROW_COLLECTIONS, type CollectionName } from '../../../src/model/collections.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 
@@ -25,19 +26,23 @@ function someOf(name: CollectionName): string[] {
 
 async function find(
   ids: readonly string[],
-  options: { name?: CollectionName; faults?: readonly string[]; hub?: Partial<HubOptions> } = {},
+  options: { name?: CollectionName; faults?: readonly string[]; hub?: HubTools } = {},
 ) {
   const { name = 'absence-versions', faults = [] } = options;
-  await using hub = createHub({
+  const settings: HubSettings = {
     baseUrl: reference.baseUrl,
     tokenUrl: reference.tokenUrl,
     clientId: reference.clientId,
-    clientSecret: () => reference.clientSecret,
+    clientSecret: { reveal: () => reference.clientSecret },
     clientAuth: 'basic',
     scope: '',
     pageSize: 100,
     paging: 'auto',
     maxConcurrentRequests: 4,
+    requestTimeoutMs: 60_000,
+    maxResponseBytes: 64 * 1024 * 1024,
+  };
+  await using hub = createHub(settings, {
     retry: { firstMs: 1, longestMs: 5, maxAttempts: 12, retryAfterCapMs: 5 },
     breaker: { failures: 1000 },
     ...options.hub,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HubSettings } from '../../../src/hub/hub-settings.ts';
 import { createHubProbe, type CollectionProbe } from '../../../src/hub/probe-hub.ts';
 import type { PagingMode } from '../../../src/hub/hub.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
@@ -24,19 +25,20 @@ async function probe(
       ? sendJson(response, { access_token: 't', token_type: 'Bearer', expires_in: 3600 })
       : script(request, response),
   );
-  await using hub = createHubProbe({
+  const settings: HubSettings = {
     baseUrl: server.origin,
     tokenUrl: `${server.origin}/token`,
     clientId: 'id',
-    clientSecret: () => 's3cret',
+    clientSecret: { reveal: () => 's3cret' },
     clientAuth: 'basic',
     scope: '',
     pageSize: options.pageSize ?? 1000,
     paging: options.paging ?? 'auto',
     maxConcurrentRequests: 4,
-    sleep: () => Promise.resolve(),
-    now: () => Date.now(),
-  });
+    requestTimeoutMs: 60_000,
+    maxResponseBytes: 64 * 1024 * 1024,
+  };
+  await using hub = createHubProbe(settings, { sleep: () => Promise.resolve() });
   const { signal } = new AbortController();
   const found = await hub.collection({ collection: collectionNamed('users'), signal });
   return { ...found, requests: server.asked.length - 1 };

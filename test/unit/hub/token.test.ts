@@ -20,7 +20,7 @@ describe('a request for a token', () => {
     await using test = await testHub(page, {
       tokenScript: script,
       clientId: 'my id',
-      clientSecret: () => 'p:ä+%',
+      clientSecret: { reveal: () => 'p:ä+%' },
       scope: 'a b',
     });
     await readAll(test.hub, 'users');

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createHub, type HubOptions } from '../../../../src/hub/create-hub.ts';
+import { createHub } from '../../../../src/hub/create-hub.ts';
+import type { HubSettings, HubTools } from '../../../../src/hub/hub-settings.ts';
 import type { CoreApi } from '../../../../src/hub/core-api.ts';
 import type { HubEvent } from '../../../../src/hub/hub-events.ts';
 import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../../src/hub/hub.ts';
@@ -71,7 +72,7 @@ const PREFIX = '/tenant';
 /** Makes a client and its server, which issues tokens unless the script answers `/token` itself. */
 export async function testHub(
   script: Script,
-  options: Partial<HubOptions> & { tokenScript?: Script } = {},
+  options: Partial<HubSettings & HubTools> & { tokenScript?: Script } = {},
 ): Promise<TestHub> {
   let tokens = 0;
   const { tokenScript, ...overrides } = options;
@@ -84,16 +85,18 @@ export async function testHub(
   const events: HubEvent[] = [];
   const sleeps: number[] = [];
   let sleptMs = 0;
-  const hub = createHub({
+  const all: HubSettings & HubTools = {
     baseUrl: `${server.origin}${PREFIX}`,
     tokenUrl: `${server.origin}/token`,
     clientId: 'id',
-    clientSecret: () => 's3cret',
+    clientSecret: { reveal: () => 's3cret' },
     clientAuth: 'basic',
     scope: '',
     pageSize: 3,
     paging: 'auto',
     maxConcurrentRequests: 4,
+    requestTimeoutMs: 60_000,
+    maxResponseBytes: 64 * 1024 * 1024,
     random: () => 0,
     now: () => Date.now() + sleptMs,
     sleep: (ms) => {
@@ -103,7 +106,8 @@ export async function testHub(
     },
     onEvent: (event) => events.push(event),
     ...overrides,
-  });
+  };
+  const hub = createHub(all, all);
   return {
     hub,
     server,
