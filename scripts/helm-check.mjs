@@ -60,7 +60,7 @@ function checkChart(helm, kubeconform) {
       isAccepted(helm, ['template', 'rollcall', chart, '--values', values]),
     ]),
     ...refused.map((values) => isRefused(helm, values)),
-    ...(kubeconform === undefined ? [] : accepted.flatMap((values) => isStrict(helm, kubeconform, values))),
+    ...(kubeconform === undefined ? [] : strictProblems(helm, kubeconform, accepted)),
   ].filter((problem) => problem !== undefined);
   if (accepted.length === 0) problems.push('helm/rollcall/ci has no values to check the chart with');
   for (const problem of problems) print(problem);
@@ -72,25 +72,35 @@ function checkChart(helm, kubeconform) {
 
 /** @typedef {{ program: string, schemas: string }} Kubeconform */
 
-/** Checks all that is rendered, and that the check would find a misspelt key. */
+/** @param {string} helm @param {Kubeconform} kubeconform @param {string[]} accepted */
+function strictProblems(helm, kubeconform, accepted) {
+  const examples = yamlFiles(join(chart, 'examples'));
+  if (examples.length === 0) return ['helm/rollcall/examples has no manifests to check'];
+  return [
+    ...accepted.flatMap((values) => {
+      const args = ['template', 'rollcall', chart, '--values', values];
+      return isStrict(kubeconform, values, spawnSync(helm, args, { encoding: 'utf8' }).stdout);
+    }),
+    ...examples.flatMap((file) => isStrict(kubeconform, file, readFileSync(file, 'utf8'))),
+  ];
+}
+
+/** Checks a manifest, and that the check would find a misspelt key. */
 function isStrict(
-  /** @type {string} */ helm,
   /** @type {Kubeconform} */ { program, schemas },
-  /** @type {string} */ values,
+  /** @type {string} */ source,
+  /** @type {string} */ manifest,
 ) {
-  const { stdout } = spawnSync(helm, ['template', 'rollcall', chart, '--values', values], {
-    encoding: 'utf8',
-  });
   const location = join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
   const validate = (/** @type {string} */ input) =>
     spawnSync(program, ['-strict', '-schema-location', location, '-'], { input, encoding: 'utf8' });
-  const right = validate(stdout);
-  const wrong = validate(stdout.replace('imagePullPolicy:', 'imagePulPolicy:'));
+  const right = validate(manifest);
+  const wrong = validate(manifest.replace('image:', 'imag:'));
   return [
     ...(right.status === 0
       ? []
-      : [`${values} renders what Kubernetes does not know:\n${right.stdout}${right.stderr}`]),
-    ...(wrong.status === 0 ? [`${values}: a misspelt key passes the check`] : []),
+      : [`${source} has what Kubernetes does not know:\n${right.stdout}${right.stderr}`]),
+    ...(wrong.status === 0 ? [`${source}: a misspelt key passes the check`] : []),
   ];
 }
 
