@@ -121,3 +121,21 @@ export function repetitions(records: readonly TopicRecord[]): TopicRecord[] {
     return isAgain;
   });
 }
+
+/**
+ * By absence id, the versions that the records name one after another, as one text; null stands for none. What is
+ * joined again, left out or joined in another order shows here, although the table that remains may be right.
+ *
+ * @param field the version's id in a value
+ */
+export function versionSteps(records: readonly TopicRecord[], field: string): Map<string, string> {
+  const steps = new Map<string, (string | null)[]>();
+  for (const { key, value } of records) {
+    const version = value === null ? null : String(value[field]);
+    const before = steps.get(key);
+    if (before === undefined) steps.set(key, [version]);
+    else if (before.at(-1) !== version) before.push(version);
+  }
+  const told = [...steps].filter(([, [first, ...rest]]) => first !== null || rest.length > 0);
+  return new Map(told.map(([key, versions]) => [key, versions.map(String).join(', ')]));
+}

@@ -2,15 +2,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import kafkajs from 'kafkajs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createTopic, deleteTopicsOf, withAdmin } from '../../pipeline/kafka-admin.ts';
 import { DAY_MS, type ScheduleMirror } from '../../pipeline/schedule-mirror.ts';
 import { compactedView, type TopicRecord } from '../../support/topic-reader.ts';
 import { buildFlinkJoin, startFlinkJoin } from './flink-process.ts';
-import { expectedTable, flinkTable, repetitions, tableOf, tableOfFlink } from './joined-tables.ts';
+import {
+  expectedTable,
+  flinkTable,
+  repetitions,
+  tableOf,
+  tableOfFlink,
+  versionSteps,
+} from './joined-tables.ts';
 import { liveDay, nextDay, openSchool } from './school-fortnight.ts';
 import { buildStreamsJoin, StreamsProcess } from './streams-process.ts';
 
+const { AssignerProtocol } = kafkajs;
 const IS_FULL = process.env['ROLLCALL_JOIN'] === 'full';
 const STUDENTS = IS_FULL ? 500 : 50;
 const CHANGES = IS_FULL ? 60 : 10;
@@ -77,7 +86,7 @@ function beginOf(row: object): number {
 class Joins {
   readonly mirror: ScheduleMirror;
   readonly topics: string;
-  readonly #checkpoints = mkdtempSync(join(tmpdir(), 'rollcall-flink-'));
+  readonly #folder = mkdtempSync(join(tmpdir(), 'rollcall-joins-'));
 
   constructor(mirror: ScheduleMirror) {
     this.mirror = mirror;
@@ -89,13 +98,53 @@ class Joins {
     await createTopic({ topic: this.mirror.topic(FLINK_OUTPUT), numPartitions: 3, configEntries });
   }
 
-  streams(application = 'join'): Promise<StreamsProcess> {
-    return StreamsProcess.start({ topics: this.topics, applicationId: `${this.topics}.${application}` });
+  /** @param stores their name: an instance that is given those of another before it goes on with them */
+  streams(stores: string, application = 'join'): Promise<StreamsProcess> {
+    return StreamsProcess.start({
+      topics: this.topics,
+      applicationId: this.#applicationId(application),
+      folder: join(this.#folder, stores),
+    });
+  }
+
+  #applicationId(application: string): string {
+    return `${this.topics}.${application}`;
   }
 
   flink(): ReturnType<typeof startFlinkJoin> {
     const output = this.mirror.topic(FLINK_OUTPUT);
-    return startFlinkJoin({ topics: this.topics, output, checkpoints: this.#checkpoints });
+    return startFlinkJoin({ topics: this.topics, output, checkpoints: join(this.#folder, 'checkpoints') });
+  }
+
+  /** How many instances have partitions of the work. */
+  async sharing(): Promise<number> {
+    const { groups } = await withAdmin((admin) => admin.describeGroups([this.#applicationId('join')]));
+    const assignments = groups.flatMap(({ members }) => members.map((each) => each.memberAssignment));
+    const partitionsOf = (assignment: Buffer): number =>
+      Object.values(AssignerProtocol.MemberAssignment.decode(assignment)?.assignment ?? {}).flat().length;
+    return assignments.filter((assignment) => partitionsOf(assignment) > 0).length;
+  }
+
+  /** Resolves once an engine has written more than now to its topic; call it before what makes it do so. */
+  async writes(output: string): Promise<{ more: () => Promise<void> }> {
+    const topic = this.mirror.topic(output);
+    const end = async (): Promise<number> => {
+      const partitions = await withAdmin((admin) => admin.fetchTopicOffsets(topic));
+      return partitions.reduce((sum, { high }) => sum + Number(high), 0);
+    };
+    const before = await end();
+    return {
+      async more() {
+        await expect.poll(end, { timeout: GIVE_UP_AFTER_MS, interval: 50 }).toBeGreaterThan(before);
+      },
+    };
+  }
+
+  /** Each version of each absence is joined once, in the order of the topic, whatever was killed. */
+  async expectEachOnce(): Promise<void> {
+    const [joined, absences] = [await this.streamsRecords(), await this.mirror.records('absences')];
+    expect(repetitions(joined)).toEqual([]);
+    expect(versionSteps(joined, 'version')).toEqual(versionSteps(absences, 'sourcedId'));
   }
 
   streamsRecords(): Promise<TopicRecord[]> {
@@ -131,7 +180,7 @@ class Joins {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await deleteTopicsOf(this.topics);
-    rmSync(this.#checkpoints, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -152,10 +201,11 @@ describe('examples/streams-join, examples/flink-join and examples/absence-lesson
       await using joins = new Joins(mirror);
       await joins.createFlinkOutput();
       await mirror.full();
-      await using first = await joins.streams();
-      await using second = await joins.streams();
+      await using first = await joins.streams('first');
+      await using second = await joins.streams('second');
       await using flink = await joins.flink();
       const begun = await joins.equal({ streams: [first, second], flink });
+      await expect.poll(() => joins.sharing(), { timeout: GIVE_UP_AFTER_MS }).toBe(2);
       expect(lessonCount(begun)).toBeGreaterThan(10);
 
       const [early, late] = [DAYS.slice(0, DAYS.length / 2), DAYS.slice(DAYS.length / 2)];
@@ -169,29 +219,32 @@ describe('examples/streams-join, examples/flink-join and examples/absence-lesson
       };
       await liveOn(early, () => joins.equal({ streams: [first, second], flink }));
 
-      // One of two and Flink are killed amid a day, and the day goes on.
+      // One of two and Flink are killed while they join a day, and the day goes on.
+      const [ofStreams, ofFlink] = [await joins.writes(STREAMS_OUTPUT), await joins.writes(FLINK_OUTPUT)];
       const amid = liveDay(mirror, { changes: CHANGES });
+      await ofStreams.more();
       await first.kill('SIGKILL');
+      await ofFlink.more();
       await flink.kill();
       await amid;
       await joins.equal({ streams: [second] });
       await second.kill('SIGKILL');
       await liveDay(mirror, { changes: CHANGES });
-      await using third = await joins.streams();
+      await using third = await joins.streams('second');
       await using nextFlink = await joins.flink();
       await joins.equal({ streams: [third], flink: nextFlink });
       await liveOn(late, () => joins.equal({ streams: [third], flink: nextFlink }));
       await nextFlink.kill();
-      expect(repetitions(await joins.streamsRecords())).toEqual([]);
+      await joins.expectEachOnce();
 
       expect(await third.kill('SIGTERM')).toBe(143);
       await withAdmin((admin) => admin.deleteTopics({ topics: [mirror.topic(STREAMS_OUTPUT)] }));
-      await using fourth = await joins.streams('join-again');
+      await using fourth = await joins.streams('fourth', 'join-again');
       // The topics no longer have the days that left them.
       const sinceMs = Date.parse(mirror.window().from) + 2 * DAY_MS;
       const last = await joins.equal({ streams: [fourth] }, sinceMs);
       expect(lessonCount(last)).toBeGreaterThan(10);
-      expect(repetitions(await joins.streamsRecords())).toEqual([]);
+      await joins.expectEachOnce();
     },
     LONGEST_MS,
   );

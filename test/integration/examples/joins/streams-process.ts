@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
@@ -27,19 +26,21 @@ export interface StreamsOptions {
   readonly topics: string;
   /** Instances of one id share the work; another id reads everything again. */
   readonly applicationId: string;
+  /** Where its stores are. */
+  readonly folder: string;
 }
 
-/** An instance of examples/streams-join, with stores of its own. */
+/** An instance of examples/streams-join. */
 export class StreamsProcess implements AsyncDisposable {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'rollcall-join-'));
   readonly #ended: Promise<number | null>;
   readonly #child;
   #output = '';
   #hasEnded = false;
 
-  private constructor(java: string, { topics, applicationId }: StreamsOptions) {
+  private constructor(java: string, { topics, applicationId, folder }: StreamsOptions) {
     const { kafkaBrokers, registryUrl } = inject('stack');
-    const settings = join(this.#folder, 'settings.properties');
+    mkdirSync(folder, { recursive: true });
+    const settings = join(folder, 'settings.properties');
     // A killed instance is noticed after 6 s instead of 45 s, and its open transaction ends as soon.
     writeFileSync(
       settings,
@@ -53,7 +54,7 @@ export class StreamsProcess implements AsyncDisposable {
         ROLLCALL_REGISTRY_URL: registryUrl,
         JOIN_TOPICS: topics,
         JOIN_APPLICATION_ID: applicationId,
-        JOIN_STATE_DIR: join(this.#folder, 'state'),
+        JOIN_STATE_DIR: join(folder, 'state'),
         JOIN_PARTITIONS: '2',
         JOIN_SETTINGS: settings,
       },
@@ -94,6 +95,5 @@ export class StreamsProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill('SIGKILL');
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
