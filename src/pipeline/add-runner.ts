@@ -44,7 +44,7 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
   const { collection, start } = own;
   const { name, reader } = collection;
   const source = createSource(parts, collection, writers);
-  const newSeed = (): number => Math.trunc(parts.random() * 2 ** 32);
+  const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
   const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
   const writer = new CollectionWriter(
     {
@@ -52,11 +52,10 @@ export function addRunner(session: SessionParts, own: OwnParts): void {
       tenantId: parts.tenantId,
       collection: name,
       reader,
-      encodeReject: parts.encodeReject,
+      encodeReject: collection.encodeReject,
       index: parts.state.collection(name),
       commit,
-      now: parts.now,
-      randomId: parts.randomId,
+      ...parts.runtime,
       chains:
         name === 'absence-versions' ? createChainParts({ parts, collection, source, signal }) : undefined,
       isWanted: source.isWanted,
@@ -92,9 +91,7 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
     offer: own.offer,
     fullPull,
     deltaEveryMs,
-    now: parts.now,
-    random: parts.random,
-    sleep: parts.sleep,
+    ...parts.runtime,
     emit: parts.emit,
   });
 }
@@ -125,12 +122,11 @@ function syncParts(session: SessionParts, own: OwnParts, { source, writer, pages
     requireRecords: () => requireRecords(parts, new Map([[name, writer]]), signal),
     identity,
     deletions: deletionParts(session, own.collection, { writer, findExisting }),
-    overlapMs: parts.deltaOverlapMs,
+    overlapMs: own.collection.deltaOverlapMs,
     inheritedWatermarkMs: own.start.progress?.watermarkMs ?? null,
-    late: new LateRowWatch(() => Math.trunc(parts.random() * 2 ** 32)),
+    late: new LateRowWatch(() => Math.trunc(parts.runtime.random() * 2 ** 32)),
     findings: new HubFindings(),
-    now: parts.now,
-    randomId: parts.randomId,
+    ...parts.runtime,
     onPage: (stats, tally) => parts.emit({ type: 'pass-page', collection: name, stats, tally }),
   };
 }
@@ -153,8 +149,8 @@ function deletionParts(
     memory: parts.state.deletions,
     limits: parts.guard,
     mirrored: parts.collections.map((each) => each.name),
-    today: () => localDate(parts.now(), fullPull.timeZone),
-    now: parts.now,
+    today: () => localDate(parts.runtime.now(), fullPull.timeZone),
+    now: parts.runtime.now,
     emit: (event) => parts.emit({ type: 'deletion', event }),
     others: () =>
       [...writers]

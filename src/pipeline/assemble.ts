@@ -160,21 +160,15 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     log,
     state: inputs.store.tenant(tenantId),
     collections,
-    afterschoolIds: tenantConfig.afterschools,
     chains: tenantChains(inputs, { now, absent, collections }),
     schedules: scheduleSettings(inputs, absent),
-    encodeReject: (value) => codecs.rejects.toBuffer(value),
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
-    deltaOverlapMs: tenantConfig.deltaOverlapMs,
     prepare: async () => {
       await inputs.store.ready();
       await registerSchemas({ registry, schemas, topics, schemaIds });
       await prepareTopics(kafka, topics);
     },
-    now,
-    random: Math.random,
-    randomId: randomUUID,
-    sleep,
+    runtime: { now, random: Math.random, randomId: randomUUID, sleep },
     emit,
   };
   return { config: tenantConfig, parts, topics, openReadOnlyLog: () => new ReadOnlyLog(place) };
@@ -224,8 +218,11 @@ function tenantCollection({ tenantConfig, compiled }: TenantInputs, name: Collec
   return {
     name,
     reader: compiled.reader(name, settings),
+    encodeReject: (value) => compiled.codecs.rejects.toBuffer(value),
     deltaEveryMs: settings.deltaEveryMs,
+    deltaOverlapMs: tenantConfig.deltaOverlapMs,
     fullPull: settings.fullPull,
+    parentIds: name === 'afterschool-users' ? tenantConfig.afterschools : undefined,
   };
 }
 

@@ -7,7 +7,7 @@ import type { TenantCollection, TenantParts } from './tenant-parts.ts';
 /** The source of a collection's rows. */
 export function createSource(
   parts: TenantParts,
-  { name, reader }: TenantCollection,
+  { name, reader, parentIds = [] }: TenantCollection,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
 ): Source {
   const { hub } = parts;
@@ -24,8 +24,8 @@ export function createSource(
         },
       });
     case 'afterschool-users': {
-      const { afterschoolIds: parentIds, state } = parts;
-      const find = (): Promise<ReadonlySet<string>> => parentsWithoutRows(parentIds, state.collection(name));
+      const find = (): Promise<ReadonlySet<string>> =>
+        parentsWithoutRows(parentIds, parts.state.collection(name));
       const newParents = (): Promise<ReadonlySet<string>> => writers.get(name)?.undisturbed(find) ?? find();
       return nestedSource({ hub, collection, reader, parentIds, newParents });
     }

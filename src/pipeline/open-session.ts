@@ -41,7 +41,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     identity: await IdentityCheck.open({
       memory: parts.state.deletions,
       collections: parts.collections.map(({ name }) => name),
-      now: parts.now,
+      now: parts.runtime.now,
     }),
     fullSyncs: new FullSyncs(),
   };
@@ -74,7 +74,7 @@ function countPublic({ records }: Transaction): number {
 }
 
 /** Commits the transactions of all collections one after another, and reports each. */
-function oneCommitAtATime({ log, now, emit }: TenantParts): TenantLog['commit'] {
+function oneCommitAtATime({ log, runtime: { now }, emit }: TenantParts): TenantLog['commit'] {
   const oneAtATime = new Mutex();
   return (transaction) =>
     oneAtATime.run(async () => {

@@ -4,13 +4,12 @@ import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionProgress } from './collection-progress.ts';
+import type { Runtime } from './tenant-parts.ts';
 import { suffixOf } from './topic-ends.ts';
 
 export interface RollParts {
   readonly log: Pick<TenantLog, 'compactionSettings' | 'markEnds' | 'removedAt'>;
-  readonly now: () => number;
-  /** Rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly runtime: Pick<Runtime, 'now' | 'sleep'>;
 }
 
 type Writers = ReadonlyMap<
@@ -38,7 +37,7 @@ export async function rollSegments(
       if (!isPassing && !signal.aborted) throw error;
       return RETRY_MS;
     });
-    await parts.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);
+    await parts.runtime.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);
   }
 }
 
@@ -54,14 +53,14 @@ async function rollDue(
     return found === undefined ? [] : [{ topic, settings: found, lastWritten: partitions }];
   });
   if (topics.length === 0) return RETRY_MS;
-  const due = rolls.due(topics, parts.now());
+  const due = rolls.due(topics, parts.runtime.now());
   try {
     if (due.size > 0) await parts.log.markEnds(due);
   } catch (error) {
     rolls.missed(due);
     throw error;
   }
-  return rolls.pauseMs(topics, parts.now());
+  return rolls.pauseMs(topics, parts.runtime.now());
 }
 
 /** By topic and partition, a number that grows with each commit: the offset; for `progress` also the transaction. */

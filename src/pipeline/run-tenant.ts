@@ -24,14 +24,15 @@ export async function runTenant(
   },
 ): Promise<void> {
   const { signal, openings } = options;
+  const { now, random, sleep } = parts.runtime;
   // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   const rolls = new SegmentRolls();
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
-    let startedAtMs = parts.now();
+    let startedAtMs = now();
     const open = (): Promise<TenantSession> => {
-      startedAtMs = parts.now();
+      startedAtMs = now();
       return openSession(parts, both);
     };
     try {
@@ -57,10 +58,10 @@ export async function runTenant(
       if (signal.aborted) break;
       if (isFinal(error)) throw error;
       // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
-      failures = parts.now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
-      const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, parts.random);
+      failures = now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;
+      const retryInMs = jitteredPauseMs(BETWEEN_SESSIONS, failures, random);
       parts.emit({ type: 'session-failed', error, retryInMs });
-      await parts.sleep(retryInMs, signal).catch(() => undefined);
+      await sleep(retryInMs, signal).catch(() => undefined);
     }
   }
 }

@@ -14,8 +14,22 @@ import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 export interface TenantCollection {
   readonly name: CollectionName;
   readonly reader: RowReader;
+  readonly encodeReject: (value: RejectValue) => Buffer;
   readonly deltaEveryMs: number;
+  readonly deltaOverlapMs: number;
   readonly fullPull: FullPullTime;
+  /** The parents that the configuration names; only for `afterschool-users`. */
+  readonly parentIds?: readonly string[] | undefined;
+}
+
+/** What the process takes from its surroundings. */
+export interface Runtime {
+  /** Wall clock, ms since the epoch. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly randomId: () => string;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface TenantParts {
@@ -25,20 +39,14 @@ export interface TenantParts {
   readonly log: TenantLog;
   readonly state: TenantState;
   readonly collections: readonly TenantCollection[];
-  readonly afterschoolIds: readonly string[];
   /** Left out if schedules are not mirrored. */
   readonly schedules?: ScheduleSettings | undefined;
-  readonly encodeReject: (value: RejectValue) => Buffer;
   /** Undefined if absences and their changes are not mirrored. */
   readonly chains: TenantChains | undefined;
   readonly guard: GuardLimits;
-  readonly deltaOverlapMs: number;
   /** Creates or checks topics and schemas; called before each take-over. */
   readonly prepare: () => Promise<void>;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly randomId: () => string;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly runtime: Runtime;
   readonly emit: Emit;
 }
 

@@ -5,6 +5,7 @@ import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionWriter } from './collection-writer.ts';
+import type { Runtime } from './tenant-parts.ts';
 
 export interface TopicEndsParts {
   readonly topicPrefix: string;
@@ -13,8 +14,7 @@ export interface TopicEndsParts {
 }
 
 interface WatchParts extends TopicEndsParts {
-  /** Rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly runtime: Pick<Runtime, 'sleep'>;
 }
 
 export interface TopicEnds {
@@ -66,7 +66,7 @@ export async function requireRecords(
     const lost = known.find((each) => hasLostRecords({ ...ends, ...each }));
     if (lost === undefined) return;
     if (waitedMs >= MARKERS_WITHIN_MS) throw recordsLost(lost.collection);
-    await parts.sleep(MARKERS_POLL_MS, signal);
+    await parts.runtime.sleep(MARKERS_POLL_MS, signal);
   }
 }
 
@@ -89,7 +89,7 @@ export async function watchTopics(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await parts.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
+    await parts.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
       await requireRecords(parts, writers, signal);

@@ -32,18 +32,18 @@ export function createChainParts(options: {
       decode: (framed) => chains.decode(framed),
       signal,
     }),
-    now: parts.now,
+    now: parts.runtime.now,
   });
   return {
     view,
     fetch: async (ids, readVersion) => {
-      if (parts.now() < notBeforeMs) return null;
+      if (parts.runtime.now() < notBeforeMs) return null;
       try {
         return (await source.fetchRows?.(ids, { readVersion, signal })) ?? null;
       } catch (error) {
         // The rows are asked for again at the end of the sync, or with the next change of their chain.
         if (!isFromHub(error)) throw error;
-        notBeforeMs = parts.now() + NO_SINGLE_ROWS_FOR_MS;
+        notBeforeMs = parts.runtime.now() + NO_SINGLE_ROWS_FOR_MS;
         return null;
       }
     },

@@ -106,7 +106,7 @@ class Planning {
     const { keysAtMost, onRead, tenantId, emit } = options;
     this.#options = options;
     this.#topics = topics;
-    this.#recorder = new Recorder({ keysAtMost, now: parts.now });
+    this.#recorder = new Recorder({ keysAtMost, now: parts.runtime.now });
     this.#state = new MemoryState(tenantId, parts.state);
     this.#parts = {
       ...parts,

@@ -11,11 +11,12 @@ import {
   type DerivedProgress,
   type TopicLossParts,
 } from './topic-losses.ts';
+import type { Runtime } from '../tenant-parts.ts';
 
 export interface RecoveryPlanParts extends TopicLossParts {
   readonly log: TenantLog;
   readonly state: TenantState;
-  readonly now: () => number;
+  readonly runtime: Runtime;
   /** Undefined if absences and their changes are not mirrored. */
   readonly chains?: Pick<ChainImportParts, 'decode' | 'reader' | 'absentSinceMs'> | undefined;
 }
@@ -85,7 +86,7 @@ function planOf(
       progress === null ? null : { ...progress, offsets: allOffsets([progress, ...derived.values()]) },
     index: position,
     transactionIds: commonIds(ownership, [collection, ...derived.keys()]),
-    nowMs: parts.now(),
+    nowMs: parts.runtime.now(),
   });
   const isCutOff = plan.kind === 'resume' && derived.size > 0 && !known.isChangelogComplete;
   return isCutOff ? rebuildBecause('the changelog of absences is not complete') : plan;

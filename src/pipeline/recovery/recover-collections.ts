@@ -92,8 +92,8 @@ async function finishReplay(
   const position: IndexPosition = {
     sequence: progress?.sequence ?? 0,
     // Before the first transaction the index gets an id of its own, so that every read can still be checked.
-    transactionId: progress?.transactionId ?? parts.randomId(),
-    committedAtMs: parts.now(),
+    transactionId: progress?.transactionId ?? parts.runtime.randomId(),
+    committedAtMs: parts.runtime.now(),
     offsets: allOffsets([...reached, progress, ...derived.values()]),
     firstOffsets: startsIn(parts, topics, read.ends),
     absenceState: readsChangelog ? progress?.absenceState : undefined,

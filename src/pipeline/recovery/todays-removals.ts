@@ -1,12 +1,13 @@
 import { isChainCollection, isCollectionName, type CollectionName } from '../../model/collections.ts';
 import type { LoggedRecord } from '../../log/log.ts';
 import type { TenantState } from '../../state/index-store.ts';
+import type { Runtime } from '../tenant-parts.ts';
 
 export interface TodaysRemovalsParts {
   readonly state: Pick<TenantState, 'deletions'>;
   /** `YYYY-MM-DD` of an instant, as the collection counts its days. */
   readonly dayOf: (collection: CollectionName, atMs: number) => string;
-  readonly now: () => number;
+  readonly runtime: Runtime;
 }
 
 /**
@@ -24,8 +25,8 @@ export class TodaysRemovals {
     const collection = records[0]?.topic;
     // Tombstones of schedules only mean that Rollcall no longer wants a day; the guard counts days that became empty.
     if (collection === undefined || collection === 'schedules' || !isSource(collection)) return;
-    const { dayOf, now } = this.#parts;
-    const today = dayOf(collection, now());
+    const { dayOf, runtime } = this.#parts;
+    const today = dayOf(collection, runtime.now());
     for (const { value, publishedAtMs } of records) {
       if (value !== null || dayOf(collection, publishedAtMs) !== today) continue;
       this.#counts.set(collection, (this.#counts.get(collection) ?? 0) + 1);
@@ -38,9 +39,9 @@ export class TodaysRemovals {
    * then they count twice, which makes the guard stricter that day.
    */
   async remember(resumed: ReadonlySet<CollectionName>): Promise<void> {
-    const { dayOf, now, state } = this.#parts;
+    const { dayOf, runtime, state } = this.#parts;
     for (const [collection, count] of this.#counts) {
-      const today = dayOf(collection, now());
+      const today = dayOf(collection, runtime.now());
       const known = resumed.has(collection) ? 0 : (await state.deletions.removedOn(today)).get(collection);
       if (count > (known ?? 0)) await state.deletions.addRemoved(today, collection, count - (known ?? 0));
     }

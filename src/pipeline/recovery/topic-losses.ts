@@ -5,6 +5,7 @@ import { partitionName, topicName } from '../../model/topic-names.ts';
 import type { TenantLog } from '../../log/log.ts';
 import type { IndexPosition } from '../../state/index-store.ts';
 import type { TopicEnds } from '../topic-ends.ts';
+import type { Runtime } from '../tenant-parts.ts';
 
 /** The progress of derived collections. */
 export type DerivedProgress = ReadonlyMap<ChainCollection, Progress | null>;
@@ -13,7 +14,7 @@ export interface TopicLossParts {
   readonly topicPrefix: string;
   readonly tenantId: string;
   readonly log: TenantLog;
-  readonly randomId: () => string;
+  readonly runtime: Runtime;
 }
 
 /**
@@ -52,7 +53,11 @@ export async function recordTopicLosses(
   if (lost.every((suffix) => suffix === STATE_TOPIC)) {
     return { progress: lost.length === 0 ? progress : withoutChangelog(progress), derived, hasLost: false };
   }
-  const transaction = { sequence: progress.sequence + 1, transactionId: parts.randomId(), complete: false };
+  const transaction = {
+    sequence: progress.sequence + 1,
+    transactionId: parts.runtime.randomId(),
+    complete: false,
+  };
   const isOwnLost = lost.includes(progress.collection) || lost.includes('rejects');
   const committed = await parts.log.commit({
     records: [],

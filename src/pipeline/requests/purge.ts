@@ -66,7 +66,7 @@ async function purgeCollections(work: OwnerWork, collections: readonly Collectio
     ...rejects.map(({ key }) => ({ topic: 'rejects' as const, key })),
     ...collections.map((key) => ({ topic: 'progress' as const, key })),
   ];
-  const id = parts.randomId();
+  const id = parts.runtime.randomId();
   for (let from = 0; from < removals.length; from += RECORDS_AT_ONCE) {
     const some = removals.slice(from, from + RECORDS_AT_ONCE);
     await parts.log.remove(some.map((each, at) => removalOf(work, { ...each, id: `${id}-${from + at}` })));
@@ -112,7 +112,8 @@ async function rejectsOf(
 /** Removes rows and rejects of an afterschool in transactions, like other removals, and then from the index. */
 async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
   const { parts, session } = work;
-  if (parts.afterschoolIds.includes(id)) throw stillMirrored(`the afterschool ${id}`);
+  if (parts.collections.some(({ parentIds }) => parentIds?.includes(id) === true))
+    throw stillMirrored(`the afterschool ${id}`);
   const writer = session.writers.get(AFTERSCHOOL_USERS);
   if (writer === undefined) {
     throw new RollcallError('USAGE_INVALID', `${parts.tenantId} mirrors no afterschool any more`, {

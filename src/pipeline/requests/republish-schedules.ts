@@ -20,7 +20,7 @@ export async function republishSchedules(
   const { schedules: settings } = parts;
   const collection = parts.collections.find(({ name }) => name === 'schedules');
   if (settings === undefined || collection === undefined) throw notMirrored('schedules');
-  const window = windowAround(localDate(parts.now(), collection.fullPull.timeZone), settings);
+  const window = windowAround(localDate(parts.runtime.now(), collection.fullPull.timeZone), settings);
   const wanted = new Set(keys.length > 0 ? keys : await knownKeys(work, writer));
   const days = [...wanted].map((key) => splitCompositeKey(key));
   const students = new Set(

@@ -19,7 +19,8 @@ export function createScheduleRunner(options: {
   signal: AbortSignal;
 }): ScheduleRunner {
   const { parts, collection, writer, writers, runners, offer, signal } = options;
-  const { schedules: settings, now } = parts;
+  const { schedules: settings, runtime } = parts;
+  const { now } = runtime;
   if (settings === undefined) throw new Error('there are no settings of schedules');
   const { fullPull, deltaEveryMs, name } = collection;
   const { students: which, api, absent, reader, daysBack, daysAhead } = settings;
@@ -55,10 +56,7 @@ export function createScheduleRunner(options: {
     size: { daysBack, daysAhead },
     fullPull,
     deltaEveryMs,
-    now,
-    random: parts.random,
-    randomId: parts.randomId,
-    sleep: parts.sleep,
+    ...runtime,
     emit: parts.emit,
     signal,
   });

@@ -23,6 +23,6 @@ export async function confirm(
   for (let attempt = 1; ; attempt += 1) {
     const differences = await options.check();
     if (attempt === ATTEMPTS || differences.every(({ state }) => state !== 'wrong')) return differences;
-    await parts.sleep(BETWEEN_ATTEMPTS_MS, options.signal);
+    await parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, options.signal);
   }
 }

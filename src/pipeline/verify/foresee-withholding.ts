@@ -18,7 +18,7 @@ export async function foreseeWithholding(
   const { differences, isLoss, topicKeys } = found;
   const memory = state?.deletions;
   const mirrored = parts.collections.map((each) => each.name);
-  const today = localDate(parts.now(), fullPull.timeZone);
+  const today = localDate(parts.runtime.now(), fullPull.timeZone);
   const hasWithheld = differences.some((each) => each.state === 'withheld');
   const isTripped = hasWithheld && (await memory?.tripped())?.has(name) === true;
   const ownList = isTripped ? 'earlier deletions need a decision' : null;

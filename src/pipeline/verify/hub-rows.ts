@@ -34,7 +34,7 @@ export interface HubRows {
   ask(keys: readonly string[], signal: AbortSignal): Promise<Asked>;
 }
 
-type HubParts = Pick<TenantParts, 'hub' | 'afterschoolIds'>;
+type HubParts = Pick<TenantParts, 'hub'>;
 
 /** For any collection except `schedules`, whose requests name a student. */
 export function hubRows(parts: HubParts, collection: TenantCollection): HubRows {
@@ -64,10 +64,10 @@ export function wantedSize(
 const NOTHING: Asked = { rows: [], notFound: [] };
 const NO_READ_VERSION = (): number => 0;
 
-function sourceOf({ hub, afterschoolIds }: HubParts, { name, reader }: TenantCollection): Source {
+function sourceOf({ hub }: HubParts, { name, reader, parentIds = [] }: TenantCollection): Source {
   const collection = collectionNamed(name);
   if (name !== 'afterschool-users') return plainSource(hub, collection, reader);
-  return nestedSource({ hub, collection, reader, parentIds: afterschoolIds });
+  return nestedSource({ hub, collection, reader, parentIds });
 }
 
 /** Takes the classes from the hub, not from the index. */

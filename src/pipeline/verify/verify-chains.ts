@@ -77,7 +77,7 @@ export async function verifyChains(
   const readOn = (): Promise<void> => topics.readOn(signal);
   tools.onProgress({ collection: 'absences', what: 'versions in chains', count: hub.versions.size });
   await readOn();
-  const forgottenBeforeMs = tools.parts.now() - options.forgetAfterMs + DAY_MS;
+  const forgottenBeforeMs = tools.parts.runtime.now() - options.forgetAfterMs + DAY_MS;
   const isCertain = ({ collection: name, key, versionIds }: ChainDifference): boolean => {
     const record = name === 'absences' ? topics.absences.get(key) : topics.changes.get(key);
     return hub.canJudge([...versionIds, record?.versionId ?? null]);

@@ -66,7 +66,7 @@ export async function verifyIndex(
         skipped += doubtful.length;
         break;
       }
-      await tools.parts.sleep(BETWEEN_ATTEMPTS_MS, signal);
+      await tools.parts.runtime.sleep(BETWEEN_ATTEMPTS_MS, signal);
     }
   }
   return { keys: found, skipped };

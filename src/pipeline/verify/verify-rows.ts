@@ -62,7 +62,7 @@ async function readHub(
   },
 ): Promise<Doubt | null> {
   const { name, hub, comparison, view, onRow, signal } = options;
-  const startedAtMs = tools.parts.now();
+  const startedAtMs = tools.parts.runtime.now();
   const known = wantedSize(view.rows, hub);
   const doubt = await readUntilComplete(known + view.rejects.size, async (firstStartedAtMs) => {
     const sinceMs = firstStartedAtMs ?? startedAtMs;

@@ -32,7 +32,7 @@ export async function verifySchedules(
   const topic = await readTopic(tools, NAME, signal);
   const { view } = topic;
   const { timeZone } = collection.fullPull;
-  const window = windowAround(localDate(tools.parts.now(), timeZone), settings);
+  const window = windowAround(localDate(tools.parts.runtime.now(), timeZone), settings);
   const { students, doubt } = await wantedOf(tools, {
     settings,
     window,

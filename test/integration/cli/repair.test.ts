@@ -107,7 +107,7 @@ describe('verify --repair', () => {
       students: 'all',
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
       hubOptions: { students: 10, startMs: Date.now() },
-      parts: () => ({ now: () => Date.now() }),
+      parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
     });
     await mirror.full();
     using config = configFile(mirror.configText);

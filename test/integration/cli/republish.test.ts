@@ -24,7 +24,7 @@ describe('republish', () => {
         'absence-changes': {},
       }),
       hubOptions: { students: 12, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
-      parts: () => ({ now: () => Date.now() }),
+      parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
       tenant: { deltaEvery: '1h' },
       settings: { http: { port: 0 } },
     });

@@ -258,7 +258,7 @@ describe('verify of schedules and nested collections', () => {
       students: 'all',
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
       hubOptions: { students: 10, startMs: Date.now() },
-      parts: () => ({ now: () => Date.now() }),
+      parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
     });
     await mirror.full();
     using config = configFile(mirror.configText);

@@ -35,7 +35,11 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
       ...rest.tenant,
     },
     hubOptions: { students: 10, ...rest.hubOptions },
-    parts: (parts) => ({ now, ...chainsAt(parts, now), ...rest.parts?.(parts) }),
+    parts: (parts) => ({
+      runtime: { ...parts.runtime, now },
+      ...chainsAt(parts, now),
+      ...rest.parts?.(parts),
+    }),
   });
   const window = (): Days => {
     const today = osloDate(now());

@@ -40,11 +40,12 @@ export function chainTenantParts(options: {
       {
         name: 'absence-versions',
         reader,
+        encodeReject: (value) => rejectCodec.toBuffer(value),
         deltaEveryMs: 3,
+        deltaOverlapMs: OVERLAP_MS,
         fullPull: { at: '00:00', timeZone: 'UTC' },
       },
     ],
-    afterschoolIds: [],
     chains: options.hasChains
       ? {
           encodeChange: (value) => changeCodec.toBuffer(value),
@@ -56,14 +57,14 @@ export function chainTenantParts(options: {
           onStudents: () => undefined,
         }
       : undefined,
-    encodeReject: (value) => rejectCodec.toBuffer(value),
     guard: { rows: 1_000, ratio: 1, perDay: false },
-    deltaOverlapMs: OVERLAP_MS,
     prepare: () => Promise.resolve(),
-    now: time.now,
-    random: () => random.next(),
-    randomId,
-    sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+    runtime: {
+      now: time.now,
+      random: () => random.next(),
+      randomId,
+      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+    },
     emit,
   };
 }

@@ -192,20 +192,21 @@ class History implements World {
         {
           name: 'users',
           reader: simulatedReader,
+          encodeReject: () => Buffer.alloc(1),
           deltaEveryMs: 3,
+          deltaOverlapMs: OVERLAP_MS,
           fullPull: { at: '00:00', timeZone: 'UTC' },
         },
       ],
-      afterschoolIds: [],
       chains: undefined,
-      encodeReject: () => Buffer.alloc(1),
       guard: { rows: 1_000, ratio: 1, perDay: false },
-      deltaOverlapMs: OVERLAP_MS,
       prepare: () => Promise.resolve(),
-      now: time.now,
-      random: () => random.next(),
-      randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
-      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+      runtime: {
+        now: time.now,
+        random: () => random.next(),
+        randomId: () => (this.#ids += 1).toString(16).padStart(8, '0'),
+        sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+      },
       emit: (event) => this.#note(event),
     };
   }

@@ -1,11 +1,24 @@
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { compositeKey } from '../../../src/model/keys.ts';
+import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
 import type { CollectionIndex } from '../../../src/state/index-store.ts';
 import { withOther } from '../parts/with-other.ts';
 import { AFTERSCHOOL_USERS, afterschoolOf } from './afterschools.ts';
 import type { SeededTenantMistake } from './seeded-mistake.ts';
 import { AFTERSCHOOLS } from './tenant-hub.ts';
 import { withIndexes } from './with-state.ts';
+
+function wantedAfterschools({ collections }: TenantParts): readonly string[] {
+  return collections.flatMap(({ parentIds = [] }) => parentIds);
+}
+
+/** As if the configuration named every afterschool. */
+function mirroringAll(parts: TenantParts): TenantParts {
+  const collections = parts.collections.map((each) =>
+    each.name === AFTERSCHOOL_USERS ? { ...each, parentIds: AFTERSCHOOLS } : each,
+  );
+  return { ...parts, collections };
+}
 
 /* Mistakes with afterschools that enter the configuration, leave it and come back. */
 export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
@@ -15,9 +28,8 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'removed although the configuration does not name its afterschool',
     mistake: {
       parts: (parts) => ({
-        ...parts,
-        afterschoolIds: AFTERSCHOOLS,
-        hub: withoutOthers(parts.hub, parts.afterschoolIds),
+        ...mirroringAll(parts),
+        hub: withoutOthers(parts.hub, wantedAfterschools(parts)),
       }),
     },
   },
@@ -27,10 +39,9 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     finds: 'withheld although the configuration does not name its afterschool',
     mistake: {
       parts: (parts) => ({
-        ...parts,
+        ...mirroringAll(parts),
         guard: { ...parts.guard, rows: 0, ratio: 0 },
-        afterschoolIds: AFTERSCHOOLS,
-        hub: withoutOthers(parts.hub, parts.afterschoolIds),
+        hub: withoutOthers(parts.hub, wantedAfterschools(parts)),
       }),
     },
   },
@@ -38,7 +49,7 @@ export const AFTERSCHOOL_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'an afterschool that left the configuration is still mirrored',
     troubles: 'restarts',
     finds: 'published although the configuration does not name its afterschool',
-    mistake: { parts: (parts) => ({ ...parts, afterschoolIds: AFTERSCHOOLS }) },
+    mistake: { parts: mirroringAll },
   },
   {
     name: 'an afterschool that entered the configuration is not loaded at the start',

@@ -207,7 +207,7 @@ export const TENANT_MISTAKES: readonly SeededTenantMistake[] = [
     name: 'a failed attempt is repeated at once',
     troubles: 'restarts',
     finds: 'tried again in',
-    mistake: { parts: (parts) => ({ ...parts, random: () => -1 }) },
+    mistake: { parts: (parts) => ({ ...parts, runtime: { ...parts.runtime, random: () => -1 } }) },
   },
   {
     name: 'a re-stamp counts as a change of a row',

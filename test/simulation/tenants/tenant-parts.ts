@@ -42,19 +42,21 @@ export function tenantParts(options: {
     collections: collections.map((name) => ({
       name,
       reader: tenantReader,
+      encodeReject: () => Buffer.alloc(1),
+      deltaOverlapMs: OVERLAP_MS,
       deltaEveryMs: name === 'class-students' ? 10 * DELTA_EVERY_MS : DELTA_EVERY_MS,
       fullPull: { at: '00:00', timeZone: 'UTC' },
+      parentIds: name === 'afterschool-users' ? afterschoolIds : undefined,
     })),
-    afterschoolIds,
     chains: undefined,
-    encodeReject: () => Buffer.alloc(1),
     guard: GUARD,
-    deltaOverlapMs: OVERLAP_MS,
     prepare: async () => options.prepare(),
-    now,
-    random: () => random.next(),
-    randomId,
-    sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+    runtime: {
+      now,
+      random: () => random.next(),
+      randomId,
+      sleep: (ms, signal) => time.sleep(Math.min(ms, LONGEST_SLEEP_MS), signal),
+    },
     emit,
   };
 }

@@ -37,14 +37,16 @@ function worker(prepare: (tenantId: string) => Promise<void>) {
           removedAt: () => ({}),
         },
         prepare: () => prepare(tenantId),
-        now: () => Date.now(),
-        random: () => 0.5,
-        randomId: () => 'id',
-        sleep: (ms: number, signal: AbortSignal) =>
-          new Promise<void>((resolve, reject) => {
-            setTimeout(resolve, ms);
-            signal.addEventListener('abort', () => reject(signal.reason as Error));
-          }),
+        runtime: {
+          now: () => Date.now(),
+          random: () => 0.5,
+          randomId: () => 'id',
+          sleep: (ms: number, signal: AbortSignal) =>
+            new Promise<void>((resolve, reject) => {
+              setTimeout(resolve, ms);
+              signal.addEventListener('abort', () => reject(signal.reason as Error));
+            }),
+        },
         emit: (event: { type: string }) => {
           if (event.type === 'session-opened') served.push(tenantId);
           if (event.type === 'session-failed') failures.push(tenantId);

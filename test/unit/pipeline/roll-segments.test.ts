@@ -18,11 +18,13 @@ async function roll(
   const stop = new AbortController();
   let nowMs = 0;
   const parts: RollParts = {
-    now: () => nowMs,
-    sleep: (ms) => {
-      nowMs += ms;
-      if (nowMs > untilMs) stop.abort();
-      return Promise.resolve();
+    runtime: {
+      now: () => nowMs,
+      sleep: (ms) => {
+        nowMs += ms;
+        if (nowMs > untilMs) stop.abort();
+        return Promise.resolve();
+      },
     },
     log: {
       removedAt: () => options.removedAt?.(nowMs) ?? {},

@@ -118,7 +118,13 @@ export async function redactBench() {
     encodeChange: (value: AbsenceChangeValue) => Buffer.from(JSON.stringify(value)),
   };
   const work = {
-    parts: { tenantId: 'north', topicPrefix: 'p', log: { read }, chains, randomId, now: () => 0 },
+    parts: {
+      tenantId: 'north',
+      topicPrefix: 'p',
+      log: { read },
+      chains,
+      runtime: { randomId, now: () => 0 },
+    },
     session: { writers: new Map([['absence-versions', writer]]) },
     report: () => Promise.resolve(),
     signal: new AbortController().signal,
