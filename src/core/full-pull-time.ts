@@ -11,19 +11,23 @@ export interface FullPullTime {
 export function lastFullPullDue(time: FullPullTime, nowMs: number): number {
   const [hour = '0', minute = '0'] = time.at.split(':');
   const daily = dailyAt(Number(hour), Number(minute), time.timeZone);
-  if (nowMs > daily.lastMs && nowMs < daily.nextMs) return daily.lastMs;
-  daily.lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
+  const known = daily.days.find(({ lastMs, nextMs }) => nowMs > lastMs && nowMs < nextMs);
+  if (known !== undefined) return known.lastMs;
+  const lastMs = daily.cron.previousRuns(1, new Date(nowMs))[0]?.getTime() ?? 0;
   // Not the next from now: exactly at the due time, `previousRuns` still returns yesterday's.
-  daily.nextMs = daily.cron.nextRun(new Date(daily.lastMs))?.getTime() ?? 0;
-  return daily.lastMs;
+  const nextMs = daily.cron.nextRun(new Date(lastMs))?.getTime() ?? 0;
+  daily.days = [{ lastMs, nextMs }, ...daily.days].slice(0, MOST_DAYS);
+  return lastMs;
 }
 
-/** A daily time, with its last result cached: it is valid until `nextMs`. */
+/** Today, the days before that lateness looks back to, and the same on a hub's clock that differs. */
+const MOST_DAYS = 6;
+
+/** A daily time, with its last results cached: each is valid for the instants between `lastMs` and `nextMs`. */
 interface Daily {
   /** Paused: it holds no timer. */
   readonly cron: Cron;
-  lastMs: number;
-  nextMs: number;
+  days: readonly { readonly lastMs: number; readonly nextMs: number }[];
 }
 
 // Both are expensive to create and are used often.
@@ -35,7 +39,7 @@ function dailyAt(hour: number, minute: number, timeZone: string): Daily {
   const known = schedules.get(key);
   if (known !== undefined) return known;
   const cron = new Cron(`0 ${minute} ${hour} * * *`, { timezone: timeZone, paused: true });
-  const daily = { cron, lastMs: 0, nextMs: 0 };
+  const daily = { cron, days: [] };
   schedules.set(key, daily);
   return daily;
 }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { Cron } from 'croner';
+import { describe, expect, it, vi } from 'vitest';
 import { lastFullPullDue, localDate } from '../../../src/core/full-pull-time.ts';
 
 const HOUR_MS = 3_600_000;
@@ -37,6 +38,16 @@ describe('the last due time of a full sync', () => {
     // On 25 October 2026 the clocks of Oslo go from 03:00 back to 02:00.
     const first = due('02:30', '2026-10-25T00:59:00Z');
     expect(due('02:30', '2026-10-25T12:00:00Z')).toBe(first);
+  });
+
+  it('the days before, which lateness looks at, are calculated once too', () => {
+    const calculated = vi.spyOn(Cron.prototype, 'previousRuns');
+    for (let second = 10; second < 20; second += 1) {
+      expect(due('04:20', `2026-01-15T12:00:${second}Z`)).toBe('2026-01-15T03:20:00.000Z');
+      expect(due('04:20', `2026-01-14T09:00:${second}Z`)).toBe('2026-01-14T03:20:00.000Z');
+    }
+    expect(calculated).toHaveBeenCalledTimes(2);
+    calculated.mockRestore();
   });
 
   it('a full sync is due at least every 26 hours, whatever the zone and the time of day', () => {

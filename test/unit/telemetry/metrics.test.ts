@@ -1,6 +1,7 @@
+import perfHooks from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { Registry, register } from 'prom-client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hubOutcomeOf } from '../../../src/telemetry/hub-outcome.ts';
 import { createMetrics, type RowCounts } from '../../../src/telemetry/metrics.ts';
 
@@ -120,6 +121,13 @@ describe('metrics', () => {
     expect(() => metrics.countRows(larger, { created: 1 })).not.toThrow();
     const tally = { created: 1, replaced: 0, deleted: 0, restored: 0, forgotten: 4, shown: 1 };
     expect(() => metrics.countAbsenceChanges('north', tally)).not.toThrow();
+  });
+
+  it('the event loop is sampled rarely enough to leave an idle process asleep', () => {
+    const sampled = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+    createMetrics(new Registry(), { process: true });
+    expect(sampled.mock.calls[0]?.[0]?.resolution).toBeGreaterThanOrEqual(100);
+    sampled.mockRestore();
   });
 
   it('the shared registry stays empty', async () => {
