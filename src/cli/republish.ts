@@ -126,9 +126,13 @@ function republishable(name: string): CollectionName {
 function mirroring(config: Config, collection: CollectionName, tenant: string | undefined): string[] {
   const chosen = chooseTenants(config, tenant).filter((each) => collectionSettings(each, collection).enabled);
   if (chosen.length > 0) return chosen.map(({ id }) => id);
-  throw new RollcallError('USAGE_INVALID', `${collection} is not mirrored`, {
-    remedy: 'Enable it under tenants.collections, or name another collection.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    `${collection} is not mirrored for ${tenant === undefined ? 'any tenant' : `tenant ${tenant}`}`,
+    {
+      remedy: 'Enable it under tenants.collections, or name another collection.',
+    },
+  );
 }
 
 function tooManyKeys(): RollcallError {

@@ -27,7 +27,7 @@ export function isFramed(value: Buffer): boolean {
   return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
 }
 
-/** Returns the registry's id of a topic's schema; null for the changelog, whose values have no schema and no frame. */
+/** Returns the registry's id of a topic's schema; null for the changelog of the absence view, whose values have no schema and no frame. */
 export type SchemaIds = (topic: TopicSuffix) => number | null;
 
 /** Reads `schemaIds` for each record, since the schemas are registered later. */

@@ -119,9 +119,10 @@ export function outcomeUnknown(error: unknown, doing: string): RollcallError {
   const detail = failure.type ?? reasonOf(failure);
   return new RollcallError(
     'KAFKA_OUTCOME_UNKNOWN',
-    `The outcome of a transaction is unknown (${doing}): ${detail}`,
+    `Kafka did not say whether it committed a transaction (${doing}): ${detail}`,
     {
-      remedy: 'There is nothing to do: Rollcall reads the outcome from Kafka and continues from there.',
+      remedy:
+        'Rollcall reads the outcome from Kafka and continues from there, unless another process owns the tenant by then.',
       cause: error,
     },
   );

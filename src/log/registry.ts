@@ -18,7 +18,7 @@ import {
 import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 import { readSchemaFiles } from './schema-files.ts';
 
-/** The earliest new request for a schema that did not fit a record: the registry may have been wrong. */
+/** How long Rollcall waits before it asks again for a schema that did not fit a record: the registry may have been wrong. */
 const ASK_AGAIN_AFTER_MS = 30_000;
 
 /** The schema registry, used at the start and to read old records; never on the hot path. */
@@ -33,8 +33,8 @@ export interface Registry {
   /** Deletes a subject, softly if the registry supports it: its ids still decode. Returns false if it does not exist. */
   removeSubject(subject: string): Promise<boolean>;
   /**
-   * Decodes a framed value with the schema that its id names. `topics` are the topics that the value may be of: if the
-   * registry has lost that schema or has another one under the id, their current schemas are tried.
+   * Decodes a framed value with the schema that its id names. `topics` are the topics that the value may come from: if
+   * the registry has lost that schema or has another one under the id, Rollcall tries its own schemas of those topics.
    * Throws `UndecodableRecord` when no schema fits, `REGISTRY_…` when the registry does not answer.
    */
   decode(framed: Buffer, topics?: readonly TopicSuffix[]): Promise<unknown>;
@@ -161,7 +161,7 @@ class SchemasById {
   }
 }
 
-/** The Avro type of a schema, without Rollcall's own conversions. */
+/** The Avro type of a schema; its values are as avsc decodes them, without Rollcall's logical types. */
 function typeOf(schema: unknown): avro.Type {
   return avroType(schema as AvroSchema);
 }

@@ -15,7 +15,7 @@ const ATTEMPTS = 50;
 const BETWEEN_ATTEMPTS_MS = 100;
 
 /**
- * Returns the first and last offsets of a topic's partitions, in the order of the partitions.
+ * Returns the range of readable offsets of a topic's partitions, in the order of the partitions.
  *
  * kafkajs always requests offsets with `read_committed`, so `high` stops at an open transaction and does not show how
  * far an unfinished write got. This waits while a leader moves, as after a topic's creation; kafkajs would fail.

@@ -93,7 +93,7 @@ export class TransactionWriter {
     if (error instanceof LostRecords) this.#lostTopics.add(error.topic);
     return innermost(error).type === 'MESSAGE_TOO_LARGE'
       ? tooLarge(error, collection)
-      : outcomeUnknown(error, `${collection} ${sequence}`);
+      : outcomeUnknown(error, `transaction ${sequence} of ${collection}`);
   }
 
   remove(records: readonly OutgoingRecord[]): Promise<void> {

@@ -6,6 +6,7 @@ export type Offsets = Readonly<Record<string, number>>;
 export type SyncMode = 'FULL' | 'DELTA';
 
 export interface LastCompleteFull {
+  /** Id of the full sync. Topics and logs call a sync a pass. */
   readonly passId: string;
   /** Hub time at the sync's start, ms since the epoch. */
   readonly startedAtMs: number;
@@ -71,8 +72,8 @@ export function isFirstLoadOver({ firstLoad, lastCompleteFull }: Progress): bool
 export const SEVERAL_MAPPINGS = 'several';
 
 /**
- * Returns the progress with the offsets of its transaction, also in `lastCompleteFull` if it completes a full sync: there
- * without those of the changelog, which no consumer reads.
+ * Returns the progress with the offsets of its transaction. If the transaction completes a full sync, `lastCompleteFull` gets
+ * them too, without those of the changelog, which no consumer reads.
  */
 export function withOffsets(progress: Progress, offsets: Offsets): Progress {
   const full = progress.lastCompleteFull;

@@ -8,7 +8,7 @@ import { runTenant } from './run-tenant.ts';
 import { sleep } from './sleep.ts';
 import type { TenantSession } from './open-session.ts';
 
-/** Further facts about a tenant for its heartbeat, where other processes read them. */
+/** What the heartbeat of a tenant says besides who its owner is. Commands in other processes read it. */
 type FactsOf = (tenantId: string) => Readonly<Record<string, string>>;
 
 const HEARTBEAT_EVERY_MS = 3_000;
@@ -119,7 +119,7 @@ export async function keepHeartbeat(
 ): Promise<void> {
   for (let beat = 1; !options.signal.aborted; beat += 1) {
     const ownedSinceMs = options.ownedSinceMs();
-    // The number distinguishes a renewed heartbeat from one that Redis failed to expire.
+    // The number shows a reader that the heartbeat is renewed, and not one that Redis has kept too long.
     const info = {
       host: hostname(),
       pid: String(process.pid),

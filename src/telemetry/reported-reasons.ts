@@ -1,13 +1,13 @@
 import type { HealthPart, NotReady } from '../core/health/parts.ts';
 
 /**
- * The reasons against readiness and liveness that events reported. The answer of `/readyz` also follows from the state of
+ * The reasons against readiness and liveness that events reported, by part (hub, Kafka, Redis, …). The answer of `/readyz` also follows from the state of
  * each collection: core/health/tenant-status.ts, put together in monitor/board.ts.
  */
 export interface Health {
-  /** Sets a part's reason for a tenant, in place of the one before; returns whether the text is new. */
+  /** Sets the reason why a part is not ready, in place of the one before; returns whether the text is new. */
   notReady(reason: NotReady): boolean;
-  /** Clears a part's reason; returns whether there was one. */
+  /** Says that a part is ready again: clears its reason; returns whether there was one. */
   ready(part: HealthPart, tenant?: string): boolean;
   /** Records that only a restart helps. The first such reason stays. */
   fatal(why: string): void;

@@ -12,14 +12,16 @@ export interface SafeError {
 }
 
 const WITHHELD = 'message withheld, as it may quote data';
-/** Programming errors: the runtime writes their messages, which name code, not data. */
-const RUNTIME_ERRORS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'AbortError', 'TimeoutError']);
+/** Messages of fixed text. Those of a TypeError or a RangeError may quote a value ("Invalid time zone specified: …"). */
+const FIXED_TEXTS = new Set(['AbortError', 'TimeoutError']);
+/** Codes of Node whose messages name a connection or a certificate. Others quote arguments (`ERR_INVALID_ARG_VALUE`). */
+const CONNECTION_CODE = /^ERR_(SSL|TLS|STREAM|SOCKET)_[A-Z_]+$/;
 const MAX_MESSAGE = 1000;
 const MAX_CAUSES = 3;
 
 /**
  * Returns an error's message, if it is safe. Parsers and the Avro encoder quote the data they fail on, so only messages
- * of known kinds are safe: our own, the system's, kafkajs' own and the runtime's.
+ * of known kinds are safe: our own, the system's and kafkajs' own. Of others the class and the place in our code are shown.
  */
 export function safeErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return WITHHELD;
@@ -31,8 +33,8 @@ function mayBeShown(error: Error): boolean {
   if (error.name === 'ReplyError' || error.name === 'KafkaJSSASLAuthenticationError') return false;
   // kafkajs wraps an error of a batch handler and copies its text.
   if (error.name.startsWith('KafkaJS') && error.cause instanceof Error) return mayBeShown(error.cause);
-  if (error instanceof RollcallError || RUNTIME_ERRORS.has(error.name)) return true;
-  return isReport(error) || /^ERR_[A-Z_]+$/.test(codeOf(error) ?? '');
+  if (error instanceof RollcallError || FIXED_TEXTS.has(error.name)) return true;
+  return isReport(error) || CONNECTION_CODE.test(codeOf(error) ?? '');
 }
 
 /** Whether a library or the system reports an outside failure: its name, code and message suffice without a stack. */

@@ -62,7 +62,11 @@ function mirroringAbsences(config: Config, tenant: string | undefined): string[]
     (each) => collectionSettings(each, 'absence-changes').enabled,
   );
   if (chosen.length > 0) return chosen.map(({ id }) => id);
-  throw new RollcallError('USAGE_INVALID', 'absence-changes are not mirrored', {
-    remedy: 'Enable them under tenants.collections.',
-  });
+  throw new RollcallError(
+    'USAGE_INVALID',
+    `absence-changes are not mirrored for ${tenant === undefined ? 'any tenant' : `tenant ${tenant}`}`,
+    {
+      remedy: 'Enable them under tenants.collections.',
+    },
+  );
 }

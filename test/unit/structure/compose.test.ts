@@ -60,7 +60,7 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  it('Prometheus asks Rollcall and loads its alerts, and Grafana asks Prometheus', () => {
+  it('Prometheus is configured to scrape Rollcall and to load its alerts, and Grafana to query Prometheus', () => {
     const read = (name: string) => readFileSync(join(CHECKOUT, 'examples/compose', name), 'utf8');
     const prometheus = parse(read('prometheus.yaml')) as {
       rule_files: string[];
