@@ -7,7 +7,6 @@ export interface Bench {
   readonly hub: HubProcess;
   readonly rounds: number;
   readonly profileFolder: string | null;
-  readonly loadAtStart: number;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }

@@ -8,7 +8,7 @@ import type { SyncRequest } from './log-process.ts';
 export type Publishers = Readonly<Record<Kind, Child>>;
 
 export const TENANT = 'north';
-const COLLECTION = 'absence-versions';
+export const COLLECTION = 'absence-versions';
 
 export const FULL: SyncRequest = { tenantId: TENANT, collection: COLLECTION, mode: 'FULL' };
 export const DELTA: SyncRequest = { ...FULL, mode: 'DELTA' };

@@ -10,14 +10,15 @@ export function configText(options: {
   tenantIds: readonly string[];
   collections: readonly CollectionName[];
   hasRedis: boolean;
+  maxConcurrentRequests?: number;
 }): string {
-  const { stack, hub, tenantIds, collections } = options;
+  const { stack, hub, tenantIds, collections, maxConcurrentRequests } = options;
   const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
   const prefix = `bench-${options.name}-${process.pid}-${Date.now()}`;
   return JSON.stringify({
     tenants: tenantIds.map((id) => ({
       id,
-      hub: { baseUrl, tokenUrl, clientId, clientSecret },
+      hub: { baseUrl, tokenUrl, clientId, clientSecret, maxConcurrentRequests },
       collections,
       // Syncs run only on request.
       deltaEvery: '1d',

@@ -21,6 +21,11 @@ export interface FloorRound {
   readonly fetchAndParse: number;
 }
 
+/** A plain download alone. */
+export interface FetchRound extends Pick<FloorRound, 'rows' | 'fetchAndParse'> {
+  readonly wallMs: number;
+}
+
 export interface FloorHub {
   readonly baseUrl: string;
   readonly tokenUrl: string;
@@ -120,6 +125,20 @@ async function measure(collection: CollectionName): Promise<FloorRound> {
   };
 }
 
+/** Keeps no page, whatever the size of the collection. */
+async function measureFetch(collection: CollectionName): Promise<FetchRound> {
+  const { envelope } = collectionNamed(collection);
+  const startedAtMs = performance.now();
+  let rows = 0;
+  const micros = await cpuOf(async () => {
+    for await (const text of downloaded(collection)) {
+      const page = JSON.parse(text) as Readonly<Record<string, readonly unknown[]>>;
+      rows += page[envelope]?.length ?? 0;
+    }
+  });
+  return { rows, fetchAndParse: micros / rows, wallMs: performance.now() - startedAtMs };
+}
+
 /** Ids of absences that can be replaced: of records that are neither replaced nor deleted, at most that many. */
 async function currentAbsences(atMost: number): Promise<readonly string[]> {
   const ids: string[] = [];
@@ -141,7 +160,7 @@ interface AbsenceLinks {
 }
 
 serveCommands({
-  handlers: { open, measure, currentAbsences },
+  handlers: { open, measure, measureFetch, currentAbsences },
   interrupt: () => void agent?.destroy(),
   atEnd: async () => agent?.close(),
 });

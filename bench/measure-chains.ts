@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
-import { FULL, startPublisher, TENANT, type Publishers } from './chain-publishers.ts';
+import { COLLECTION, FULL, startPublisher, TENANT, type Publishers } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import type { Part } from './cpu-profile.ts';
+import type { FetchRound } from './floor-process.ts';
 import { measureReplaced, type ReplacedNumbers } from './measure-replaced.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
-import { oneSync, perSecond, unchangedSync } from './syncs.ts';
+import { oneSync, perSecond, recordsOf, unchangedSync } from './syncs.ts';
 import type { OwnRound, SyncRound, ProfileOwnRequest, ProfileRequest } from './log-process.ts';
 import type { AreaSize } from './tenant-in-redis.ts';
 
@@ -20,6 +21,9 @@ export interface ChainNumbers {
     readonly rowsPerSecond: Paired;
     /** Records of all topics except `progress`. */
     readonly cpuPerRecord: Paired;
+    /** Times a plain download with `JSON.parse`, measured in the same round. */
+    readonly timesFetch: Paired;
+    readonly records: Readonly<Record<Kind, number>>;
     readonly changesPublished: number;
     readonly absencesShown: number;
     /** Largest resident size of the process, MiB. */
@@ -54,7 +58,7 @@ export async function measureChains(bench: Bench, floor: Child): Promise<ChainNu
   await using withChains = await startPublisher(bench, 'with');
   await using without = await startPublisher(bench, 'without');
   const publishers: Publishers = { with: withChains.child, without: without.child };
-  const created = await measureCreated(bench, { publishers, rounds: most });
+  const created = await measureCreated(bench, { publishers, floor, rounds: most });
   const unchanged = await measureUnchanged(bench, publishers);
   const index = await publishers.with.call<Record<string, AreaSize>>('indexSize', TENANT);
   const rebuilt = await measureRebuilt(bench, { publishers, rounds: most });
@@ -95,32 +99,34 @@ async function profileChains(bench: Bench): Promise<Record<'created' | 'rebuilt'
 /** Measures first syncs of new processes; the last ones are the given publishers, which have also just started. */
 async function measureCreated(
   bench: Bench,
-  { publishers, rounds }: { publishers: Publishers; rounds: number },
+  { publishers, floor, rounds }: { publishers: Publishers; floor: Child; rounds: number },
 ): Promise<Omit<ChainNumbers['created'], 'shares'>> {
-  const syncs = { with: [] as FirstSync[], without: [] as FirstSync[] };
+  // This round does not count, because V8 compiles hot code then.
+  await floor.call('measureFetch', COLLECTION);
+  const syncs = { with: [] as FirstRound[], without: [] as FirstRound[] };
   for (let round = 1; round <= rounds; round += 1) {
     bench.print(`chains: first sync by a new process, ${round} of ${rounds}`);
+    const { fetchAndParse } = await floor.call<FetchRound>('measureFetch', COLLECTION);
     for (const kind of inTurn(round)) {
       const sync =
         round < rounds ? await firstSyncOfNew(bench, kind) : await firstSync(publishers[kind], kind);
-      syncs[kind].push(sync);
+      syncs[kind].push({ ...sync, fetchAndParse });
     }
   }
   return {
     ...costsOf(syncs),
     rowsPerSecond: pairedOf(syncs, perSecond),
     cpuPerRecord: pairedOf(syncs, (round) => round.cpuMicros / recordsOf(round)),
+    timesFetch: pairedOf(syncs, (round) => round.cpuMicros / round.rowsSeen / round.fetchAndParse),
+    records: { with: recordsOf(syncs.with[0]), without: recordsOf(syncs.without[0]) },
     changesPublished: syncs.with[0]?.changesPublished ?? 0,
     absencesShown: syncs.with[0]?.absencesShown ?? 0,
     peakMemory: pairedOf(syncs, ({ peakMemory }) => peakMemory),
   };
 }
 
-function recordsOf({ rowsCreated, rowsUpdated, changesPublished, absencesShown }: SyncRound): number {
-  return rowsCreated + rowsUpdated + changesPublished + absencesShown;
-}
-
 type FirstSync = SyncRound & { readonly peakMemory: number };
+type FirstRound = FirstSync & Pick<FetchRound, 'fetchAndParse'>;
 
 async function firstSyncOfNew(bench: Bench, kind: Kind): Promise<FirstSync> {
   await using publisher = await startPublisher(bench, kind);

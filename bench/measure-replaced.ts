@@ -1,8 +1,9 @@
 import type { Bench } from './bench.ts';
-import { DELTA, type Publishers } from './chain-publishers.ts';
+import { COLLECTION, DELTA, type Publishers } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
+import type { FetchRound } from './floor-process.ts';
 import { inTurn, pairedOf, type Kind, type Paired } from './paired.ts';
-import { nextHubSecond, oneSync } from './syncs.ts';
+import { nextHubSecond, oneSync, recordsOf } from './syncs.ts';
 import type { SyncRound } from './log-process.ts';
 
 export interface ReplacedNumbers {
@@ -10,8 +11,14 @@ export interface ReplacedNumbers {
   /** Both rows count: the new version, and the one that it replaces. */
   readonly rows: number;
   readonly cpuPerRow: Paired;
+  /** A changed row, times a plain download with `JSON.parse` of one row of the collection, measured in the same round. */
+  readonly timesFetch: Paired;
+  /** Records of a round with chains. */
+  readonly records: number;
   readonly committedMs: Paired;
 }
+
+type ReplacedRound = SyncRound & Pick<FetchRound, 'fetchAndParse'>;
 
 const REPLACED_AT_ONCE = [100, 1_000, 5_000];
 /** An incremental sync with most rows of a collection becomes a full sync. */
@@ -30,22 +37,27 @@ export async function measureReplaced(
   );
   const rounds = Math.min(bench.rounds, Math.floor(current.length / eachRound) - 1);
   let used = 0;
-  const syncs = new Map(sizes.map((size) => [size, { with: [] as SyncRound[], without: [] as SyncRound[] }]));
+  const syncs = new Map(
+    sizes.map((size) => [size, { with: [] as ReplacedRound[], without: [] as ReplacedRound[] }]),
+  );
   // V8 compiles in the first round.
   for (let round = 0; round <= rounds; round += 1) {
+    const { fetchAndParse } = await parts.floor.call<FetchRound>('measureFetch', COLLECTION);
     for (const [size, found] of syncs) {
       bench.print(`chains: ${size} absences replaced${round === 0 ? '' : `, ${round} of ${rounds}`}`);
       const ids = current.slice(used, used + size);
       used += size;
       const replaced = await replace(bench, { ...parts, ids, round });
       if (round === 0) continue;
-      for (const kind of inTurn(0)) found[kind].push(replaced[kind]);
+      for (const kind of inTurn(0)) found[kind].push({ ...replaced[kind], fetchAndParse });
     }
   }
   return [...syncs].map(([absences, found]) => ({
     absences,
     rows: absences * 2,
     cpuPerRow: pairedOf(found, ({ cpuMicros }) => cpuMicros / (absences * 2)),
+    timesFetch: pairedOf(found, ({ cpuMicros, fetchAndParse }) => cpuMicros / (absences * 2) / fetchAndParse),
+    records: recordsOf(found.with[0]),
     committedMs: pairedOf(found, ({ committedMs }) => committedMs ?? Number.NaN),
   }));
 }

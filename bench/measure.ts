@@ -1,12 +1,10 @@
-import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { CollectionName } from '../src/model/collections.ts';
 import type { Bench } from './bench.ts';
 import { startChild, type Child } from './child-process.ts';
 import { configText } from './config-text.ts';
 import type { Part } from './cpu-profile.ts';
-import type { FloorHub, FloorRound } from './floor-process.ts';
-import { measureChains, type ChainNumbers } from './measure-chains.ts';
+import type { FloorRound } from './floor-process.ts';
 import type { SyncRequest, SyncRound, ProfileRequest } from './log-process.ts';
 import { nextHubSecond, oneSync, perSecond, unchangedSync } from './syncs.ts';
 import { spreadOf, type Spread } from './spread.ts';
@@ -44,16 +42,10 @@ export interface SyncNumbers {
   readonly rowsPerSecond: Spread;
 }
 
-export interface BenchNumbers {
-  readonly node: string;
-  readonly cpu: string;
-  readonly cores: number;
-  /** The load of the last minute before the start; above a fraction of the cores the machine was not idle. */
-  readonly loadAtStart: number;
+export interface RowNumbers {
   readonly collections: readonly CollectionNumbers[];
   /** Largest resident size of the publisher so far, MiB. */
   readonly peakMemory: Readonly<Record<IndexKind, PeakMemory>>;
-  readonly chains: ChainNumbers;
 }
 
 export interface PeakMemory {
@@ -75,21 +67,7 @@ interface Processes {
   readonly publishers: Readonly<Record<IndexKind, Child>>;
 }
 
-export function loadNow(): number {
-  return loadavg()[0] ?? Number.NaN;
-}
-
-export async function measure(bench: Bench): Promise<BenchNumbers> {
-  const { hub, signal } = bench;
-  await using floor = startChild(new URL('floor-process.ts', import.meta.url), signal);
-  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
-  await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
-  const rows = await measureRows(bench, floor);
-  // They have processes of their own, after the others have ended, so that their memory can be measured alone.
-  return { ...rows, chains: await measureChains(bench, floor) };
-}
-
-async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumbers, 'chains'>> {
+export async function measureRows(bench: Bench, floor: Child): Promise<RowNumbers> {
   const { stack, hub, signal } = bench;
   await using redis = startChild(new URL('log-process.ts', import.meta.url), signal);
   await using memory = startChild(new URL('log-process.ts', import.meta.url), signal);
@@ -113,7 +91,7 @@ async function measureRows(bench: Bench, floor: Child): Promise<Omit<BenchNumber
   }
 }
 
-async function measureAll(bench: Bench, processes: Processes): Promise<Omit<BenchNumbers, 'chains'>> {
+async function measureAll(bench: Bench, processes: Processes): Promise<RowNumbers> {
   const { publishers } = processes;
   const [tenantId] = TENANTS;
   for (const kind of KINDS) await publishers[kind].call('own', tenantId);
@@ -141,10 +119,6 @@ async function measureAll(bench: Bench, processes: Processes): Promise<Omit<Benc
     }
   }
   return {
-    node: process.version,
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    loadAtStart: bench.loadAtStart,
     collections: SUBJECTS.map(({ collection }) =>
       Object.assign({}, unchanged.get(collection) as Awaited<ReturnType<typeof measureUnchanged>>, {
         created: (created.get(collection) ?? []).map((round) => ({

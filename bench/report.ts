@@ -1,21 +1,33 @@
 import { chainsReport } from './chains-report.ts';
 import { PARTS } from './cpu-profile.ts';
-import type { BenchNumbers, CollectionNumbers, SyncNumbers } from './measure.ts';
+import { linesAsText } from './lines-table.ts';
+import type { CollectionNumbers, RowNumbers, SyncNumbers } from './measure.ts';
+import type { BenchNumbers } from './run.ts';
 import { spread, whole } from './words.ts';
 
 /** If the floor varies more than this within one run, the numbers are unreliable. */
 const NOISY_SPREAD = 1.3;
 const NOISY_LOAD_PER_CORE = 0.3;
 
-/** Reports the numbers as text. */
+/** Reports the lines, then each part that ran, as text. */
 export function reportOf(numbers: BenchNumbers): string {
-  const { collections, peakMemory, cores, cpu, node, loadAtStart } = numbers;
+  const { lines, parts, cores, cpu, node, loadAtStart } = numbers;
+  return [
+    `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
+    '',
+    linesAsText(lines),
+    ...(parts.rows === undefined ? [] : [...rowsReport(parts.rows), '']),
+    ...(parts.chains === undefined ? [] : [...chainsReport(parts.chains), '']),
+    ...noise(numbers),
+  ].join('\n');
+}
+
+function rowsReport({ collections, peakMemory }: RowNumbers): string[] {
   const { redis, memory } = peakMemory;
   const mib = (size: number): string => `${size.toFixed(0)} MiB`;
   const sizes = ({ beforeFirstSync, afterFirstSyncs, atTheEnd }: typeof redis): string =>
     `${mib(beforeFirstSync)} before the first sync, ${mib(afterFirstSyncs)} after the first syncs, ${mib(atTheEnd)} after all rounds`;
   return [
-    `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
     'µs of CPU a row: the median, and (least–most) of the rounds',
     '',
     ...table(collections),
@@ -23,11 +35,7 @@ export function reportOf(numbers: BenchNumbers): string {
     'Peak resident size of the publisher, with one tenant',
     `  index in Redis   ${sizes(redis)}`,
     `  index in memory  ${sizes(memory)}`,
-    '',
-    ...chainsReport(numbers.chains),
-    ...noise(numbers),
-    '',
-  ].join('\n');
+  ];
 }
 
 function table(collections: readonly CollectionNumbers[]): string[] {
@@ -68,12 +76,13 @@ function table(collections: readonly CollectionNumbers[]): string[] {
 
 type Line = readonly [title: string, cell: (numbers: CollectionNumbers) => string];
 
-function noise({ collections, cores, loadAtStart }: BenchNumbers): string[] {
-  const widest = Math.max(...collections.map(({ floor }) => floor.parse.max / floor.parse.min));
+function noise({ parts, cores, loadAtStart }: BenchNumbers): string[] {
+  const collections = parts.rows?.collections ?? [];
+  const widest = Math.max(1, ...collections.map(({ floor }) => floor.parse.max / floor.parse.min));
   if (widest <= NOISY_SPREAD && loadAtStart <= cores * NOISY_LOAD_PER_CORE) return [];
   return [
-    '',
     `The machine was not idle (load ${loadAtStart.toFixed(1)} at the start; JSON.parse of the same bytes took up to`,
     `${widest.toFixed(1)} times its least): rows a second and ms are hardly reliable, µs a little more, the ratios the most.`,
+    '',
   ];
 }

@@ -15,7 +15,7 @@ const HELP = `npm run bench:join -- [--absences 100000] [--instances 1]
 
 Builds examples/streams-join, fills \`absences\`, \`schedules\` and \`classes\` in a real Kafka, and starts the join. Prints how long it
 takes until every absence is joined to its lessons, and then, for single absences, how long it takes from the end of the
-transaction that publishes one until a consumer has its joined record. docs/benchmarks.md explains the numbers.
+transaction that publishes one until a consumer has its joined record. docs/performance.md explains the numbers.
 `;
 
 const TOPICS = 'bench.north';

@@ -17,6 +17,13 @@ export async function unchangedSync(publisher: Child, request: SyncRequest): Pro
   return round;
 }
 
+/** Records of all topics except `progress`; NaN without a sync. */
+export function recordsOf(round: SyncRound | undefined): number {
+  if (round === undefined) return Number.NaN;
+  const { rowsCreated, rowsUpdated, changesPublished, absencesShown } = round;
+  return rowsCreated + rowsUpdated + changesPublished + absencesShown;
+}
+
 export function perSecond({ rowsSeen, wallMs }: SyncRound): number {
   return rowsSeen / (wallMs / 1_000);
 }

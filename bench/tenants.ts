@@ -14,7 +14,7 @@ const HELP = `npm run bench:tenants -- [--tenants 100] [--collections all|<name,
 
 Starts \`rollcall run\` twice with that many tenants of one small district, on real Kafka, schema registry and Redis: first
 with empty services, then again. Prints when the tenants are served, which errors occur meanwhile, and the maximum
-number of sockets and size of memory of the process. docs/benchmarks.md explains the numbers.
+number of sockets and size of memory of the process. docs/performance.md explains the numbers.
 `;
 
 const STUDENTS = 8;

@@ -16,7 +16,12 @@ export interface RowStore {
   /** Counts re-stamps, so that re-stamping everything touches no row. */
   epoch: number;
   restampedAtMs: number;
+  /** Of the rows whose text is kept, as many bytes. */
+  keptBytes: number;
 }
+
+/** Millions of rows are built anew for each page instead of being kept: about a quarter of a million fit. */
+const MOST_KEPT_BYTES = 256 * 1_048_576;
 
 /** Rows in the order of their ids (UTF-16 code units, which for ids is Unicode order): a collection or a part of one. */
 export interface Listing {
@@ -28,7 +33,7 @@ export interface Listing {
 }
 
 export function createStore(builder: RowBuilder, restampedAtMs: number): RowStore {
-  return { builder, epoch: 0, restampedAtMs };
+  return { builder, epoch: 0, restampedAtMs, keptBytes: 0 };
 }
 
 export function createListing(store: RowStore, rows: Row[]): Listing {
@@ -72,8 +77,12 @@ export function objectOf(store: RowStore, row: Row): JsonObject {
 /** `,{…}`: the row's JSON after a comma, valid until the row changes or is re-stamped. */
 export function bytesOf(store: RowStore, row: Row): Buffer {
   const stampMs = stampOf(store, row);
-  if (row.bytes !== undefined && row.renderedMs === stampMs) return row.bytes;
-  return renderedRow(row, { content: row.bytes === undefined ? contentOf(store, row) : {}, stampMs });
+  if (row.bytes !== undefined)
+    return row.renderedMs === stampMs ? row.bytes : renderedRow(row, { content: {}, stampMs });
+  const bytes = renderedRow(row, { content: contentOf(store, row), stampMs });
+  if (store.keptBytes + bytes.length > MOST_KEPT_BYTES) row.bytes = undefined;
+  else store.keptBytes += bytes.length;
+  return bytes;
 }
 
 /** A field's text, or the `sourcedId` it refers to, as cheaply as possible. */
@@ -134,6 +143,7 @@ export function setContent(
   row.content = change.content;
   row.stampMs = change.stampMs ?? before;
   row.epoch = store.epoch;
+  store.keptBytes -= row.bytes?.length ?? 0;
   row.bytes = undefined;
 }
 

@@ -1,0 +1,214 @@
+import type { BenchPart, PartNumbers } from './parts.ts';
+import { spreadOf, type Spread } from './spread.ts';
+
+/** A promise about speed: what is measured for it, and what it is to be. */
+export interface Line {
+  /** For `--only`. */
+  readonly name: string;
+  readonly title: string;
+  /** The part of the benchmark that measures it. */
+  readonly part: BenchPart;
+  readonly unit: string;
+  readonly digits: number;
+  readonly better: 'less' | 'more';
+  /** Null: only measured. Of some it depends on the number of rows. */
+  readonly target: (rows: number) => number | null;
+  readonly stretch: number | null;
+  /** Undefined: that part was not measured. */
+  readonly value: (numbers: PartNumbers) => LineValue | undefined;
+}
+
+export interface LineValue {
+  readonly spread: Spread;
+  /** Published in one round; undefined: the line is not about records. */
+  readonly records?: number | undefined;
+}
+
+/** A measured line, as programs read it. */
+export interface LineResult {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly digits: number;
+  readonly better: Line['better'];
+  readonly target: number | null;
+  readonly stretch: number | null;
+  readonly value: Spread;
+  readonly records: number | null;
+  readonly verdict: 'met' | 'falls short' | null;
+  /** Approximate number of absence records at the hub. */
+  readonly rows: number;
+  readonly rounds: number;
+  readonly loadAtStart: number;
+}
+
+const MB_IN_MIB = 1.048576;
+/** Times fetch and `JSON.parse` of the same pages. */
+const FLOOR = '×';
+
+/** The memory that a process may take depends little on the number of rows: it is to stay flat. */
+const MEMORY_TARGETS: readonly (readonly [rows: number, megabytes: number])[] = [
+  [100_000, 180],
+  [1_000_000, 200],
+  [Number.POSITIVE_INFINITY, 220],
+];
+
+const MEGABYTES = {
+  unit: 'MB',
+  digits: 0,
+  target: (rows: number) => MEMORY_TARGETS.find(([most]) => rows <= most)?.[1] ?? null,
+  stretch: 130,
+} satisfies Partial<Line>;
+
+export const LINES: readonly Line[] = [
+  {
+    ...line('unchanged', 'an unchanged full pull', { part: 'rows', target: 1.2, stretch: 0.8 }),
+    value: ({ rows }) => {
+      const versions = rows?.collections.find(({ collection }) => collection === 'absence-versions');
+      return versions && { spread: versions.unchanged.redis.timesFetch, records: 0 };
+    },
+  },
+  {
+    ...line('first', 'a first full pull, one record a row', { part: 'chains', target: 7, stretch: 5 }),
+    value: ({ chains }) =>
+      chains && { spread: chains.created.timesFetch.without, records: chains.created.records.without },
+  },
+  {
+    ...line('first-with-changes', 'a first full pull with absences and their changes', {
+      part: 'chains',
+      target: 20,
+      stretch: 14,
+    }),
+    value: ({ chains }) =>
+      chains && { spread: chains.created.timesFetch.with, records: chains.created.records.with },
+  },
+  {
+    ...line('replaced', 'a replaced absence in an incremental sync, a changed row', {
+      part: 'chains',
+      target: 20,
+    }),
+    value: ({ chains }) => {
+      const most = chains?.replaced.at(-1);
+      return most && { spread: most.timesFetch.with, records: most.records };
+    },
+  },
+  {
+    ...line('rebuild', 'the index with chains made again from the topics, 100,000 rows', {
+      part: 'chains',
+      target: 2,
+      stretch: 0.5,
+    }),
+    unit: 's',
+    digits: 1,
+    value: ({ chains }) =>
+      chains && { spread: scaled(chains.rebuilt.seconds.with, 100_000 / chains.rows), records: 0 },
+  },
+  {
+    ...line('peak', 'peak resident size, first full pull with absences and changes', { part: 'chains' }),
+    ...MEGABYTES,
+    value: ({ chains }) => chains && { spread: scaled(chains.created.peakMemory.with, MB_IN_MIB) },
+  },
+  {
+    ...line('peak-later', 'the same after unchanged pulls, rebuilds and incremental syncs', {
+      part: 'chains',
+    }),
+    ...MEGABYTES,
+    value: ({ chains }) =>
+      chains && { spread: scaled(spreadOf([chains.peakMemoryAtTheEnd.with]), MB_IN_MIB) },
+  },
+  {
+    ...line('pages', 'rows/s when the hub takes 200 ms a page: 8 requests at once, times one at a time', {
+      part: 'pages',
+      target: 7,
+      stretch: 7.8,
+    }),
+    better: 'more',
+    value: ({ pages }) => pages && { spread: pages.unchanged.times, records: 0 },
+  },
+  {
+    ...line('pages-first', 'the same for a first full pull', { part: 'pages' }),
+    better: 'more',
+    value: ({ pages }) => pages && { spread: pages.first.times, records: pages.rows },
+  },
+  {
+    ...line('redis-row', 'Redis, a row', { part: 'chains', target: 62, stretch: 41 }),
+    unit: 'bytes',
+    digits: 0,
+    value: ({ chains }) => bytesEach(chains?.index, ['rows']),
+  },
+  {
+    ...line('redis-version', 'Redis, a version with its chain', { part: 'chains', target: 150 }),
+    unit: 'bytes',
+    digits: 0,
+    value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
+  },
+];
+
+function line(
+  name: string,
+  title: string,
+  { part, target, stretch }: { part: BenchPart; target?: number; stretch?: number },
+): Omit<Line, 'value'> {
+  return {
+    name,
+    title,
+    part,
+    unit: FLOOR,
+    digits: 1,
+    better: 'less',
+    target: () => target ?? null,
+    stretch: stretch ?? null,
+  };
+}
+
+function scaled({ min, median, max }: Spread, by: number): Spread {
+  return { min: min * by, median: median * by, max: max * by };
+}
+
+/** Bytes of some areas of the index for each of its rows. */
+function bytesEach(
+  index: Readonly<Record<string, { entries: number; bytes: number }>> | undefined,
+  areas: readonly string[],
+): LineValue | undefined {
+  const rows = index?.['rows'];
+  if (rows === undefined) return undefined;
+  const bytes = areas.reduce((sum, area) => sum + (index?.[area]?.bytes ?? 0), 0);
+  return { spread: spreadOf([bytes / rows.entries]) };
+}
+
+/** The result of each line that was measured and, when names are given, is among them. */
+export function resultsOf(
+  numbers: PartNumbers,
+  of: { rows: number; rounds: number; loadAtStart: number; only: readonly string[] },
+): LineResult[] {
+  const { only, ...run } = of;
+  return LINES.filter(({ name }) => only.length === 0 || only.includes(name)).flatMap((each) => {
+    const value = each.value(numbers);
+    return value === undefined ? [] : [resultOf(each, value, run)];
+  });
+}
+
+function resultOf(
+  { name, title, unit, digits, better, stretch, ...of }: Line,
+  { spread, records }: LineValue,
+  run: { rows: number; rounds: number; loadAtStart: number },
+): LineResult {
+  const target = of.target(run.rows);
+  return {
+    name,
+    title,
+    unit,
+    digits,
+    better,
+    target,
+    stretch,
+    value: spread,
+    records: records ?? null,
+    verdict: target === null ? null : isMet(spread.median, { better, target }) ? 'met' : 'falls short',
+    ...run,
+  };
+}
+
+function isMet(median: number, { better, target }: { better: Line['better']; target: number }): boolean {
+  return better === 'less' ? median <= target : median >= target;
+}

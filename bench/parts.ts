@@ -1,0 +1,28 @@
+import type { Bench } from './bench.ts';
+import { startChild } from './child-process.ts';
+import type { FloorHub } from './floor-process.ts';
+import { measureChains, type ChainNumbers } from './measure-chains.ts';
+import { measurePages, type PageNumbers } from './measure-pages.ts';
+import { measureRows, type RowNumbers } from './measure.ts';
+
+/** What the parts of the benchmark found; a part that did not run has nothing. */
+export interface PartNumbers {
+  readonly rows?: RowNumbers;
+  readonly chains?: ChainNumbers;
+  readonly pages?: PageNumbers;
+}
+
+export type BenchPart = keyof PartNumbers;
+
+/** Runs parts one after another: each has processes of its own, so that their memory can be measured alone. */
+export async function measureParts(bench: Bench, wanted: ReadonlySet<BenchPart>): Promise<PartNumbers> {
+  const { hub, signal } = bench;
+  await using floor = startChild(new URL('floor-process.ts', import.meta.url), signal);
+  const { baseUrl, tokenUrl, clientId, clientSecret } = hub;
+  await floor.call('open', { baseUrl, tokenUrl, clientId, clientSecret } satisfies FloorHub);
+  return {
+    ...(wanted.has('rows') && { rows: await measureRows(bench, floor) }),
+    ...(wanted.has('chains') && { chains: await measureChains(bench, floor) }),
+    ...(wanted.has('pages') && { pages: await measurePages(bench) }),
+  };
+}
