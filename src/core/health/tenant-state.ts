@@ -6,7 +6,7 @@ import type { TenantFacts } from './tenant-facts.ts';
 
 /**
  * - `needs-person`: deletions are withheld, or the hub returns another tenant's rows
- * - `in-trouble`: the process that mirrors the tenant reports that a part of it is not ready
+ * - `in-trouble`: the process that mirrors the tenant reports that a part of it is not ready, or there is no such process
  * - `not-mirrored`: nothing is committed
  * - `loading`: not every collection has had a complete full sync
  * - `unfinished`: the last sync of a collection is not complete, and no process continues it
@@ -79,7 +79,10 @@ export function judgeState(
     contradictions === null || contradictions.absences === contradictions.passing
       ? ''
       : `, ${contradictoryAbsences(contradictions)}`;
-  return { state: 'well', headline: `all well${rejects}${contradictory}${missing}${suffix}` };
+  const notes = `${rejects}${contradictory}${missing}`;
+  return facts.isOwnerAlive === false
+    ? { state: 'in-trouble', headline: `no process is running: changes at the hub are not published${notes}` }
+    : { state: 'well', headline: `all well${notes}` };
 }
 
 /**

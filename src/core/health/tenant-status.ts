@@ -28,11 +28,12 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
   const { state, headline } = judgeState(facts, collections);
   const { tenant, owner, isOwnerAlive, wrongTenant, contradictions } = facts;
   const reported = (facts.reported ?? []).filter(({ part }) => !COPY_PARTS.has(part));
+  const ownerless = isOwnerAlive === false && !reported.some(saysWhyNotOwned) ? [noOwner(tenant)] : [];
   return {
     tenant,
     state,
     headline,
-    reasons: [...reported, ...copyReasons(tenant, collections)],
+    reasons: [...reported, ...ownerless, ...copyReasons(tenant, collections)],
     decisions: decisionsOf(tenant, wrongTenant, collections),
     owner,
     isOwnerAlive,
@@ -40,5 +41,20 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
     collections,
     wrongTenant,
     contradictions,
+  };
+}
+
+/** A process that is about to own the tenant, or has lost it, says so itself. */
+function saysWhyNotOwned({ part }: NotReady): boolean {
+  return part === 'pipeline' || part === 'owner';
+}
+
+function noOwner(tenant: string): NotReady {
+  return {
+    part: 'owner',
+    tenant,
+    why: 'no process mirrors the tenant',
+    remedy:
+      'Start "rollcall run"; if it should be running, see why it ended: its log, or "kubectl logs --previous".',
   };
 }

@@ -75,7 +75,7 @@ describe('status', () => {
   it('shows the collections derived from absence-versions below it, without syncs of their own', async () => {
     const { code, stdout } = await rollcall(configPath, 'status');
     expect(code).toBe(0);
-    expect(stdout).toContain('✓ north  all well; no process is running');
+    expect(stdout).toContain('✗ north  no process is running: changes at the hub are not published');
     const table = lines(stdout).map((line) => line.trim());
     const at = table.findIndex((line) => line.startsWith('absence-versions'));
     expect(table[at + 1]).toMatch(/^↳ absences +\d+ .* - +- +\d+ +\d+ +- +-$/);
@@ -96,7 +96,7 @@ describe('status', () => {
     await mirror.delta();
     const { code, stdout } = await rollcall(configPath, 'status');
     expect(code).toBe(0);
-    expect(stdout).toContain('all well, 2 contradictory absences; no process is running');
+    expect(stdout).toContain('changes at the hub are not published, 2 contradictory absences');
     const versions = [root, tail, rival].toSorted().join(', ');
     expect(stdout).toContain(`fork           absence ${root}: ${versions}\n`);
     expect(stdout).toContain(

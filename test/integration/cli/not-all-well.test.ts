@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => tenant[Symbol.asyncDispose]());
 
 describe('after a full sync whose lists were all empty', () => {
-  it('pull says what to do, and status does not say "all well"', async () => {
-    expect((await rollcall(tenant.configPath, 'status')).stdout).toContain('all well');
+  it('pull says what to do, and status says that a sync is not complete', async () => {
+    expect((await rollcall(tenant.configPath, 'status')).stdout).not.toContain('not complete');
     tenant.hub.faults.set('empty-list');
     const pull = await rollcall(tenant.configPath, 'pull', '--full');
     expect(pull.code).toBe(1);
@@ -21,6 +21,23 @@ describe('after a full sync whose lists were all empty', () => {
     expect(status.stdout).not.toContain('all well');
     expect(status.stdout).toContain('not complete: the last sync of orgs, courses, users');
     expect(status.code).toBe(3);
+  });
+});
+
+describe('without a process that mirrors', () => {
+  it('status says so within a minute of its end, also of a kill', async () => {
+    tenant.hub.faults.clear();
+    await tenant.sync('FULL', COLLECTIONS);
+    const says = (text: string) =>
+      vi.waitFor(async () => expect((await rollcall(tenant.configPath, 'status')).stdout).toContain(text), {
+        timeout: 60_000,
+        interval: 1_000,
+      });
+    const run = startRollcall(tenant.configPath, ['run']);
+    await says('all well');
+    run.kill('SIGKILL');
+    await run.ended;
+    await says('✗ north  no process is running: changes at the hub are not published');
   });
 });
 

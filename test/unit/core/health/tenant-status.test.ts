@@ -98,9 +98,14 @@ describe('the headline', () => {
     expect(statusOf([facts('users'), facts('orgs')])).toMatchObject({ state: 'well', headline: 'all well' });
   });
 
-  it('adds to "all well" that no process is running', () => {
-    expect(statusOf([facts('users')], false).headline).toBe('all well; no process is running');
-    expect(statusOf([facts('users')], null).headline).toBe('all well');
+  it('is not "all well" when no process is running, and the reasons say so, too', () => {
+    const ownerless = statusOf([facts('users')], false);
+    expect(ownerless).toMatchObject({
+      state: 'in-trouble',
+      headline: 'no process is running: changes at the hub are not published',
+      reasons: [{ part: 'owner', why: 'no process mirrors the tenant' }],
+    });
+    expect(statusOf([facts('users')], null)).toMatchObject({ headline: 'all well', reasons: [] });
   });
 
   it('needs a person when the index withholds deletions, before all other states', () => {
@@ -206,7 +211,9 @@ describe('the headline', () => {
     const some = facts('users', { progress: progress({ rejected: 11 }) });
     const one = facts('orgs', { progress: progress({ rejectedSince: 1 }) });
     expect(statusOf([some, one])).toMatchObject({ state: 'well', headline: 'all well, 12 rows rejected' });
-    expect(statusOf([one], false).headline).toBe('all well, 1 row rejected; no process is running');
+    expect(statusOf([one], false).headline).toBe(
+      'no process is running: changes at the hub are not published, 1 row rejected',
+    );
   });
 
   it('names what the first load has still to read', () => {
@@ -329,7 +336,7 @@ describe('a collection derived from absence-versions', () => {
       'first load: 1 of 2 collections are complete, not yet orgs; the hub does not offer absence-versions, schedules',
     );
     expect(statusOf([facts('users'), schedules], false, 'vm-1', more).headline).toBe(
-      'all well; the hub does not offer absence-versions, schedules; no process is running',
+      'no process is running: changes at the hub are not published; the hub does not offer absence-versions, schedules',
     );
   });
 
