@@ -199,10 +199,11 @@ function tenantChains(
   const { now, absent, collections } = parts;
   const reader = collections.find(({ name }) => name === 'absence-versions')?.reader;
   if (absent === null || reader === undefined) return undefined;
-  const { versions, changes } = compiled.codecs;
+  const { versions, changes, encodeEvent } = compiled.codecs;
   // One day more than configured, because the tenant's time zone counts days differently.
   const days = Math.max(ABSENT_DAYS_AT_LEAST, tenantConfig.schedules.daysBack) + 1;
   return {
+    encodeEvent,
     encodeChange: (value) => changes.toBuffer(value),
     decodeVersion: (body) => versions.fromBuffer(body),
     decode: (framed) => registry.decode(framed, ['absence-versions', 'absence-changes']),

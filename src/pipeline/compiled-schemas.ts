@@ -1,6 +1,7 @@
 import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import type { RowReader } from '../core/decoded-row.ts';
+import { createEventEncoder } from '../core/event-encoder.ts';
 import { strictFieldsOf } from '../core/mapping.ts';
 import { createRowReader } from '../core/row-reader.ts';
 import { createValueCodec } from '../core/value-codec.ts';
@@ -62,6 +63,7 @@ function createCodecs(files: SchemaFiles) {
     rejects: createValueCodec<RejectValue>(schemaOf(files, 'rejects')),
     versions: createValueCodec<AbsenceVersionValue>(schemaOf(files, 'absence-versions')),
     changes: createValueCodec<AbsenceChangeValue>(schemaOf(files, 'absence-changes')),
+    encodeEvent: createEventEncoder(schemaOf(files, 'absence-changes')),
   };
 }
 

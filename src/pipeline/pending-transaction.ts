@@ -41,6 +41,8 @@ export class PendingTransaction {
   };
   /** The results of the chains of its versions, for observers after the commit. */
   readonly outcomes: ChainOutcome[] = [];
+  /** Avro bodies of its versions, by their values. */
+  readonly bodies = new Map<object, Buffer>();
   #versions = new Map<string, AbsenceVersionValue | null>();
   #chainRecords = 0;
   #bytes = 0;
@@ -133,10 +135,9 @@ export class PendingTransaction {
     this.changes.push({ area: change.area, key: change.key, value: hash });
     this.#hashes[change.area].set(change.key, hash);
     if (change.area === 'rows' && this.#parts.hasChains === true) {
-      this.#versions.set(
-        change.key,
-        change.kind === 'deleted' ? null : (change.row.value as AbsenceVersionValue),
-      );
+      const version = change.kind === 'deleted' ? null : (change.row.value as AbsenceVersionValue);
+      this.#versions.set(change.key, version);
+      if (version !== null && body !== null) this.bodies.set(version, body);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { AbsenceChangeValue } from '../core/absence-change.ts';
 import type { GuardLimits } from '../core/deletion-guard.ts';
 import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
@@ -51,7 +52,9 @@ export interface TenantParts {
 }
 
 /** The parts that derive absences and their changes from versions. */
-export interface TenantChains extends Pick<RenderChainsParts, 'encodeChange' | 'absentSinceMs'> {
+export interface TenantChains extends Pick<RenderChainsParts, 'encodeEvent' | 'absentSinceMs'> {
+  /** Encodes an event with its records. */
+  readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
   /** Decodes an unframed body of `absence-versions`. */
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** Decodes a framed value of `absence-versions`, `absences` or `absence-changes`, of any version of its schema. */

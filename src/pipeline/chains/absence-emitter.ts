@@ -149,6 +149,7 @@ export class AbsenceEmitter {
     const outcome = await view.resolve({
       mode,
       changed: { ...unitOfWork.table.staged.takeVersions(), revisit },
+      bodies: unitOfWork.table.staged.bodies,
       place: unitOfWork.table.staged.next,
       lookups: {
         lookUp: unitOfWork.table.lookUpCommitted,

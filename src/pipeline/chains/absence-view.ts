@@ -12,8 +12,10 @@ import { dayNumber, decodeDay } from './ended-day.ts';
 import { PendingRecords } from './pending-records.ts';
 import { forgetting, hiding, renderChains, type RenderChainsParts } from './render-chains.ts';
 import { resolveTask, type ReadPublishedVersions, type Resolved } from './resolve-task.ts';
+import { VersionBodies } from './version-bodies.ts';
 
 export interface AbsenceViewParts extends RenderChainsParts {
+  readonly encodeVersion: (value: AbsenceVersionValue) => Buffer;
   /** The index of `absence-versions`. */
   readonly index: Pick<CollectionIndex, 'keys' | 'entries' | 'count' | 'rebuild'>;
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
@@ -36,13 +38,12 @@ const LOOK_UP_AT_ONCE = 5_000;
  */
 export class AbsenceView {
   readonly #parts: AbsenceViewParts;
-  readonly #pending: PendingRecords;
+  readonly #pending = new PendingRecords();
   /** Ends of syncs in a row at which the hub did not answer for single rows. */
   #unansweredEnds = 0;
 
   constructor(parts: AbsenceViewParts) {
     this.#parts = parts;
-    this.#pending = new PendingRecords({ encode: parts.encodeVersion, decode: parts.decodeVersion });
   }
 
   /** Absences that were deleted before this time (ms since the epoch) are forgotten. */
@@ -52,18 +53,19 @@ export class AbsenceView {
 
   async resolve(task: Omit<ChainTask, 'publishesUnanswered'>): Promise<ChainOutcome> {
     const publishesUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
-    const resolved = await this.#resolve({ ...task, publishesUnanswered });
+    const bodies = new VersionBodies(this.#parts.encodeVersion, task.bodies);
+    const resolved = await this.#resolve({ ...task, publishesUnanswered }, bodies);
     if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
-    this.#keepPending(resolved);
-    const outcome = renderChains(this.#parts, task, resolved);
+    this.#keepPending(resolved, bodies);
+    const outcome = renderChains(this.#parts, task, { ...resolved, bodies });
     const { changes, count } = await this.#contradictions(task, resolved);
     return { ...outcome, changes: [...outcome.changes, ...changes], contradictions: count };
   }
 
-  async #resolve(task: ChainTask): Promise<Resolved> {
+  async #resolve(task: ChainTask, bodies: VersionBodies): Promise<Resolved> {
     try {
       return await resolveTask(task, {
-        kept: (versionId) => this.#pending.get(versionId),
+        kept: (versionId) => this.#kept(versionId, bodies),
         readPublishedVersions: this.#parts.readPublishedVersions,
       });
     } catch (error) {
@@ -75,6 +77,14 @@ export class AbsenceView {
         cause: error,
       });
     }
+  }
+
+  #kept(versionId: string, bodies: VersionBodies): AbsenceVersionValue | undefined {
+    const body = this.#pending.get(versionId);
+    if (body === undefined) return undefined;
+    const value = this.#parts.decodeVersion(body);
+    bodies.note(value, body);
+    return value;
   }
 
   /** Versions of pending chains, in batches. */
@@ -184,13 +194,13 @@ export class AbsenceView {
     return { records, changes, tally, publishedOpen: 0, contradictions: null, students: new Set() };
   }
 
-  #keepPending({ changed, known, resolution, records }: Resolved): void {
+  #keepPending({ changed, known, resolution, records }: Resolved, bodies: VersionBodies): void {
     for (const id of new Set([...resolution.versions.keys(), ...changed])) {
       const after = resolution.versions.get(id);
       const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
       const value = entry?.isResolved === false ? records.get(id) : undefined;
       if (value === undefined) this.#pending.drop(id);
-      else this.#pending.keep(id, value);
+      else this.#pending.keep(id, bodies.of(value));
     }
   }
 

@@ -35,6 +35,8 @@ export interface VersionLookups {
 export interface ChainTask {
   readonly mode: ResolveMode;
   readonly changed: ChangedVersions;
+  /** Avro bodies of `absence-versions` that the transaction already holds, by their records. */
+  readonly bodies: ReadonlyMap<object, Buffer>;
   readonly place: RecordPlace;
   readonly lookups: VersionLookups;
   /** Sequence number of the transaction that will carry the derived records. */

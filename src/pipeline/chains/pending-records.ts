@@ -1,5 +1,3 @@
-import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
-
 const MAX_BYTES = 64_000_000;
 
 /**
@@ -8,23 +6,15 @@ const MAX_BYTES = 64_000_000;
  */
 export class PendingRecords {
   readonly #bodies = new Map<string, Buffer>();
-  readonly #encode: (value: object) => Buffer;
-  readonly #decode: (body: Buffer) => AbsenceVersionValue;
   #bytes = 0;
 
-  constructor(codec: { encode: (value: object) => Buffer; decode: (body: Buffer) => AbsenceVersionValue }) {
-    this.#encode = codec.encode;
-    this.#decode = codec.decode;
+  /** Avro body of `absence-versions`. */
+  get(versionId: string): Buffer | undefined {
+    return this.#bodies.get(versionId);
   }
 
-  get(versionId: string): AbsenceVersionValue | undefined {
-    const body = this.#bodies.get(versionId);
-    return body === undefined ? undefined : this.#decode(body);
-  }
-
-  keep(versionId: string, value: AbsenceVersionValue): void {
+  keep(versionId: string, body: Buffer): void {
     this.drop(versionId);
-    const body = this.#encode(value);
     if (this.#bytes + body.length > MAX_BYTES) return;
     this.#bodies.set(versionId, body);
     this.#bytes += body.length;

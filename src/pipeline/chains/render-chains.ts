@@ -4,32 +4,34 @@ import type { ChainStep } from '../../core/chains/chain-steps.ts';
 import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
 import type { AbsenceEntry, VersionEntry } from '../../core/chains/chain-state.ts';
 import { encodePublishedAbsence } from '../../core/chains/published-absence.ts';
-import { changeHash, operationOf, type AbsenceChangeValue } from '../../core/absence-change.ts';
+import { changeHash, operationOf } from '../../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../core/cloud-events.ts';
+import type { EncodeEvent } from '../../core/event-encoder.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
 import type { IndexArea, IndexChange } from '../../state/index-store.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
 import { dayNumber, encodeDay } from './ended-day.ts';
 import type { Resolved } from './resolve-task.ts';
+import type { VersionBodies } from './version-bodies.ts';
 
 export interface RenderChainsParts {
   readonly tenantId: string;
-  readonly encodeVersion: (value: object) => Buffer;
   /** Id of the mapping in force (core/mapping-id.ts); null if it drops and pseudonymises nothing. */
   readonly mapping: string | null;
-  readonly encodeChange: (value: AbsenceChangeValue) => Buffer;
+  readonly encodeEvent: EncodeEvent;
   /** Absences that ended before this time (ms since the epoch) are not kept by student. */
   readonly absentSinceMs: () => number;
   readonly now: () => number;
 }
 
+type RenderedChains = Resolved & { readonly bodies: VersionBodies };
 type RenderedTask = Pick<ChainTask, 'mode' | 'place' | 'snapshot' | 'republishes' | 'changed'>;
 
 /** Turns a resolution into records and index changes. */
 export function renderChains(
   parts: RenderChainsParts,
   task: RenderedTask,
-  resolved: Resolved,
+  resolved: RenderedChains,
 ): Omit<ChainOutcome, 'contradictions'> {
   const draft = new OutcomeDraft(parts, task, resolved);
   draft.renderSteps();
@@ -42,14 +44,14 @@ export function renderChains(
 class OutcomeDraft {
   readonly #parts: RenderChainsParts;
   readonly #task: RenderedTask;
-  readonly #resolved: Resolved;
+  readonly #resolved: RenderedChains;
   readonly #records: OutgoingRecord[] = [];
   readonly #changes: IndexChange[] = [];
   readonly #tally = noTally();
   readonly #students = new Set<string>();
   readonly #shown = new Map<string, Buffer | null>();
 
-  constructor(parts: RenderChainsParts, task: RenderedTask, resolved: Resolved) {
+  constructor(parts: RenderChainsParts, task: RenderedTask, resolved: RenderedChains) {
     this.#parts = parts;
     this.#task = task;
     this.#resolved = resolved;
@@ -71,19 +73,20 @@ class OutcomeDraft {
   }
 
   renderSteps(): void {
-    const { tenantId, encodeChange, mapping, now } = this.#parts;
+    const { tenantId, encodeEvent, mapping, now } = this.#parts;
+    const { bodies } = this.#resolved;
     const { absences, vanished: left, steps } = this.#resolved.resolution;
     for (const step of steps) {
       const { versionId, previousVersionId, ...published } = step;
       const version = this.#changedStudent(step) ? { sourcedId: versionId } : this.#record(versionId);
       const previousVersion =
         previousVersionId === null ? null : this.#previousOf(version, previousVersionId);
-      const event = { ...published, version, snapshot: this.#task.snapshot, detectedAt: now() };
-      const whole = encodeChange({ ...event, previousVersion });
+      const facts = { ...published, snapshot: this.#task.snapshot, detectedAt: now() };
+      const encode = (previous: AbsenceVersionValue | null): Buffer =>
+        encodeEvent(facts, bodies.of(version), previous === null ? null : bodies.of(previous));
+      const whole = encode(previousVersion);
       const isTooLarge = previousVersion !== null && whole.length > LARGEST_EVENT_BYTES;
-      const body = isTooLarge
-        ? encodeChange({ ...event, previousVersion: { sourcedId: previousVersion.sourcedId } })
-        : whole;
+      const body = isTooLarge ? encode({ sourcedId: previousVersion.sourcedId }) : whole;
       this.#tally[operationOf(step)] += 1;
       this.#noteStudent(version);
       this.#records.push({
@@ -226,7 +229,7 @@ class OutcomeDraft {
   }
 
   #show(current: { absenceId: string; versionId: string; hash: Buffer; kind: ChangeKind }): void {
-    const { tenantId, encodeVersion, absentSinceMs, mapping } = this.#parts;
+    const { tenantId, absentSinceMs, mapping } = this.#parts;
     const { absenceId, hash, kind } = current;
     const value = this.#record(current.versionId);
     this.#tally.shown += 1;
@@ -235,7 +238,7 @@ class OutcomeDraft {
     this.#records.push({
       topic: 'absences',
       key: absenceId,
-      body: encodeVersion(value),
+      body: this.#resolved.bodies.of(value),
       headers: changeHeaders({
         tenantId,
         topic: 'absences',

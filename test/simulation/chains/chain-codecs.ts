@@ -1,5 +1,6 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import type { AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
+import { createEventEncoder } from '../../../src/core/event-encoder.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
 import type { RejectValue } from '../../../src/pipeline/pending-transaction.ts';
 import { readSchemaFiles } from '../../../src/log/schema-files.ts';
@@ -18,6 +19,7 @@ function schemaOf(topic: TopicSuffix) {
 /** The real ones of avro/. */
 export const versionCodec = createValueCodec<AbsenceVersionValue>(schemaOf('absence-versions'));
 export const changeCodec = createValueCodec<AbsenceChangeValue>(schemaOf('absence-changes'));
+export const encodeEvent = createEventEncoder(schemaOf('absence-changes'));
 export const rejectCodec = createValueCodec<RejectValue>(schemaOf('rejects'));
 
 export const versionSchema = schemaOf('absence-versions');

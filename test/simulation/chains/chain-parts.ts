@@ -6,7 +6,7 @@ import type { TenantLog } from '../../../src/log/log.ts';
 import type { CollectionIndex, DeletionMemory } from '../../../src/state/index-store.ts';
 import { SCOPE } from '../parts/simulated-topics.ts';
 import type { Surroundings } from '../parts/surroundings.ts';
-import { changeCodec, decodeFramed, rejectCodec, versionCodec } from './chain-codecs.ts';
+import { changeCodec, decodeFramed, encodeEvent, rejectCodec, versionCodec } from './chain-codecs.ts';
 
 /** A change in the same millisecond after a page was looked up has the same time as the page. */
 const OVERLAP_MS = 1;
@@ -48,6 +48,7 @@ export function chainTenantParts(options: {
     ],
     chains: options.hasChains
       ? {
+          encodeEvent,
           encodeChange: (value) => changeCodec.toBuffer(value),
           decodeVersion: (body) => versionCodec.fromBuffer(body),
           decode: decodeFramed,
