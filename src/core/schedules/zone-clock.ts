@@ -1,6 +1,9 @@
 /** Local time in one time zone. */
 export interface ZoneClock {
-  /** The local date, `YYYY-MM-DD`, at an instant (ms since the epoch). */
+  /**
+   * The local date, `YYYY-MM-DD`, at an instant (ms since the epoch). East of Greenwich, the end of 9999 is in the year
+   * 10000, which such a date cannot hold: it counts as the last day of 9999.
+   */
   dateAt(ms: number): string;
   /**
    * The instant (ms since the epoch) of a local time, which is given in ms as if it were UTC. As in RFC 5545 and
@@ -11,6 +14,7 @@ export interface ZoneClock {
 }
 
 const DAY_MS = 86_400_000;
+const LAST_DATE = '9999-12-31';
 /** Offsets in use change only at quarter hours of UTC. */
 const BLOCK_MS = 900_000;
 const BLOCKS_KEPT = 4096;
@@ -41,7 +45,10 @@ export function createZoneClock(timeZone: string): ZoneClock {
   }
 
   return {
-    dateAt: (ms) => new Date(ms + offsetAt(ms)).toISOString().slice(0, 10),
+    dateAt(ms) {
+      const text = new Date(ms + offsetAt(ms)).toISOString();
+      return text.startsWith('+') ? LAST_DATE : text.slice(0, 10);
+    },
     instantOf(wallMs) {
       const [before, after] = [offsetAt(wallMs - DAY_MS), offsetAt(wallMs + DAY_MS)];
       const first = wallMs - before;

@@ -41,6 +41,13 @@ describe('local time', () => {
     expect(oslo.dateAt(Date.parse('2026-10-25T23:00:00Z'))).toBe('2026-10-26');
   });
 
+  it('keeps the end of 9999 in 9999, in each zone, so that it stays after all other dates', () => {
+    for (const zone of ['Europe/Oslo', 'Pacific/Kiritimati', 'UTC', 'America/New_York']) {
+      const date = createZoneClock(zone).dateAt(Date.parse('9999-12-31T23:59:59Z'));
+      expect(date).toBe('9999-12-31');
+    }
+  });
+
   it('gives the instant back, except for the repeated hour in autumn', () => {
     const zones = [
       'Europe/Oslo',
