@@ -8,7 +8,7 @@ import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import { approveLists, decisionExit, discardLists, showDecisions } from './deletes/decide.ts';
 import { readLists, type TenantLists } from './deletes/read-lists.ts';
-import { readGroups } from './deletes/read-groups.ts';
+import { readWithheldGroups } from '../pipeline/read-withheld-groups.ts';
 import { showLists, type Groups } from './deletes/show-lists.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 
@@ -78,7 +78,7 @@ async function listDeletes(context: VerbContext, { options }: VerbInput<DeletesF
   const groups = new Map<string, Groups>();
   for (const { tenant: tenantId, collections } of lists) {
     const { signal } = context;
-    const read = await readGroups(assembly, { tenantId, lists: collections, signal }).catch(
+    const read = await readWithheldGroups(assembly, { tenantId, lists: collections, signal }).catch(
       (error: unknown) => {
         signal.throwIfAborted();
         context.output.note(

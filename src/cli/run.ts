@@ -21,6 +21,9 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { readPageFiles } from '../telemetry/page-files.ts';
 import { observePipeline } from '../telemetry/observe-pipeline.ts';
 import { packageVersion } from './package-version.ts';
+import { watchWithheld } from './watch-withheld.ts';
+import { readWithheldGroups } from '../pipeline/read-withheld-groups.ts';
+import { readWithheldList } from '../pipeline/requests/read-withheld-list.ts';
 import { watchRegistry } from '../telemetry/watch-registry.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
@@ -92,6 +95,14 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     logger,
     signal: ended.signal,
   });
+  const counted = watchWithheld({
+    statuses: () => board.statuses(),
+    readList: (tenant, collection) =>
+      readWithheldList(assembly.store.tenant(tenant).deletions, collection, null),
+    readGroups: (tenantId, lists) => readWithheldGroups(assembly, { tenantId, lists, signal: ended.signal }),
+    note: (tenant, groups) => board.noteWithheldGroups(tenant, groups),
+    signal: ended.signal,
+  });
   try {
     await runWorker(assembly, context.signal, (tenant) => board.heartbeatOf(tenant));
     logger.info('stopped');
@@ -104,6 +115,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
     ended.abort();
     await watched;
+    await counted;
     await assembly[Symbol.asyncDispose]();
     await server.close();
     giveUp[Symbol.dispose]();

@@ -13,6 +13,30 @@ export interface WithheldGroups {
   readonly counts: readonly { readonly id: string; readonly rows: number }[];
 }
 
+/** The same with the names of schools and classes; null for a date, and where the name is unknown. */
+export interface NamedGroups extends Pick<WithheldGroups, 'by'> {
+  readonly counts: readonly { readonly id: string; readonly name: string | null; readonly rows: number }[];
+}
+
+/** The largest groups, and how many groups and rows are in none of them. */
+export interface FirstGroups extends NamedGroups {
+  readonly others: { readonly groups: number; readonly rows: number };
+}
+
+const FIRST_GROUPS = 8;
+/** What rows are counted by, and what a school or class is called. */
+const USED = [
+  'roles',
+  'school',
+  'org',
+  'primaryOrg',
+  'class',
+  'classesAffected',
+  'fromTime',
+  'name',
+  'title',
+];
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Counts rows by school, class and date, where they have them. No group names a person. */
@@ -67,4 +91,20 @@ function refOf(value: unknown): string | null {
 
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+/** The fields of a row that counting uses: of many rows, no more needs to be held. */
+export function groupingFields(row: unknown): Fields {
+  const fields = fieldsOf(row);
+  return Object.fromEntries(USED.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])));
+}
+
+/** What fits on a line, for people. */
+export function firstGroups({ by, counts }: NamedGroups): FirstGroups {
+  const left = counts.slice(FIRST_GROUPS);
+  return {
+    by,
+    counts: counts.slice(0, FIRST_GROUPS),
+    others: { groups: left.length, rows: left.reduce((sum, { rows }) => sum + rows, 0) },
+  };
 }

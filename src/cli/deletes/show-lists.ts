@@ -1,11 +1,10 @@
 import type { WithheldList } from '../../pipeline/requests/read-withheld-list.ts';
 import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, isoOrNull, printable } from '../../core/words.ts';
-import type { NamedGroups } from './read-groups.ts';
+import { firstGroups, type NamedGroups } from '../../core/withheld-groups.ts';
 import type { TenantLists } from './read-lists.ts';
 
 const FIRST_KEYS = 10;
-const FIRST_GROUPS = 8;
 
 /** By collection. */
 export type Groups = ReadonlyMap<string, readonly NamedGroups[]>;
@@ -71,12 +70,9 @@ function whyOf({ keys, why, heldBy, collection }: WithheldList): string {
 
 /** `by school: Prøvefjell barneskole 312 · 4f0e… 2`: whole classes or a whole school show at a glance. */
 function showGroups(output: Output, groups: readonly NamedGroups[]): void {
-  for (const { by, counts } of groups) {
-    const shown = counts
-      .slice(0, FIRST_GROUPS)
-      .map(({ id, name, rows }) => `${printable(name ?? id)} ${formatCount(rows)}`);
-    const others = counts.length - shown.length;
-    const more = others > 0 ? [`and ${formatCount(others)} more`] : [];
+  for (const { by, counts, others } of groups.map(firstGroups)) {
+    const shown = counts.map(({ id, name, rows }) => `${printable(name ?? id)} ${formatCount(rows)}`);
+    const more = others.groups > 0 ? [`and ${formatCount(others.groups)} more`] : [];
     output.line(`    by ${by}: ${[...shown, ...more].join(' · ')}`);
   }
 }

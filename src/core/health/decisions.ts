@@ -1,6 +1,8 @@
 import { countOf } from '../words.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { firstGroups, type FirstGroups } from '../withheld-groups.ts';
 import type { CollectionStatus } from './collection-status.ts';
+import type { TenantFacts } from './tenant-facts.ts';
 
 /** Something that only a person can decide, with the command that does. */
 export interface Decision {
@@ -8,17 +10,19 @@ export interface Decision {
   readonly what: string;
   /** The first command shows more; the others decide. */
   readonly commands: readonly string[];
+  /** Withheld deletions by school, class and date; empty where they are not counted, or not yet. */
+  readonly groups: readonly FirstGroups[];
 }
 
 export function decisionsOf(
-  tenant: string,
-  wrongTenant: readonly CollectionName[],
+  { tenant, wrongTenant, withheldGroups }: Pick<TenantFacts, 'tenant' | 'wrongTenant' | 'withheldGroups'>,
   collections: readonly CollectionStatus[],
 ): Decision[] {
   const foreign = wrongTenant.map((collection) => ({
     collection,
     what: `almost none of the rows that the hub returns for ${collection} match the published ones: check hub.baseUrl and the credentials; nothing is published meanwhile`,
     commands: [`rollcall pull --full --accept-new --tenant ${tenant}`],
+    groups: [],
   }));
   const withheld = collections
     .filter(({ withheld }) => withheld > 0)
@@ -31,6 +35,7 @@ export function decisionsOf(
           : ['list', 'approve', 'discard'].map(
               (verb) => `rollcall deletes ${verb} --tenant ${tenant} --collection ${collection}`,
             ),
+      groups: (withheldGroups?.get(collection) ?? []).map(firstGroups),
     }));
   return [...foreign, ...withheld];
 }

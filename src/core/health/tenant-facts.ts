@@ -3,6 +3,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Progress, SyncMode } from '../../model/progress.ts';
 import type { LateNote } from '../late-rows.ts';
 import type { KnownContradictions } from './known-contradictions.ts';
+import type { NamedGroups } from '../withheld-groups.ts';
 import type { NotReady } from './parts.ts';
 
 /** What `status` reads about a collection. */
@@ -47,6 +48,8 @@ export interface TenantFacts {
   readonly notOffered: readonly string[];
   /** Collections whose rows at the hub may be another tenant's, from the index: nothing is published. */
   readonly wrongTenant: readonly CollectionName[];
+  /** The withheld deletions by school, class and date, where the process that mirrors has counted them. */
+  readonly withheldGroups?: ReadonlyMap<CollectionName, readonly NamedGroups[]> | undefined;
   /** Null when absences are not mirrored, or the index is not available. */
   readonly contradictions: KnownContradictions | null;
   /** The troubles that the process that mirrors the tenant reports; left out if it reports none. */

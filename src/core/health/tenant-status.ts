@@ -34,7 +34,7 @@ export function tenantStatus(facts: TenantFacts): TenantStatus {
     state,
     headline,
     reasons: [...reported, ...ownerless, ...copyReasons(tenant, collections)],
-    decisions: decisionsOf(tenant, wrongTenant, collections),
+    decisions: decisionsOf(facts, collections),
     owner,
     isOwnerAlive,
     hubSkewMs: facts.hubSkewMs ?? 0,

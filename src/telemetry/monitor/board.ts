@@ -3,6 +3,8 @@ import type { NotReady } from '../../core/health/parts.ts';
 import { reasonsAsText } from '../../core/health/reported-reasons.ts';
 import { statusAsJson } from '../../core/health/status-json.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
+import type { NamedGroups } from '../../core/withheld-groups.ts';
+import type { CollectionName } from '../../model/collections.ts';
 import { isoOrNull } from '../../core/words.ts';
 import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
 import type { Health } from '../reported-reasons.ts';
@@ -35,6 +37,12 @@ export class Board {
 
   note(tenant: string, event: PipelineEvent): void {
     this.#tenants.get(tenant)?.note(event, this.#now());
+  }
+
+  /** Replaces what is known of a tenant's withheld deletions. */
+  noteWithheldGroups(tenant: string, groups: ReadonlyMap<CollectionName, readonly NamedGroups[]>): void {
+    const monitor = this.#tenants.get(tenant);
+    if (monitor !== undefined) monitor.withheldGroups = groups;
   }
 
   statuses(): TenantStatus[] {

@@ -1,6 +1,7 @@
 import { collectionSettings, enabledCollections, type TenantConfig } from '../../config.ts';
 import { hubReasons } from '../../core/health/hub-watch.ts';
 import type { NotReady } from '../../core/health/parts.ts';
+import type { TenantFacts } from '../../core/health/tenant-facts.ts';
 import { tenantStatus, type TenantStatus } from '../../core/health/tenant-status.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { PipelineEvent } from '../../pipeline/pipeline-events.ts';
@@ -17,6 +18,7 @@ export class TenantMonitor {
   #owner: TenantStatus['owner'] = null;
   #isOwner = false;
   #hubSkewMs = 0;
+  #withheldGroups: TenantFacts['withheldGroups'];
 
   constructor(config: TenantConfig) {
     this.tenant = config.id;
@@ -28,6 +30,10 @@ export class TenantMonitor {
         return [name, new CollectionMonitor(settings, config.deltaOverlapMs)];
       }),
     );
+  }
+
+  set withheldGroups(groups: TenantFacts['withheldGroups']) {
+    this.#withheldGroups = groups;
   }
 
   note(event: PipelineEvent, nowMs: number): void {
@@ -81,6 +87,7 @@ export class TenantMonitor {
       isOwnerAlive: this.#isOwner,
       notOffered: this.#names(({ isNotOffered }) => isNotOffered),
       wrongTenant: this.#names(({ isWrongTenant }) => isWrongTenant),
+      withheldGroups: this.#withheldGroups,
       // Their number alone is a metric; what they are, only the index knows.
       contradictions: null,
       hubSkewMs: this.#hubSkewMs,

@@ -24,13 +24,15 @@ function decision({ tenant, what, commands, groups = [] }) {
     'li',
     {},
     node('p', {}, node('span', { class: 'tag' }, tenant), ` ${what}`),
-    ...groups.map(({ by, counts: numbers, others }) =>
+    ...groups.map(({ by, counts, others }) =>
       node(
         'p',
         { class: 'groups small' },
         node('span', {}, `by ${by}:`),
-        ...numbers.map(([name, number]) => node('span', {}, node('b', {}, name), ` ${count(number)}`)),
-        ...(others > 0 ? [node('span', {}, `and ${count(others)} in others`)] : []),
+        ...counts.map(({ id, name, rows }) => node('span', {}, node('b', {}, name ?? id), ` ${count(rows)}`)),
+        ...(others.groups > 0
+          ? [node('span', {}, `and ${count(others.rows)} in ${count(others.groups)} more`)]
+          : []),
       ),
     ),
     node(

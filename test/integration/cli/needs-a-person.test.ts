@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { COLLECTIONS, startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
-import { rollcall } from './support/rollcall.ts';
+import { rollcall, startRollcall } from './support/rollcall.ts';
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -30,5 +30,38 @@ describe('status', () => {
     const state = await rollcall(tenant.configPath, 'state', 'show', '--collection', 'courses', '--json');
     expect(state.stderr).toBe('');
     expect(JSON.parse(state.stdout)).toMatchObject({ collections: [{ withheld: gone.length }] });
+  });
+});
+
+describe('/status.json of a process that takes the tenant over', () => {
+  it('counts the withheld deletions as deletes list does, and names no row', async () => {
+    const listed = await rollcall(tenant.configPath, 'deletes', 'list', '--json');
+    const lists = JSON.parse(listed.stdout) as {
+      tenants: { collections: { keys: string[]; groups: { by: string; counts: object[] }[] }[] }[];
+    };
+    const [courses] = lists.tenants[0]?.collections ?? [];
+    expect(courses?.groups.map(({ by }) => by)).toContain('school');
+    const run = startRollcall(tenant.configPath, ['run']);
+    try {
+      await run.says('"mirroring"');
+      const url = `http://127.0.0.1:${/"port":(\d+)/.exec(run.output())?.[1] ?? ''}/status.json`;
+      await vi.waitFor(
+        async () => {
+          const text = await (await fetch(url)).text();
+          const { tenants } = JSON.parse(text) as {
+            tenants: { decisions: { groups: { by: string; counts: object[] }[] }[] }[];
+          };
+          const groups = tenants[0]?.decisions[0]?.groups ?? [];
+          expect(groups.map(({ by, counts }) => ({ by, counts }))).toEqual(
+            courses?.groups.map(({ by, counts }) => ({ by, counts: counts.slice(0, 8) })),
+          );
+          for (const key of courses?.keys ?? []) expect(text).not.toContain(key);
+        },
+        { timeout: 60_000, interval: 500 },
+      );
+    } finally {
+      run.kill('SIGTERM');
+      await run.ended;
+    }
   });
 });

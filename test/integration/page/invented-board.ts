@@ -33,6 +33,25 @@ tenants:
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;
 
+/** A whole school is gone, and some rows of another. */
+const WITHHELD = [
+  {
+    by: 'school',
+    counts: [
+      { id: 's1', name: 'Prøvefjell barneskole', rows: 298 },
+      { id: 's2', name: 'Lia skole', rows: 14 },
+    ],
+  },
+  {
+    by: 'class',
+    counts: Array.from({ length: 17 }, (_, at) => ({
+      id: `c${at}`,
+      name: `${1 + (at % 7)}${'ABC'[at % 3] ?? ''}`,
+      rows: at < 8 ? 36 - at : 2 + (at % 2) * 2,
+    })),
+  },
+] as const;
+
 /** The status page of a process that mirrors an invented district, which has mirrored it for an hour. */
 export async function startInventedPage() {
   let nowMs = Date.now() - 60 * MINUTE_MS;
@@ -74,6 +93,8 @@ export async function startInventedPage() {
     emit,
     health,
     runsFullSync: (collection: Mirrored, seen: number) => runFullSync(emit, { collection, seen, nowMs }),
+    countsWithheld: (collection: Mirrored) =>
+      board.noteWithheldGroups('north', new Map([[collection, WITHHELD]])),
     async [Symbol.asyncDispose]() {
       clearInterval(clock);
       await server.close();

@@ -1,12 +1,8 @@
-import { groupWithheld, type WithheldGroups } from '../../core/withheld-groups.ts';
-import type { TopicSuffix } from '../../model/collections.ts';
-import type { Assembly } from '../../pipeline/assemble.ts';
-import type { WithheldList } from '../../pipeline/requests/read-withheld-list.ts';
-import { TopicReader } from '../../pipeline/verify/topic-reader.ts';
-
-export interface NamedGroups extends Pick<WithheldGroups, 'by'> {
-  readonly counts: readonly { readonly id: string; readonly name: string | null; readonly rows: number }[];
-}
+import { groupingFields, groupWithheld, type NamedGroups } from '../core/withheld-groups.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
+import type { Assembly } from './assemble.ts';
+import type { WithheldList } from './requests/read-withheld-list.ts';
+import { TopicReader } from './verify/topic-reader.ts';
 
 /** The topic, and the field of its rows, that names a school or a class. */
 const NAMES = { school: ['orgs', 'name'], class: ['classes', 'title'], date: null } as const;
@@ -15,10 +11,14 @@ const NAMES = { school: ['orgs', 'name'], class: ['classes', 'title'], date: nul
  * Counts the withheld deletions of each list by school, class and date, as their last records in the topics have them.
  * Reads those topics from the beginning. Throws `KAFKA_…`, `REGISTRY_…`.
  */
-export async function readGroups(
-  assembly: Assembly,
-  options: { tenantId: string; lists: readonly WithheldList[]; signal: AbortSignal },
-): Promise<ReadonlyMap<string, readonly NamedGroups[]>> {
+export async function readWithheldGroups(
+  assembly: Pick<Assembly, 'tenant' | 'config' | 'registry'>,
+  options: {
+    tenantId: string;
+    lists: readonly Pick<WithheldList, 'collection' | 'keys'>[];
+    signal: AbortSignal;
+  },
+): Promise<ReadonlyMap<CollectionName, readonly NamedGroups[]>> {
   const { tenantId, lists, signal } = options;
   const log = assembly.tenant(tenantId).openReadOnlyLog();
   const { topicPrefix } = assembly.config.kafka;
@@ -27,17 +27,17 @@ export async function readGroups(
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, unknown>> => {
     const wanted = new Set(keys);
-    const framed = new Map<string, Buffer>();
+    const values = new Map<string, unknown>();
     const reader = new TopicReader({ log, topicPrefix, tenantId }, [topic], async ({ key, value }) => {
-      if (value !== null && wanted.has(key)) framed.set(key, value);
+      if (value === null || !wanted.has(key)) return;
+      // Of up to 100,000 rows only what is counted is kept.
+      values.set(key, groupingFields(await assembly.registry.decode(value)));
     });
     if (wanted.size > 0) await reader.readOn(signal);
-    const values = new Map<string, unknown>();
-    for (const [key, value] of framed) values.set(key, await assembly.registry.decode(value));
     return values;
   };
   try {
-    const found = new Map<string, readonly NamedGroups[]>();
+    const found = new Map<CollectionName, readonly NamedGroups[]>();
     for (const { collection, keys } of lists) {
       // The key of a lesson's day has its date already.
       const values = await lastValues(collection, collection === 'schedules' ? [] : keys);
