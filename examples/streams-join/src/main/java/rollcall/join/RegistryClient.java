@@ -19,6 +19,7 @@ import org.apache.kafka.common.errors.SerializationException;
 /** Confluent's registry API, as far as {@link Schemas} needs it. Answers are kept: a schema never changes under its id. */
 final class RegistryClient implements Schemas {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
+  private static final int CONFLICT = 409;
   private static final String JSON = "application/vnd.schemaregistry.v1+json";
 
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
@@ -45,7 +46,11 @@ final class RegistryClient implements Schemas {
         each -> {
           String body = json.createObjectNode().put("schema", schema.toString()).toString();
           String path = "/subjects/" + URLEncoder.encode(subject, StandardCharsets.UTF_8) + "/versions";
-          return ask(request(path).POST(HttpRequest.BodyPublishers.ofString(body))).get("id").asInt();
+          var registration = request(path).POST(HttpRequest.BodyPublishers.ofString(body));
+          HttpResponse<String> answer = send(registration);
+          // Some registries refuse all but one of those that register a schema at once, and then know it.
+          if (answer.statusCode() == CONFLICT) answer = send(registration);
+          return read(answer).get("id").asInt();
         });
   }
 
@@ -57,21 +62,34 @@ final class RegistryClient implements Schemas {
   }
 
   private JsonNode ask(HttpRequest.Builder builder) {
+    return read(send(builder));
+  }
+
+  private HttpResponse<String> send(HttpRequest.Builder builder) {
     HttpRequest request = builder.build();
     try {
-      HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
-      if (response.statusCode() != 200) {
-        throw new SerializationException(
-            "the schema registry answered " + response.statusCode() + " to " + request.uri() + ": check ROLLCALL_REGISTRY_URL");
-      }
-      return json.readTree(response.body());
-    } catch (JsonProcessingException error) {
-      throw new SerializationException("the schema registry answered " + request.uri() + " with no JSON", error);
+      return http.send(request, HttpResponse.BodyHandlers.ofString());
     } catch (IOException error) {
       throw new SerializationException("the schema registry does not answer " + request.uri(), error);
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();
       throw new SerializationException("interrupted while asking the schema registry", error);
+    }
+  }
+
+  private JsonNode read(HttpResponse<String> answer) {
+    if (answer.statusCode() != 200) {
+      String advice =
+          answer.statusCode() == CONFLICT
+              ? "the subject has a schema that is not compatible"
+              : "check ROLLCALL_REGISTRY_URL";
+      throw new SerializationException(
+          "the schema registry answered " + answer.statusCode() + " to " + answer.uri() + ": " + advice);
+    }
+    try {
+      return json.readTree(answer.body());
+    } catch (JsonProcessingException error) {
+      throw new SerializationException("the schema registry answered " + answer.uri() + " with no JSON", error);
     }
   }
 }
