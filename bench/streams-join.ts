@@ -1,21 +1,20 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { CompressionTypes, Kafka, logLevel, type Producer } from 'kafkajs';
-import { findJava, findMaven } from '../stack/java-tools.ts';
-import { runCommand } from '../stack/run-command.ts';
 import { startStack, type Stack } from '../stack/start-stack.ts';
+import { buildEngine, startEngine, type Engine } from './join-engines.ts';
 
-const HELP = `npm run bench:join -- [--absences 100000] [--instances 1]
+const HELP = `npm run bench:join -- [--absences 100000] [--singles 300] [--engine streams|flink] [--instances 1]
 
-Builds examples/streams-join, fills \`absences\`, \`schedules\` and \`classes\` in a real Kafka, and starts the join. Prints how long it
-takes until every absence is joined to its lessons, and then, for single absences, how long it takes from the end of the
-transaction that publishes one until a consumer has its joined record. docs/performance.md explains the numbers.
+Builds examples/streams-join or examples/flink-join, fills \`absences\`, \`schedules\` and \`classes\` in a real Kafka, and starts
+the join. Prints how long it takes until every absence is joined to its lessons, and then, for single absences, how long it
+takes from the end of the transaction that publishes one until a consumer has its joined record. Only Kafka Streams shares
+the work among instances. docs/performance.md explains the numbers.
 `;
 
 const TOPICS = 'bench.north';
@@ -23,7 +22,6 @@ const PARTITIONS = 6;
 const ABSENCES_PER_STUDENT = 5;
 const LESSONS = 6;
 const CLASSES = 400;
-const SINGLES = 300;
 const HOUR_MS = 3_600_000;
 const MONDAY_MS = Date.parse('2026-03-09T07:00:00Z');
 const PROJECT = join(import.meta.dirname, '..');
@@ -52,9 +50,9 @@ async function openPublisher(stack: Stack, kafka: Kafka): Promise<Publisher> {
   }
   const admin = kafka.admin();
   await admin.connect();
-  const topics = [...schemaIds.keys()].map((suffix) => ({
+  const topics = [...schemaIds.keys(), 'absence-lessons'].map((suffix) => ({
     topic: `${TOPICS}.${suffix}`,
-    numPartitions: 3,
+    numPartitions: suffix === 'absence-lessons' ? PARTITIONS : 3,
     replicationFactor: 1,
   }));
   await admin.createTopics({ topics, waitForLeaders: true });
@@ -129,6 +127,10 @@ async function fill(publisher: Publisher, absences: number): Promise<void> {
   await publish(publisher, 'schedules', each(dayOf));
 }
 
+interface JoinedValue {
+  readonly lessons: readonly { readonly classes?: readonly { readonly title: string | null }[] }[] | null;
+}
+
 interface Watch {
   readonly joinedAtMs: Map<string, number>;
   /** All records so far. */
@@ -151,43 +153,15 @@ async function watch(stack: Stack, kafka: Kafka): Promise<Watch> {
       for (const { key, value } of batch.messages) {
         records += 1;
         if (value === null) continue;
-        const { lessons } = (await registry.decode(value)) as {
-          lessons: { classes: { title: string | null }[] }[];
-        };
-        const isJoined =
-          lessons.length === LESSONS && lessons.every(({ classes }) => classes[0]?.title != null);
+        const { lessons } = (await registry.decode(value)) as JoinedValue;
+        // Flink's table names no classes of the lessons.
+        const isNamed = lessons?.every(({ classes }) => classes === undefined || classes[0]?.title != null);
+        const isJoined = lessons?.length === LESSONS && isNamed === true;
         if (isJoined && !joinedAtMs.has(String(key))) joinedAtMs.set(String(key), atMs);
       }
     },
   });
   return { joinedAtMs, records: () => records, close: () => consumer.disconnect() };
-}
-
-async function startJoin(
-  stack: Stack,
-  folder: string,
-): Promise<{ child: ChildProcess; running: Promise<unknown> }> {
-  const { path } = await findJava();
-  const child = spawn(
-    path,
-    ['-Xmx512m', '-jar', join(PROJECT, 'examples/streams-join/target/streams-join.jar')],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...process.env,
-        ROLLCALL_KAFKA_BROKERS: stack.kafkaBrokers.join(','),
-        ROLLCALL_REGISTRY_URL: stack.registryUrl,
-        JOIN_TOPICS: TOPICS,
-        JOIN_PARTITIONS: String(PARTITIONS),
-        JOIN_STATE_DIR: folder,
-      },
-    },
-  );
-  const running = Promise.withResolvers<void>();
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (/^RUNNING/m.test(text)) running.resolve();
-  });
-  return { child, running: Promise.race([running.promise, once(child, 'close')]) };
 }
 
 async function until(isSo: () => boolean, children: readonly ChildProcess[]): Promise<void> {
@@ -204,10 +178,10 @@ function quantile(sorted: readonly number[], share: number): number {
 async function measureDelays(
   publisher: Publisher,
   joinedAtMs: ReadonlyMap<string, number>,
-  { students, children }: { students: number; children: readonly ChildProcess[] },
+  { singles, students, children }: { singles: number; students: number; children: readonly ChildProcess[] },
 ): Promise<number[]> {
   const delays: number[] = [];
-  for (let at = 0; at < SINGLES; at += 1) {
+  for (let at = 0; at < singles; at += 1) {
     const name = `single-${at}`;
     await publish(publisher, 'absences', [absence(at % students, at % ABSENCES_PER_STUDENT, name)]);
     const committedAtMs = performance.now();
@@ -217,19 +191,28 @@ async function measureDelays(
   return delays.sort((a, b) => a - b);
 }
 
-async function main(): Promise<void> {
+function options(): { absences: number; singles: number; instances: number; engine: Engine } | undefined {
   const { values } = parseArgs({
     options: {
       absences: { type: 'string', default: '100000' },
+      singles: { type: 'string', default: '300' },
       instances: { type: 'string', default: '1' },
+      engine: { type: 'string', default: 'streams' },
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return void process.stdout.write(HELP);
-  const absences = Number(values.absences);
-  const pom = join(PROJECT, 'examples/streams-join/pom.xml');
-  const { code, output } = await runCommand(findMaven(), ['-B', '-q', '-f', pom, 'package', '-DskipTests']);
-  if (code !== 0) throw new Error(`examples/streams-join could not be built:\n${output}`);
+  const { absences, singles, instances, engine, help } = values;
+  if (help) return undefined;
+  if (engine !== 'streams' && engine !== 'flink')
+    throw new Error(`--engine is streams or flink, and not ${engine}`);
+  return { absences: Number(absences), singles: Number(singles), instances: Number(instances), engine };
+}
+
+async function main(): Promise<void> {
+  const wanted = options();
+  if (wanted === undefined) return void process.stdout.write(HELP);
+  const { absences, singles, instances, engine } = wanted;
+  await buildEngine(engine);
   await using stack = await startStack({ print });
   const kafka = new Kafka({ brokers: stack.kafkaBrokers, logLevel: logLevel.NOTHING });
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-join-'));
@@ -237,8 +220,11 @@ async function main(): Promise<void> {
   print(`publishing ${absences} absences and as many days`);
   await fill(publisher, absences);
   const startedAtMs = performance.now();
+  const place = { stack, topics: TOPICS, partitions: PARTITIONS };
   const joins = await Promise.all(
-    Array.from({ length: Number(values.instances) }, (_, at) => startJoin(stack, join(folder, String(at)))),
+    Array.from({ length: instances }, (_, at) =>
+      startEngine(engine, { ...place, folder: join(folder, String(at)) }),
+    ),
   );
   const children = joins.map(({ child }) => child);
   try {
@@ -252,13 +238,13 @@ async function main(): Promise<void> {
       `${absences} absences joined ${seconds.toFixed(1)} s after the join was running (it started in ${startSeconds.toFixed(1)} s): ` +
         `${Math.round(absences / seconds)} a second, ${records()} records\n`,
     );
-    const delays = await measureDelays(publisher, joinedAtMs, {
-      students: absences / ABSENCES_PER_STUDENT,
-      children,
-    });
+    const students = absences / ABSENCES_PER_STUDENT;
+    const delays = await measureDelays(publisher, joinedAtMs, { singles, students, children });
     process.stdout.write(
-      `commit to joined record, ${SINGLES} single absences: p50 ${quantile(delays, 0.5)} ms, p99 ${quantile(delays, 0.99)} ms\n`,
+      `commit to joined record, ${singles} single absences: p50 ${quantile(delays, 0.5)} ms, p99 ${quantile(delays, 0.99)} ms\n`,
     );
+    const [load = 0] = loadavg();
+    process.stdout.write(`${engine}, instances: ${instances}; load in the last minute: ${load.toFixed(0)}\n`);
     await close();
   } finally {
     for (const child of children) child.kill('SIGKILL');
