@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createHttpAgent } from '../http-agent.ts';
 import { HubError } from './hub-error.ts';
 import { networkError } from './network-error.ts';
 
@@ -113,7 +114,7 @@ export function createHttpClient(options: {
   maxResponseBytes: number;
 }): HttpClient {
   const { connections, timeouts, maxResponseBytes } = options;
-  const agent = new Agent({
+  const agent = createHttpAgent({
     connections,
     // One request per connection, so that the pool's size bounds the requests that run at the same time.
     allowH2: false,

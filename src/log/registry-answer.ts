@@ -1,4 +1,4 @@
-import { COMPATIBILITY } from '@kafkajs/confluent-schema-registry';
+import { COMPATIBILITY } from './registry-library.ts';
 
 /** The parts of a registry's answer that errors and findings may quote; its free text is none of them (invariant 9). */
 

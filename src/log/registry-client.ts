@@ -1,5 +1,6 @@
-import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
+import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import { bareMaps } from '../core/avro-type.ts';
+import { SchemaRegistry, SchemaType } from './registry-library.ts';
 import { LEVEL, NOT_FOUND, isSuccess } from './registry-answer.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
 
@@ -22,7 +23,7 @@ export class RefusedRequest extends Error {
  * answer is cut off, report a broken connection as HTTP 400, and end the process when an error's body is `null`
  * (ADR 16).
  */
-export function createRegistryClient(url: string, http: RegistryHttp): SchemaRegistry {
+export function createRegistryClient(url: string, http: RegistryHttp): RegistryClient {
   const throughHttp: Middleware = () => ({
     async response(_next, _renew, request) {
       const method = request.method().toUpperCase() as RegistryRequest['method'];

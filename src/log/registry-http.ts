@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, request } from 'undici';
 import { RollcallError } from '../errors.ts';
+import { createHttpAgent } from '../http-agent.ts';
 import { pauseMs, type Backoff } from '../retry-policy.ts';
 import { isUntrusted } from './kafka-errors.ts';
 import { networkTrouble } from './registry-answer.ts';
@@ -41,7 +41,7 @@ export interface RegistryRequest {
 export type RegistryHttp = (options: RegistryRequest) => Promise<RegistryAnswer>;
 
 export function createRegistryHttp({ url, username, password }: RegistryConnection): RegistryHttp {
-  const agent = new Agent({
+  const agent = createHttpAgent({
     connections: CONNECTIONS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: TIMEOUT_MS,
@@ -50,8 +50,10 @@ export function createRegistryHttp({ url, username, password }: RegistryConnecti
   });
 
   async function send({ method, path, body, signal }: RegistryRequest): Promise<RegistryAnswer> {
-    const response = await request(`${url}${path}`, {
-      dispatcher: agent,
+    const { origin, pathname, search } = new URL(`${url}${path}`);
+    const response = await agent.request({
+      origin,
+      path: `${pathname}${search}`,
       method,
       headers: {
         accept: 'application/vnd.schemaregistry.v1+json, application/json',

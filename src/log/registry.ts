@@ -1,4 +1,3 @@
-import { COMPATIBILITY, SchemaType } from '@kafkajs/confluent-schema-registry';
 import avro from 'avsc';
 import { avroType } from '../core/avro-type.ts';
 import { RollcallError } from '../errors.ts';
@@ -6,6 +5,7 @@ import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
 import { LEVEL, NOT_FOUND } from './registry-answer.ts';
+import { COMPATIBILITY, SchemaType } from './registry-library.ts';
 import { createRegistryClient, RefusedRequest } from './registry-client.ts';
 import {
   oddAnswer,

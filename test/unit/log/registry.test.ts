@@ -28,6 +28,7 @@ async function startRegistry() {
   const trouble = {
     wrongIdFor: '',
     underIds: new Map<number, string>(),
+    schemaType: undefined as string | undefined,
     statuses: [] as number[],
     cutOff: 0,
   };
@@ -46,7 +47,7 @@ async function startRegistry() {
     }
     const id = Number(rest);
     const schema = trouble.underIds.get(id) ?? texts[id - 1];
-    return schema === undefined ? [404, {}] : [200, { schema }];
+    return schema === undefined ? [404, {}] : [200, { schema, schemaType: trouble.schemaType }];
   };
   const server = createServer((request, response) => {
     underWay += 1;
@@ -189,6 +190,18 @@ describe('decoding', () => {
         expect(await registry.decode(frame(7, BODY), ['progress'])).toMatchObject(OWNER);
       }
       expect(requests).toEqual(['GET /schemas/ids/7']);
+    },
+  );
+
+  it.each(['JSON', 'PROTOBUF', 'ANOTHER'])(
+    'takes a schema of type %s under an id for none, and for no failure of the registry',
+    async (schemaType) => {
+      const { registry, trouble } = await startRegistry();
+      trouble.underIds = new Map([[7, JSON.stringify(PROGRESS)]]);
+      trouble.schemaType = schemaType;
+      const refusal = { message: expect.stringContaining('has no Avro schema with the id') as string };
+      await expect(registry.decode(frame(7, BODY))).rejects.toMatchObject(refusal);
+      expect(await registry.decode(frame(7, BODY), ['progress'])).toMatchObject(OWNER);
     },
   );
 
