@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 /** The flags that the Dockerfile starts Node with. */
-const IMAGE_FLAGS = ['--max-semi-space-size=8'];
+export const IMAGE_FLAGS = ['--max-semi-space-size=8'];
 
 /** A separate process that runs one command at a time, so that its CPU time and memory can be measured alone. */
 export interface Child extends AsyncDisposable {

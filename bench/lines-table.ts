@@ -1,25 +1,12 @@
 import type { LineResult } from './lines.ts';
 import { spread, whole } from './words.ts';
 
-/** The lines as an aligned table: what was measured, what it is to be, and whether it is. */
-export function linesAsText(lines: readonly LineResult[]): string {
-  const rows = [HEADINGS, ...lines.map(cellsOf)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
-  const text = rows.map((cells) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${text.join('\n')}\n`;
-}
-
-export function linesAsMarkdown(lines: readonly LineResult[]): string {
-  const rows = [HEADINGS, HEADINGS.map(() => '---'), ...lines.map(cellsOf)];
-  return rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-}
-
 const HEADINGS = ['line', 'median (least–most)', 'target', 'stretch', '', 'records', 'rows, rounds, load'];
+
+/** The lines with their headings: what was measured, what it is to be, and whether it is. */
+export function lineCells(lines: readonly LineResult[]): readonly (readonly string[])[] {
+  return [HEADINGS, ...lines.map(cellsOf)];
+}
 
 function cellsOf(line: LineResult): string[] {
   const { name, title, unit, digits, value, target, stretch, verdict, records } = line;

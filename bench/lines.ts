@@ -1,4 +1,6 @@
+import type { PeerNumbers } from './measure-peers.ts';
 import type { BenchPart, PartNumbers } from './parts.ts';
+import type { PeerName } from './peer-contenders.ts';
 import { spreadOf, type Spread } from './spread.ts';
 
 /** A promise about speed: what is measured for it, and what it is to be. */
@@ -131,6 +133,39 @@ export const LINES: readonly Line[] = [
     value: ({ pages }) => pages && { spread: pages.first.times, records: pages.rows },
   },
   {
+    ...line('delay-p50', "from the hub's answer to a read_committed consumer, 100 changed rows, p50", {
+      part: 'delay',
+      target: 30,
+    }),
+    unit: 'ms',
+    digits: 0,
+    value: ({ delay }) => delay && { spread: spreadOf([delay.p50]), records: delay.records },
+  },
+  {
+    ...line('delay-p99', 'the same, p99', { part: 'delay', target: 120 }),
+    unit: 'ms',
+    digits: 0,
+    value: ({ delay }) => delay && { spread: spreadOf([delay.p99]), records: delay.records },
+  },
+  {
+    ...line('idle', 'idle: one tenant, all collections polled every 60 s, of a core', {
+      part: 'idle',
+      target: 0.5,
+    }),
+    unit: '%',
+    digits: 2,
+    value: ({ idle }) => idle && { spread: idle.idlePercent },
+  },
+  {
+    ...line('start', 'from start to the first request at the hub, index up to date', {
+      part: 'idle',
+      target: 0.7,
+    }),
+    unit: 'CPU s',
+    digits: 2,
+    value: ({ idle }) => idle && { spread: idle.startCpuSeconds },
+  },
+  {
     ...line('redis-row', 'Redis, a row', { part: 'chains', target: 62, stretch: 41 }),
     unit: 'bytes',
     digits: 0,
@@ -142,7 +177,53 @@ export const LINES: readonly Line[] = [
     digits: 0,
     value: ({ chains }) => chains && bytesEach(chains.index, Object.keys(chains.index)),
   },
+  {
+    ...line('peers-first', 'CPU of a first pull by a new process, times that of Redpanda Connect (safe)', {
+      part: 'peers',
+      target: 0.4,
+    }),
+    digits: 2,
+    value: ({ peers }) => peerTimes(peers, { pull: 'first', others: ['connect-safe'] }),
+  },
+  {
+    ...line('peers-unchanged', 'CPU of an unchanged pull by a new process, times that of the best peer', {
+      part: 'peers',
+      target: 0.12,
+    }),
+    digits: 2,
+    value: ({ peers }) =>
+      peerTimes(peers, { pull: 'unchanged', others: ['connect-safe', 'connect-stock', 'dlt'] }),
+  },
+  {
+    ...line('peers-peak', 'peak resident size of a first pull, times that of Redpanda Connect (safe)', {
+      part: 'peers',
+      target: 1,
+    }),
+    digits: 2,
+    value: ({ peers }) => peerMemory(peers),
+  },
 ];
+
+/** CPU of Rollcall in each round, times that of others in it. */
+function peerTimes(
+  peers: PeerNumbers | undefined,
+  { pull, others }: { pull: 'first' | 'unchanged'; others: readonly PeerName[] },
+): LineValue | undefined {
+  const { rollcall } = peers?.measured ?? {};
+  const beside = others.flatMap((name) => peers?.measured[name] ?? []);
+  if (rollcall === undefined || beside.length === 0) return undefined;
+  const least = (round: number): number =>
+    Math.min(...beside.map((peer) => peer[pull].cpuSeconds[round] ?? Number.NaN));
+  return { spread: spreadOf(rollcall[pull].cpuSeconds.map((seconds, round) => seconds / least(round))) };
+}
+
+function peerMemory(peers: PeerNumbers | undefined): LineValue | undefined {
+  const rollcall = peers?.measured.rollcall;
+  const peer = peers?.measured['connect-safe'];
+  if (rollcall === undefined || peer === undefined) return undefined;
+  const times = rollcall.first.peakMiB.map((size, round) => size / (peer.first.peakMiB[round] ?? Number.NaN));
+  return { spread: spreadOf(times) };
+}
 
 function line(
   name: string,

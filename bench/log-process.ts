@@ -1,8 +1,9 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
-import type { CollectionName } from '../src/model/collections.ts';
+import { collectionNamed, type CollectionName } from '../src/model/collections.ts';
 import type { SyncMode } from '../src/model/progress.ts';
 import { assemble, type Assembly } from '../src/pipeline/assemble.ts';
 import { openSession, type TenantSession } from '../src/pipeline/open-session.ts';
@@ -62,7 +63,15 @@ const stopping = new AbortController();
 const sessions = new Map<string, TenantSession>();
 let assembly: Assembly | null = null;
 let committedAtMs: number | null = null;
+/** When the hub answered the first request for rows of the current sync, ms since 1970. */
+let answeredAtMs: number | null = null;
+let requestedPath = '';
 let caughtUp: Pick<OwnRound, 'how' | 'rows'> = { how: null, rows: 0 };
+
+subscribe('undici:request:headers', (message) => {
+  const { request } = message as { request: { path: string } };
+  if (request.path.includes(requestedPath)) answeredAtMs ??= performance.timeOrigin + performance.now();
+});
 
 function assembled(): Assembly {
   if (assembly === null) throw new Error('not opened');
@@ -127,6 +136,8 @@ async function sync({ tenantId, collection, mode }: SyncRequest): Promise<SyncRo
   const session = sessions.get(tenantId);
   if (session === undefined) throw new Error(`${tenantId} is not owned`);
   committedAtMs = null;
+  answeredAtMs = null;
+  requestedPath = collectionNamed(collection).path;
   let outcome: SyncOutcome | undefined;
   const startedAtMs = performance.now();
   const took = await costOf(async () => {
@@ -170,6 +181,20 @@ async function profiled(saveAs: string | null, work: () => Promise<unknown>): Pr
   return sharesOf(recorded);
 }
 
+async function answeredAt(): Promise<number> {
+  if (answeredAtMs === null) throw new Error('no sync asked the hub for rows');
+  return answeredAtMs;
+}
+
+/** The name of the topic with the rows of a collection. */
+async function rowsTopic({ tenantId, collection }: SyncRequest): Promise<string> {
+  const topic = assembled()
+    .tenant(tenantId)
+    .topics.find(({ suffix }) => suffix === collection);
+  if (topic === undefined) throw new Error(`there is no topic of ${collection}`);
+  return topic.name;
+}
+
 /** Largest resident size so far, MiB. */
 async function memory(): Promise<number> {
   return process.resourceUsage().maxRSS / 1024;
@@ -188,7 +213,19 @@ async function cleanUp(): Promise<void> {
 }
 
 serveCommands({
-  handlers: { open, own, drop, sync, indexSize, profile, profileOwn, memory, cleanUp },
+  handlers: {
+    open,
+    own,
+    drop,
+    sync,
+    answeredAt,
+    rowsTopic,
+    indexSize,
+    profile,
+    profileOwn,
+    memory,
+    cleanUp,
+  },
   interrupt: () => stopping.abort(),
   atEnd: async () => {
     stopping.abort();

@@ -1,38 +1,38 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { StackError } from '../stack/errors.ts';
-import type { LineResult } from './lines.ts';
-import { linesAsMarkdown, linesAsText } from './lines-table.ts';
 import { HELP, readOptions, type BenchOptions } from './options.ts';
-import { reportOf } from './report.ts';
+import type { PartNumbers } from './parts.ts';
+import { markdownOf, reportOf } from './report.ts';
 import { run, type BenchNumbers } from './run.ts';
 
 const print = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
 
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<string> {
   const { format, outFile, fromFiles } = options;
-  if (fromFiles.length > 0) return shown(await linesOf(fromFiles), format);
+  const shown = {
+    text: reportOf,
+    markdown: markdownOf,
+    json: (of: object) => `${JSON.stringify(of, null, 2)}\n`,
+  };
+  if (fromFiles.length > 0) return shown[format](await merged(fromFiles));
   const startedAtMs = performance.now();
   const numbers = await run(options, { print, signal });
   print(`done after ${((performance.now() - startedAtMs) / 1_000).toFixed(0)} s`);
-  const json = `${JSON.stringify(numbers, null, 2)}\n`;
-  if (outFile !== null) await writeFile(outFile, json);
-  if (format === 'text') return reportOf(numbers);
-  return format === 'json' ? json : linesAsMarkdown(numbers.lines);
+  if (outFile !== null) await writeFile(outFile, shown.json(numbers));
+  return shown[format](numbers);
 }
 
-/** The lines of earlier runs, in the order in which they were first measured; a later file replaces a line. */
-async function linesOf(files: readonly string[]): Promise<LineResult[]> {
-  const byName = new Map<string, LineResult>();
-  for (const file of files) {
-    const { lines } = JSON.parse(await readFile(file, 'utf8')) as Pick<BenchNumbers, 'lines'>;
-    for (const line of lines) byName.set(line.name, line);
-  }
-  return [...byName.values()];
-}
-
-function shown(lines: readonly LineResult[], format: BenchOptions['format']): string {
-  if (format === 'json') return `${JSON.stringify({ lines }, null, 2)}\n`;
-  return format === 'markdown' ? linesAsMarkdown(lines) : linesAsText(lines);
+/** Earlier runs as one: of a line, a size or a part that several have, the last. */
+async function merged(files: readonly string[]): Promise<BenchNumbers> {
+  const runs = await Promise.all(
+    files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as BenchNumbers),
+  );
+  const last = runs.at(-1);
+  if (last === undefined) throw new Error('no file was given');
+  const lines = new Map(runs.flatMap((each) => each.lines).map((line) => [line.name, line]));
+  const growth = new Map(runs.flatMap((each) => each.growth).map((size) => [size.rows, size]));
+  const parts = Object.assign({}, ...runs.map((each) => each.parts)) as PartNumbers;
+  return { ...last, lines: [...lines.values()], growth: [...growth.values()], parts };
 }
 
 async function main(): Promise<number> {

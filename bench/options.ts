@@ -15,6 +15,8 @@ docs/performance.md explains the numbers.
                          .join(', ')
                          .replaceAll(/(.{1,88})(?:, |$)/g, '$1\n                       ')
                          .trimEnd()}
+  --peers              also Redpanda Connect and dlt beside it, where Go and Python are there to build them
+  --sizes <n,…>        instead of the lines: how cost and memory grow, e.g. 100000,1000000,5000000
   --json               print the numbers as JSON on standard output
   --markdown           print the lines as a Markdown table
   --out <file>         also write the numbers as JSON into this file
@@ -28,6 +30,9 @@ export interface BenchOptions {
   readonly format: 'text' | 'json' | 'markdown';
   /** Names of lines; empty: all. */
   readonly only: readonly string[];
+  readonly hasPeers: boolean;
+  /** Empty: the lines are measured. */
+  readonly sizes: readonly number[];
   readonly outFile: string | null;
   readonly fromFiles: readonly string[];
   readonly profileFolder: string | null;
@@ -42,6 +47,8 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
+      peers: { type: 'boolean', default: false },
+      sizes: { type: 'string' },
       json: { type: 'boolean', default: false },
       markdown: { type: 'boolean', default: false },
       out: { type: 'string' },
@@ -58,6 +65,8 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
     rounds: wholeNumber('--rounds', values.rounds) ?? (values.quick ? 2 : 5),
     format: values.json ? 'json' : values.markdown ? 'markdown' : 'text',
     only: values.only,
+    hasPeers: values.peers,
+    sizes: (values.sizes?.split(',') ?? []).map((size) => wholeNumber('--sizes', size) ?? 0),
     outFile: values.out ?? null,
     fromFiles: values.from,
     profileFolder: values.profile ?? null,

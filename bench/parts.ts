@@ -2,6 +2,9 @@ import type { Bench } from './bench.ts';
 import { startChild } from './child-process.ts';
 import type { FloorHub } from './floor-process.ts';
 import { measureChains, type ChainNumbers } from './measure-chains.ts';
+import { measurePeers, type PeerNumbers } from './measure-peers.ts';
+import { measureDelay, type DelayNumbers } from './measure-delay.ts';
+import { measureIdle, type IdleNumbers } from './measure-idle.ts';
 import { measurePages, type PageNumbers } from './measure-pages.ts';
 import { measureRows, type RowNumbers } from './measure.ts';
 
@@ -10,6 +13,9 @@ export interface PartNumbers {
   readonly rows?: RowNumbers;
   readonly chains?: ChainNumbers;
   readonly pages?: PageNumbers;
+  readonly delay?: DelayNumbers;
+  readonly idle?: IdleNumbers;
+  readonly peers?: PeerNumbers;
 }
 
 export type BenchPart = keyof PartNumbers;
@@ -24,5 +30,8 @@ export async function measureParts(bench: Bench, wanted: ReadonlySet<BenchPart>)
     ...(wanted.has('rows') && { rows: await measureRows(bench, floor) }),
     ...(wanted.has('chains') && { chains: await measureChains(bench, floor) }),
     ...(wanted.has('pages') && { pages: await measurePages(bench) }),
+    ...(wanted.has('delay') && { delay: await measureDelay(bench) }),
+    ...(wanted.has('idle') && { idle: await measureIdle({ ...bench, minutes: bench.rounds }) }),
+    ...(wanted.has('peers') && { peers: await measurePeers(bench, floor) }),
   };
 }

@@ -1,8 +1,11 @@
 import { chainsReport } from './chains-report.ts';
 import { PARTS } from './cpu-profile.ts';
-import { linesAsText } from './lines-table.ts';
+import { growthCells } from './growth-table.ts';
+import { lineCells } from './lines-table.ts';
 import type { CollectionNumbers, RowNumbers, SyncNumbers } from './measure.ts';
+import { peerCells } from './peers-table.ts';
 import type { BenchNumbers } from './run.ts';
+import { markdownTable, textTable } from './tables.ts';
 import { spread, whole } from './words.ts';
 
 /** If the floor varies more than this within one run, the numbers are unreliable. */
@@ -11,15 +14,30 @@ const NOISY_LOAD_PER_CORE = 0.3;
 
 /** Reports the lines, then each part that ran, as text. */
 export function reportOf(numbers: BenchNumbers): string {
-  const { lines, parts, cores, cpu, node, loadAtStart } = numbers;
+  const { parts, cores, cpu, node, loadAtStart } = numbers;
   return [
     `${cores} × ${cpu}, Node ${node}, load ${loadAtStart.toFixed(1)} at the start`,
     '',
-    linesAsText(lines),
+    ...tablesOf(numbers).map((cells) => textTable(cells)),
     ...(parts.rows === undefined ? [] : [...rowsReport(parts.rows), '']),
     ...(parts.chains === undefined ? [] : [...chainsReport(parts.chains), '']),
     ...noise(numbers),
   ].join('\n');
+}
+
+/** The tables of docs/performance.md. */
+export function markdownOf(numbers: BenchNumbers): string {
+  return tablesOf(numbers)
+    .map((cells) => markdownTable(cells))
+    .join('\n');
+}
+
+function tablesOf({ lines, growth, parts: { peers } }: BenchNumbers): (readonly (readonly string[])[])[] {
+  return [
+    ...(lines.length > 0 ? [lineCells(lines)] : []),
+    ...(peers === undefined ? [] : [peerCells(peers)]),
+    ...(growth.length > 0 ? [growthCells(growth)] : []),
+  ];
 }
 
 function rowsReport({ collections, peakMemory }: RowNumbers): string[] {
@@ -78,11 +96,13 @@ type Line = readonly [title: string, cell: (numbers: CollectionNumbers) => strin
 
 function noise({ parts, cores, loadAtStart }: BenchNumbers): string[] {
   const collections = parts.rows?.collections ?? [];
-  const widest = Math.max(1, ...collections.map(({ floor }) => floor.parse.max / floor.parse.min));
+  const widest = Math.max(0, ...collections.map(({ floor }) => floor.parse.max / floor.parse.min));
   if (widest <= NOISY_SPREAD && loadAtStart <= cores * NOISY_LOAD_PER_CORE) return [];
   return [
-    `The machine was not idle (load ${loadAtStart.toFixed(1)} at the start; JSON.parse of the same bytes took up to`,
-    `${widest.toFixed(1)} times its least): rows a second and ms are hardly reliable, µs a little more, the ratios the most.`,
+    `The machine was not idle (load ${loadAtStart.toFixed(1)} at the start${
+      widest > 0 ? `; JSON.parse of the same bytes took up to ${widest.toFixed(1)} times its least` : ''
+    }):`,
+    'rows a second and ms are hardly reliable, µs a little more, the ratios the most.',
     '',
   ];
 }

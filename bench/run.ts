@@ -1,7 +1,9 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { startStack } from '../stack/start-stack.ts';
+import type { Bench } from './bench.ts';
 import { startHub } from './hub-process.ts';
 import { LINES, resultsOf, type LineResult } from './lines.ts';
+import { measureGrowth, type GrowthNumbers } from './measure-growth.ts';
 import type { BenchOptions } from './options.ts';
 import { measureParts, type BenchPart, type PartNumbers } from './parts.ts';
 
@@ -14,18 +16,20 @@ export interface BenchNumbers {
   readonly loadAtStart: number;
   readonly lines: readonly LineResult[];
   readonly parts: PartNumbers;
+  /** By size; empty unless sizes were asked for. */
+  readonly growth: readonly GrowthNumbers[];
 }
 
 export async function run(
   options: BenchOptions,
-  { print, signal }: { print: (line: string) => void; signal: AbortSignal },
+  { print, signal }: Pick<Bench, 'print' | 'signal'>,
 ): Promise<BenchNumbers> {
-  const { rows, rounds, only, profileFolder } = options;
+  const { rows, rounds, only, sizes, profileFolder } = options;
   const loadAtStart = loadavg()[0] ?? Number.NaN;
   await using stack = await startStack({ print, signal });
-  print('building the district');
-  await using hub = await startHub({ rows, signal });
-  const parts = await measureParts({ stack, hub, rounds, profileFolder, print, signal }, partsOf(only));
+  const bench = { stack, rounds, profileFolder, print, signal };
+  const growth = await measureGrowth(bench, sizes);
+  const parts = sizes.length > 0 ? {} : await measureLines(bench, options);
   return {
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
@@ -33,10 +37,19 @@ export async function run(
     loadAtStart,
     lines: resultsOf(parts, { rows, rounds, loadAtStart, only }),
     parts,
+    growth,
   };
 }
 
-function partsOf(only: readonly string[]): ReadonlySet<BenchPart> {
-  const wanted = LINES.filter(({ name }) => only.length === 0 || only.includes(name));
-  return new Set(wanted.map(({ part }) => part));
+async function measureLines(bench: Omit<Bench, 'hub'>, options: BenchOptions): Promise<PartNumbers> {
+  bench.print('building the district');
+  await using hub = await startHub({ rows: options.rows, signal: bench.signal });
+  return await measureParts({ ...bench, hub }, partsOf(options));
+}
+
+/** Peers take minutes to build, so they are measured only when they are asked for. */
+function partsOf({ only, hasPeers }: BenchOptions): ReadonlySet<BenchPart> {
+  const isWanted = ({ name, part }: { name: string; part: BenchPart }): boolean =>
+    only.length > 0 ? only.includes(name) : part !== 'peers' || hasPeers;
+  return new Set(LINES.filter(isWanted).map(({ part }) => part));
 }
