@@ -1,4 +1,5 @@
 import type { TopicSuffix } from '../../model/collections.ts';
+import { SEVERAL_MAPPINGS } from '../../model/progress.ts';
 import {
   FIRST_LOAD_HEADER,
   FIRST_SEQUENCE_HEADER,
@@ -54,7 +55,12 @@ function valueHeaders(suffix: TopicSuffix): Json {
       pattern: '^[0-9a-f]{32}$',
       description: 'Two records of a key with the same hash have the same content.',
     },
-    [MAPPING_HEADER]: { type: 'string', pattern: '^[0-9a-f]{16}$', description: own },
+    [MAPPING_HEADER]: {
+      type: 'string',
+      // The rows that a record of `progress` speaks for may be of several mappings.
+      pattern: suffix === 'progress' ? `^([0-9a-f]{16}|${SEVERAL_MAPPINGS})$` : '^[0-9a-f]{16}$',
+      description: own,
+    },
     ...(suffix === 'absence-changes'
       ? { [FIRST_SEQUENCE_HEADER]: { type: 'string', description: own } }
       : {}),

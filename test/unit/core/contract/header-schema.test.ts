@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { absenceChangeHeaders, changeHeaders } from '../../../../src/core/cloud-events.ts';
+import { headerSchema } from '../../../../src/core/contract/header-schema.ts';
+import { ownerHeaders, progressHeaders } from '../../../../src/log/progress-codec.ts';
+import { COLLECTIONS, type TopicSuffix } from '../../../../src/model/collections.ts';
+import { SEVERAL_MAPPINGS, type Progress } from '../../../../src/model/progress.ts';
+
+const tenantId = 'north';
+const own = { tenantId, id: 'tx-0', modifiedAtMs: 0 };
+const hash = Buffer.alloc(16);
+const mapping = '0123456789abcdef';
+const body = Buffer.from('body');
+
+interface Property {
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+}
+
+/** What the schema of the contract finds wrong with the headers of a record. */
+function problemsOf(suffix: TopicSuffix, headers: Readonly<Record<string, string>>, isRemoval = false): string[] {
+  const schema = headerSchema({ tenantId, suffix, isRemoval });
+  const properties = schema['properties'] as Readonly<Record<string, Property>>;
+  const missing = (schema['required'] as string[]).filter((name) => !Object.hasOwn(headers, name));
+  const wrong = Object.entries(headers).filter(([name, value]) => {
+    const property = properties[name];
+    if (property === undefined) return true;
+    const { const: only = value, enum: among = [value], pattern = '' } = property;
+    return value !== only || !among.includes(value) || !new RegExp(pattern).test(value);
+  });
+  return [...missing, ...wrong.map((each) => each.join('='))];
+}
+
+const progress = {
+  collection: 'absence-changes',
+  sequence: 1,
+  transactionId: 'tx',
+  firstLoad: 'over',
+  absenceState: 'plain',
+  mapping,
+} as Progress;
+
+describe('the schema of headers in the contract', () => {
+  it('allows what a row of every topic has, and what its removal has', () => {
+    for (const topic of [...COLLECTIONS, 'rejects'] as const) {
+      if (topic === 'absence-changes') continue;
+      for (const kind of ['created', 'updated'] as const) {
+        expect(problemsOf(topic, changeHeaders({ ...own, topic, kind, hash, mapping }))).toEqual([]);
+      }
+      const removal = changeHeaders({ ...own, modifiedAtMs: null, topic, kind: 'deleted', hash: null });
+      expect(problemsOf(topic, removal, true)).toEqual([]);
+    }
+  });
+
+  it('allows what an event of every kind has, and what a forgotten absence has', () => {
+    for (const operation of ['created', 'replaced', 'deleted', 'restored'] as const) {
+      const event = absenceChangeHeaders({ ...own, operation, hash, firstSequence: 7, mapping });
+      expect(problemsOf('absence-changes', event)).toEqual([]);
+    }
+    const forgotten = { ...own, modifiedAtMs: null, operation: 'deleted', hash: null, firstSequence: null } as const;
+    expect(problemsOf('absence-changes', absenceChangeHeaders(forgotten), true)).toEqual([]);
+  });
+
+  it('allows what records of progress have, under one mapping and under several', () => {
+    for (const each of [progress, { ...progress, mapping: SEVERAL_MAPPINGS }]) {
+      expect(problemsOf('progress', progressHeaders({ tenantId, progress: each, body }))).toEqual([]);
+    }
+    expect(problemsOf('progress', ownerHeaders({ tenantId, id: 'owner', body }))).toEqual([]);
+  });
+
+  it('allows no header that it does not name', () => {
+    const row = changeHeaders({ ...own, topic: 'users', kind: 'created', hash, mapping });
+    expect(problemsOf('users', { ...row, ce_firstsequence: '7' })).toEqual(['ce_firstsequence=7']);
+    const { ce_id: _, ...without } = row;
+    expect(problemsOf('users', without)).toEqual(['ce_id']);
+  });
+});
