@@ -82,7 +82,7 @@ export function enabledCollections(tenant: TenantConfig): Collection[] {
 }
 
 /** Returns the mirrored collections with their own syncs; the others are derived from them. */
-export function passCollections(tenant: TenantConfig): Collection[] {
+export function syncedCollections(tenant: TenantConfig): Collection[] {
   return enabledCollections(tenant).filter(({ derivedFrom }) => derivedFrom === null);
 }
 

@@ -1,4 +1,4 @@
-import { passCollections, type Config, type TenantConfig } from '../config.ts';
+import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
 import {
@@ -57,7 +57,7 @@ export function requireMirrored(
   const mirrored = new Set(
     config.tenants
       .filter(({ id }) => tenants.includes(id))
-      .flatMap((tenant) => passCollections(tenant).map(({ name }) => name)),
+      .flatMap((tenant) => syncedCollections(tenant).map(({ name }) => name)),
   );
   const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
   if (unknown === undefined) return;

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { passCollections, type Config, type TenantConfig } from '../config.ts';
+import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
 import { exitCode } from './exit-code.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
@@ -150,7 +150,7 @@ function scopeOf(
   const named = collection === undefined ? null : new Set(collection.map(chooseCollection).map(sourceOf));
   const scope = chooseTenants(config, tenant).map((each) => ({
     tenant: each,
-    collections: passCollections(each)
+    collections: syncedCollections(each)
       .map(({ name }) => name)
       .filter((name) => named === null || named.has(name)),
   }));

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { collectionSettings, passCollections, type TenantConfig } from '../config.ts';
+import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { assemble } from '../pipeline/assemble.ts';
@@ -78,7 +78,7 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   });
   const plans: TenantPlan[] = [];
   for (const tenant of tenants) {
-    const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+    const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
     const bars = new ProgressBars(progress, { title: `${tenant.id}: collections`, expected });
     let read = 0;
     const planned = await planTenant(assembly, {

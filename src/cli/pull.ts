@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { passCollections } from '../config.ts';
+import { syncedCollections } from '../config.ts';
 import { exitCode } from './exit-code.ts';
 import { assemble } from '../pipeline/assemble.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
@@ -55,7 +55,7 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
   const progress = context.output.progress();
   const bars = new Map(
     chooseTenants(config, flags.tenant).map((tenant) => {
-      const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+      const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
       return [tenant.id, new ProgressBars(progress, { title: `${tenant.id}: collections`, expected })];
     }),
   );

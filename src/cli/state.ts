@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { passCollections, type TenantConfig } from '../config.ts';
+import { syncedCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planIndexRecovery } from '../core/index-recovery.ts';
 import { describeError } from '../errors.ts';
 import {
@@ -82,7 +82,7 @@ async function showState(context: VerbContext, { options }: VerbInput<StateFlags
   await withAssembly(config, async (assembly) => {
     const indexes: IndexFacts[] = [];
     for (const tenant of tenants) {
-      for (const { name } of passCollections(tenant)) {
+      for (const { name } of syncedCollections(tenant)) {
         if (only.size === 0 || only.has(name)) indexes.push(await readIndex(assembly, tenant.id, name));
       }
     }

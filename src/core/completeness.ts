@@ -25,7 +25,7 @@ export type Completeness =
   | { readonly kind: 'proven' }
   /** The scan ended properly, but no total confirms its count: a second sync must miss the same rows. */
   | {
-      readonly kind: 'needs-second-pass';
+      readonly kind: 'needs-second-sync';
       readonly why: string;
       /** The hub counts more rows than it returned. */
       readonly isShort: boolean;
@@ -63,18 +63,18 @@ export function judgeCompleteness(scan: FullScan): Completeness {
   }
   if (scan.byOffset) {
     return {
-      kind: 'needs-second-pass',
+      kind: 'needs-second-sync',
       isShort: false,
       why: 'the hub pages by offset, which can skip rows that move',
     };
   }
   const { totalAtStart, totalAtEnd, distinctRows } = scan;
   if (totalAtStart === null || totalAtEnd === null) {
-    return { kind: 'needs-second-pass', isShort: false, why: 'the hub returns no total' };
+    return { kind: 'needs-second-sync', isShort: false, why: 'the hub returns no total' };
   }
   if (!countAgrees(scan)) {
     return {
-      kind: 'needs-second-pass',
+      kind: 'needs-second-sync',
       isShort: isShort(scan),
       why: `${distinctRows} rows were read where the total was ${totalAtStart} at the start and ${totalAtEnd} at the end`,
     };

@@ -99,7 +99,7 @@ export class LateRowWatch {
   }
 
   /** An incremental sync is complete; `startedAtMs`: hub time of its start. */
-  endDelta(startedAtMs: number): void {
+  endIncremental(startedAtMs: number): void {
     this.#sinceMs ??= startedAtMs;
   }
 }

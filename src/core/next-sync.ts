@@ -1,9 +1,9 @@
 import type { SyncMode } from '../model/progress.ts';
-import { deltaReaches } from './watermark.ts';
+import { incrementalReaches } from './watermark.ts';
 
 /** What a collection does next: a sync now, or nothing until `atMs` (local clock, ms since the epoch). */
 export type NextSync =
-  | { readonly kind: 'pass'; readonly mode: SyncMode }
+  | { readonly kind: 'sync'; readonly mode: SyncMode }
   | { readonly kind: 'wait'; readonly atMs: number };
 
 /** A past event further in the future than this means that the clock was set back since. */
@@ -22,19 +22,19 @@ export function nextSync(options: {
   lastSyncAtMs: number | null;
   fullDueAtMs: number;
   fullNotBeforeMs: number;
-  deltaNotBeforeMs: number;
+  incrementalNotBeforeMs: number;
   deltaEveryMs: number;
   /** Interval of full syncs in place of incremental ones; null: there are incremental ones, or the daily one is enough. */
   fullEveryMs: number | null;
   /** False when the hub has no filter for the collection. */
-  hasDelta: boolean;
+  hasIncremental: boolean;
   hubNowMs: number;
   nowMs: number;
 }): NextSync {
   const { watermarkMs, lastFullAtMs, deltaEveryMs, nowMs } = options;
   const lastSyncAtMs =
     options.lastSyncAtMs !== null && options.lastSyncAtMs <= nowMs ? options.lastSyncAtMs : null;
-  const canDelta = options.hasDelta && watermarkMs !== null;
+  const canBeIncremental = options.hasIncremental && watermarkMs !== null;
   const fullAgainAtMs =
     options.fullEveryMs === null || lastSyncAtMs === null
       ? Number.POSITIVE_INFINITY
@@ -46,17 +46,17 @@ export function nextSync(options: {
     lastFullAtMs < options.fullDueAtMs ||
     // `lastFullAtMs` can come from the hub's clock.
     lastFullAtMs > nowMs + CLOCKS_DIFFER_MS ||
-    (canDelta && !deltaReaches(watermarkMs, options.hubNowMs));
-  if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'pass', mode: 'FULL' };
-  const deltaDueAtMs = Math.max(
+    (canBeIncremental && !incrementalReaches(watermarkMs, options.hubNowMs));
+  if (isFullDue && nowMs >= options.fullNotBeforeMs) return { kind: 'sync', mode: 'FULL' };
+  const incrementalDueAtMs = Math.max(
     lastSyncAtMs === null ? 0 : lastSyncAtMs + deltaEveryMs,
-    options.deltaNotBeforeMs,
+    options.incrementalNotBeforeMs,
   );
-  if (canDelta && nowMs >= deltaDueAtMs) return { kind: 'pass', mode: 'DELTA' };
+  if (canBeIncremental && nowMs >= incrementalDueAtMs) return { kind: 'sync', mode: 'DELTA' };
   // Check again at least every `deltaEveryMs`: the clock can be set, the daily time can come.
   // Never wake in the past: a due sync that may not start yet would make this a busy loop.
   const wakeAtMs = [nowMs + deltaEveryMs, Math.max(fullAgainAtMs, options.fullNotBeforeMs)];
-  if (canDelta) wakeAtMs.push(deltaDueAtMs);
+  if (canBeIncremental) wakeAtMs.push(incrementalDueAtMs);
   if (isFullDue) wakeAtMs.push(options.fullNotBeforeMs);
   return { kind: 'wait', atMs: Math.min(...wakeAtMs) };
 }

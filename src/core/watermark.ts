@@ -54,7 +54,7 @@ export function deltaFrom(options: {
 }
 
 /** Whether an incremental sync is worthwhile: over more than a day a full sync returns the same and more. */
-export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
+export function incrementalReaches(watermarkMs: number, hubNowMs: number): boolean {
   return hubNowMs - watermarkMs <= DELTA_REACH_MS;
 }
 
@@ -62,6 +62,6 @@ export function deltaReaches(watermarkMs: number, hubNowMs: number): boolean {
  * Whether an incremental sync brings more than half of the known rows, as after the nightly re-stamp: a full sync then
  * costs little more and finds deletions. Callers skip this check when one page holds all rows.
  */
-export function isOversizedDelta(rowsSeen: number, knownRows: number): boolean {
+export function isOversized(rowsSeen: number, knownRows: number): boolean {
   return rowsSeen * 2 > knownRows;
 }

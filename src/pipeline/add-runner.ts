@@ -84,7 +84,7 @@ function createCollectionRunner(session: SessionParts, own: OwnParts, ends: Ends
     collection: name,
     sync: syncParts(session, own, ends),
     fullSyncs: session.fullSyncs,
-    hasDelta: collectionNamed(name).keyset,
+    hasIncremental: collectionNamed(name).keyset,
     parent: source.parents ?? null,
     parents: () => parentsOf(source, session),
     hasNewParents: async () => ((await source.newParents?.())?.size ?? 0) > 0,

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import {
   collectionSettings,
   enabledCollections,
-  passCollections,
+  syncedCollections,
   partitionsOf,
   type Config,
   type TenantConfig,
@@ -121,7 +121,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const { topicPrefix, replicationFactor } = config.kafka;
   const tenantId = tenantConfig.id;
   const absent = absentIndex(inputs);
-  const collections = passCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
+  const collections = syncedCollections(tenantConfig).map(({ name }) => tenantCollection(inputs, name));
   const suffixes: TopicSuffix[] = [
     ...enabledCollections(tenantConfig).map(({ name }) => name),
     ...OWN_TOPICS,

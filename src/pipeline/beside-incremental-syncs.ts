@@ -40,10 +40,10 @@ async function runUntil(parts: BesideParts, done: AbortSignal, signal: AbortSign
   for (;;) {
     await sleep(deltaEveryMs, isOver).catch(() => undefined);
     if (isOver.aborted) return;
-    if (!timetable.hasDelta || sync.writer.progress?.watermarkMs == null) continue;
+    if (!timetable.hasIncremental || sync.writer.progress?.watermarkMs == null) continue;
     try {
       // An oversized delta, such as a nightly re-stamp: the running full sync brings all these rows.
-      if ((await attempt.run('DELTA', { signal })).kind === 'wholesale') return;
+      if ((await attempt.run('DELTA', { signal })).kind === 'oversized') return;
     } catch (error) {
       if (!isFromHub(error)) throw error;
     }

@@ -70,7 +70,7 @@ export class CollectionWriter {
 
   /** Decides a page's rows; changes are staged until {@link flush}. */
   accept(sync: ActiveSync, page: RowPage): Promise<PageTally> {
-    return this.#queue.run(() => this.#decide(sync, page, keysSeenBefore(sync, page.readings)));
+    return this.#queue.run(() => this.#decide(sync, page, keysSeenBefore(sync, page.rows)));
   }
 
   /**
@@ -79,9 +79,9 @@ export class CollectionWriter {
    */
   acceptIf(sync: ActiveSync, page: RowPage, isEnough: IsEnough): Promise<PageTally | null> {
     return this.#queue.run(async () => {
-      const { rows, known } = await this.#table.lookUpPage(page);
-      if (!isEnough(page.readings.length, known)) return null;
-      return this.#decide(sync, page, keysSeenBefore(sync, page.readings), rows);
+      const { hashes, known } = await this.#table.lookUpPage(page);
+      if (!isEnough(page.rows.length, known)) return null;
+      return this.#decide(sync, page, keysSeenBefore(sync, page.rows), hashes);
     });
   }
 
@@ -94,9 +94,9 @@ export class CollectionWriter {
   }
 
   /** Publishes values that a sync has read and deferred to its end. */
-  publish(sync: ActiveSync, readings: readonly KeyedRow[]): Promise<PageTally> {
+  publish(sync: ActiveSync, rows: readonly KeyedRow[]): Promise<PageTally> {
     return this.#queue.run(() =>
-      this.#decide(sync, { readings, readVersion: this.#table.readVersion }, new Set()),
+      this.#decide(sync, { rows, readVersion: this.#table.readVersion }, new Set()),
     );
   }
 
@@ -104,10 +104,10 @@ export class CollectionWriter {
     sync: ActiveSync,
     page: RowPage,
     seenBefore: ReadonlySet<string>,
-    rows?: ReadonlyMap<string, Buffer | null>,
+    hashes?: ReadonlyMap<string, Buffer | null>,
   ): Promise<PageTally> {
     const keepsUnchanged = this.#chains?.republishes(sync) === true;
-    return this.#table.decide(sync, page, { seenBefore, rows, keepsUnchanged });
+    return this.#table.decide(sync, page, { seenBefore, hashes, keepsUnchanged });
   }
 
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */

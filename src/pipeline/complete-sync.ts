@@ -42,12 +42,12 @@ export async function completeSync(
   if (sync.seen === null) {
     if (doubt !== null) {
       await writer.flush(sync);
-      return { kind: 'suspect', stats, why: doubt, withheld: 0 };
+      return { kind: 'inconclusive', stats, why: doubt, withheld: 0 };
     }
     const { memory, collection } = parts.deletions;
     stats.rowsWithheld = await countWithheld(memory, collection, writer.progress);
     await writer.flush(sync, { watermarkMs, lastCompleteFull: null });
-    parts.late.endDelta(stats.startedAtMs);
+    parts.late.endIncremental(stats.startedAtMs);
     return { kind: 'complete', stats, withheld: stats.rowsWithheld, wantsSecondSync: false };
   }
   const completeness = judge(options, sync.seen);
@@ -68,7 +68,7 @@ export async function completeSync(
   if (why !== null) {
     await writer.flush(sync, 'incomplete');
     await remember();
-    return { kind: 'suspect', stats, why, withheld, isListed: isEmpty && withheld > 0, approvedGone };
+    return { kind: 'inconclusive', stats, why, withheld, isListed: isEmpty && withheld > 0, approvedGone };
   }
   // An offset scan may have skipped an existing row, unless the count agrees.
   const byOffset = options.ends.some(({ paging }) => paging === 'offset');

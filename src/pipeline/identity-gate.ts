@@ -45,7 +45,7 @@ export class IdentityGate {
    * A page of new rows may be another tenant's: in an incremental sync, which would take them for changes; in a full sync,
    * also one during which the hub was switched; in a collection too small to judge.
    */
-  async prove(page: Pick<SourcePage, 'readings'>): Promise<void> {
+  async prove(page: Pick<SourcePage, 'rows'>): Promise<void> {
     const identity = this.#identity;
     if (identity === null) return;
     const { parts, knownRowsBefore } = this.#options;
@@ -68,7 +68,7 @@ export class IdentityGate {
    * A page was accepted. If the collection was flagged for another tenant's rows, its own rows in a full sync clear the
    * flag.
    */
-  async noteOwn(page: Pick<SourcePage, 'readings'>): Promise<void> {
+  async noteOwn(page: Pick<SourcePage, 'rows'>): Promise<void> {
     await this.noteOwnRows(keysOf(page).length);
   }
 
@@ -111,6 +111,6 @@ export class IdentityGate {
   }
 }
 
-function keysOf(page: Pick<SourcePage, 'readings'>): string[] {
-  return page.readings.flatMap(({ key }) => key ?? []);
+function keysOf(page: Pick<SourcePage, 'rows'>): string[] {
+  return page.rows.flatMap(({ key }) => key ?? []);
 }

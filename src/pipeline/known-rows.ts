@@ -48,8 +48,8 @@ export class KnownRows {
   }
 
   /** Returns the decoded rows that differ from the known content of their keys; rows with unknown keys are left out. */
-  differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
-    return this.#queue.run(() => this.#table.differing(readings));
+  differing(rows: readonly KeyedRow[]): Promise<KeyedRow[]> {
+    return this.#queue.run(() => this.#table.differing(rows));
   }
 
   /**

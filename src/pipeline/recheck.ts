@@ -22,7 +22,7 @@ export async function recheck(
     why: string,
   ): { gone: readonly string[]; unanswered: readonly string[] } => {
     if (rest.length > 0)
-      parts.emit({ kind: 'second-pass', collection: parts.collection, rows: rest.length, why });
+      parts.emit({ kind: 'second-sync', collection: parts.collection, rows: rest.length, why });
     return { gone: [], unanswered: rest };
   };
   try {

@@ -130,7 +130,7 @@ async function publishLosses(
   await writer.publish(sync, becameEmpty);
   const recount = await countRemovals(parts, gone.length + becameEmpty.length);
   await writer.remove(sync, 'rows', gone);
-  const isShort = completeness.kind === 'needs-second-pass' && completeness.isShort;
+  const isShort = completeness.kind === 'needs-second-sync' && completeness.isShort;
   if (isShort) parts.emit({ kind: 'short', collection, why: completeness.why });
   const rowsWaiting = waiting.missed.length + waiting.becameEmpty.length;
   emitWaiting(parts, rowsWaiting, completeness);
@@ -169,7 +169,7 @@ function emitWaiting({ emit, collection }: DeletionParts, rows: number, complete
   if (rows === 0) return;
   const why =
     completeness.kind === 'proven' ? 'they are too many to remove after a single sync' : completeness.why;
-  emit({ kind: 'second-pass', collection, rows, why });
+  emit({ kind: 'second-sync', collection, rows, why });
 }
 
 /** Keys that a full sync missed, or found without content, and that the next one checks. */

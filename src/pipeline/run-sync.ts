@@ -1,7 +1,7 @@
 import type { KeyedRow } from '../core/row-changes.ts';
 import { SeenKeys } from '../core/seen-keys.ts';
 import { sumOrNull } from '../core/sum-or-null.ts';
-import { deltaFrom, isOversizedDelta, syncClock, type SyncClock } from '../core/watermark.ts';
+import { deltaFrom, isOversized, syncClock, type SyncClock } from '../core/watermark.ts';
 import { isFromHub } from '../errors.ts';
 import type { SyncMode } from '../model/progress.ts';
 import type { ActiveSync } from './active-sync.ts';
@@ -61,7 +61,7 @@ export async function runSync(
     if (pagesSince !== undefined && result.kind === 'complete') parts.pages?.endFull(pagesSince);
     return result;
   } catch (error) {
-    if (error instanceof BecomesFull) return { kind: 'wholesale', stats: sync.stats };
+    if (error instanceof BecomesFull) return { kind: 'oversized', stats: sync.stats };
     // Rows that were read before the hub failed are valid, so commit them now.
     if (isFromHub(error)) {
       await writer.flush(sync, error.code === 'HUB_FOREIGN_DATA' ? 'incomplete' : null);
@@ -113,7 +113,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
       if (!(await stageKnown(run, page))) await stage(run, page);
-      if (sync.seen === null && pageCount > 1 && isOversizedDelta(stats.rowsSeen, run.knownRowsBefore))
+      if (sync.seen === null && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
       const mustWait = isSingle && writer.hasPending && !(await pages.hasNext());
@@ -142,7 +142,7 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
   const { parts, sync, gate } = run;
   const { writer } = parts;
   const rows = await withoutNowEmpty(run, page);
-  const accepted = { readings: rows, readVersion: page.readVersion, print: page.print };
+  const accepted = { rows, readVersion: page.readVersion, print: page.print };
   let tally = await writer.acceptIf(sync, accepted, gate.overlaps);
   if (tally === null) {
     await gate.prove(accepted);
@@ -160,7 +160,7 @@ async function stage(run: RunningSync, page: SourcePage): Promise<void> {
 /** Values that became empty wait for the end of the sync, where the guard sees all losses together. */
 async function withoutNowEmpty(
   { parts, sync, becameEmpty: all }: RunningSync,
-  { readings: rows }: SourcePage,
+  { rows }: SourcePage,
 ): Promise<readonly KeyedRow[]> {
   const empty = rows.filter(({ becameEmpty }) => becameEmpty === true);
   if (empty.length === 0) return rows;

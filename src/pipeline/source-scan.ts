@@ -4,11 +4,11 @@ import type { HubPage, ScanEnd, ReadOptions } from '../hub/hub.ts';
 
 /** A page of a source, as decoded rows with keys. */
 export interface SourcePage {
-  readonly readings: readonly KeyedRow[];
+  readonly rows: readonly KeyedRow[];
   readonly hubTimeMs: number | null;
   readonly total: number | null;
   readonly readVersion: number;
-  /** See {@link HubPage.known}: the readings are then decoded when they are first read. */
+  /** See {@link HubPage.known}: the rows are then decoded when they are first read. */
   readonly known?: HubPage['known'];
   readonly print?: HubPage['print'];
 }

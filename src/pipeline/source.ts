@@ -31,7 +31,7 @@ export interface Source {
 }
 
 export interface FetchedRows {
-  readonly pages: readonly { readonly readings: readonly KeyedRow[]; readonly readVersion: number }[];
+  readonly pages: readonly { readonly rows: readonly KeyedRow[]; readonly readVersion: number }[];
   /** Ids that the hub does not have. */
   readonly gone: readonly string[];
 }
@@ -48,7 +48,7 @@ export function plainSource(hub: Hub, collection: Collection, reader: RowReader)
     async fetchRows(ids, options) {
       const { rows, notFound: gone } = await hub.findRows({ collection, ids, ...options });
       const pages = rows.map(({ row, isUtf8, readVersion }) => ({
-        readings: [keyed(readRow(reader, row, isUtf8), undefined)],
+        rows: [keyed(readRow(reader, row, isUtf8), undefined)],
         readVersion,
       }));
       return { pages, gone };
@@ -166,10 +166,10 @@ async function* readRows(
       const page = step.value;
       const decode = (): readonly KeyedRow[] =>
         page.rows.map((row) => keyed(readRow(reader, row, page.isUtf8), parentId));
-      let readings = page.known === undefined ? decode() : null;
+      let rows = page.known === undefined ? decode() : null;
       yield {
-        get readings() {
-          return (readings ??= decode());
+        get rows() {
+          return (rows ??= decode());
         },
         hubTimeMs: page.hubTimeMs,
         total: page.total,
@@ -219,7 +219,7 @@ async function* composeClass(
           const decoded = readClassStudents(classId, rows);
           const becameEmpty = rows.length === 0;
           yield {
-            readings: [{ key: classId, rejectKey: classId, decoded, becameEmpty }],
+            rows: [{ key: classId, rejectKey: classId, decoded, becameEmpty }],
             hubTimeMs,
             total: null,
             readVersion,

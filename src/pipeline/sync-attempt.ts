@@ -12,6 +12,9 @@ import type { SyncRetries } from './sync-retries.ts';
 import type { SyncOptions } from './sync-runner.ts';
 import type { SyncTimetable } from './sync-timetable.ts';
 
+/** The words of logs, metrics and commands. */
+const OUTCOMES = { complete: 'complete', inconclusive: 'suspect', oversized: 'wholesale' } as const;
+
 const DAY_MS = 24 * 3_600_000;
 
 export interface AttemptParts {
@@ -50,7 +53,7 @@ export class SyncAttempt {
       this.#requireParents();
       const result = await runSync(sync, mode, options);
       // Retry an inconclusive sync like a failed one, with growing pauses.
-      if (result.kind === 'suspect') this.#retries.postpone(mode);
+      if (result.kind === 'inconclusive') this.#retries.postpone(mode);
       else this.#retries.clear(mode);
       // Even if its answers are inconclusive, the hub offers the collection.
       await this.#parts.offer.noteOffered();
@@ -58,8 +61,8 @@ export class SyncAttempt {
       emit({
         type: 'pass-ended',
         collection,
-        outcome: result.kind,
-        why: result.kind === 'suspect' ? result.why : null,
+        outcome: OUTCOMES[result.kind],
+        why: result.kind === 'inconclusive' ? result.why : null,
         stats: result.stats,
         durationMs: now() - startedAtMs,
         rows: sync.writer.known.rows,

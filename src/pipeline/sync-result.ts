@@ -13,7 +13,7 @@ export type SyncResult =
     }
   /** Inconclusive: nothing proves that the hub's list is complete. Nothing was removed, the watermark stays. */
   | {
-      readonly kind: 'suspect';
+      readonly kind: 'inconclusive';
       readonly stats: SyncStats;
       readonly why: string;
       readonly withheld: number;
@@ -23,4 +23,4 @@ export type SyncResult =
       readonly approvedGone?: number | null | undefined;
     }
   /** An oversized delta: the sync would bring most of the collection, and a full sync replaces it. */
-  | { readonly kind: 'wholesale'; readonly stats: SyncStats };
+  | { readonly kind: 'oversized'; readonly stats: SyncStats };

@@ -13,7 +13,7 @@ export interface TimetableParts {
   readonly collection: CollectionName;
   readonly sync: Pick<SyncParts, 'writer' | 'identity' | 'findings'>;
   /** Whether the hub filters the collection by the time of a change. */
-  readonly hasDelta: boolean;
+  readonly hasIncremental: boolean;
   readonly fullPull: FullPullTime;
   readonly deltaEveryMs: number;
   readonly now: () => number;
@@ -45,9 +45,9 @@ export class SyncTimetable {
       lastSyncAtMs: this.#lastSyncAtMs,
       fullDueAtMs: lastFullPullDue(fullPull, nowMs),
       fullNotBeforeMs: this.#retries.notBefore('FULL', nowMs),
-      deltaNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
+      incrementalNotBeforeMs: this.#retries.notBefore('DELTA', nowMs),
       deltaEveryMs,
-      hasDelta: this.canDelta,
+      hasIncremental: this.canBeIncremental,
       fullEveryMs: this.#isFilterRefused ? Math.max(deltaEveryMs, this.#fullTookMs * FULL_RESTS) : null,
       hubNowMs: sync.findings.hubTimeMs(nowMs),
       nowMs,
@@ -55,15 +55,15 @@ export class SyncTimetable {
   }
 
   /** Whether incremental syncs are possible; otherwise a full sync replaces each. */
-  get canDelta(): boolean {
+  get canBeIncremental(): boolean {
     const { writer } = this.#parts.sync;
     const isKnown = writer.committed.completeSinceMs !== null && writer.progress?.watermarkMs != null;
-    return this.hasDelta && isKnown && !this.#isWrongTenant;
+    return this.hasIncremental && isKnown && !this.#isWrongTenant;
   }
 
   /** Whether the hub supports the filter of incremental syncs; true until it refuses it. */
-  get hasDelta(): boolean {
-    return this.#parts.hasDelta && !this.#isFilterRefused;
+  get hasIncremental(): boolean {
+    return this.#parts.hasIncremental && !this.#isFilterRefused;
   }
 
   /** Almost none of the rows were known: only a full sync shows which tenant they belong to. */

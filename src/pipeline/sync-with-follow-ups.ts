@@ -21,10 +21,10 @@ export async function syncWithFollowUps(
 ): Promise<SyncResult> {
   const { timetable, fullSyncs, collection } = parts;
   let result =
-    mode === 'DELTA' && timetable.canDelta
+    mode === 'DELTA' && timetable.canBeIncremental
       ? await incrementalSync(parts, options)
       : await fullSync(parts, options);
-  if (result.kind === 'wholesale') result = withEarlier(result.stats, await fullSync(parts, options));
+  if (result.kind === 'oversized') result = withEarlier(result.stats, await fullSync(parts, options));
   if (result.kind === 'complete' && result.wantsSecondSync) {
     const first = result.approvedGone ?? 0;
     // The losses of the other collections show whether the losses of this one are credible.

@@ -38,7 +38,7 @@ type Hashes = ReadonlyMap<string, Buffer | null>;
 
 /** Rows of one answer of the hub. */
 export interface RowPage {
-  readonly readings: readonly KeyedRow[];
+  readonly rows: readonly KeyedRow[];
   readonly readVersion: number;
   /** See {@link HubPage.print}. */
   readonly print?: HubPage['print'];
@@ -156,40 +156,40 @@ export class Table {
       readonly seenBefore: ReadonlySet<string>;
       readonly keepsUnchanged: boolean;
       /** The page's rows as the index has them, if they were looked up before. */
-      readonly rows?: Hashes | undefined;
+      readonly hashes?: Hashes | undefined;
     },
   ): Promise<PageTally> {
     const { seenBefore } = options;
-    const rows = options.rows ?? (await this.#lookUp('rows', rowKeys(page.readings)));
+    const hashes = options.hashes ?? (await this.#lookUp('rows', rowKeys(page.rows)));
     const rejectsMatter =
-      this.#known.rejects > 0 || page.readings.some(({ decoded: reading }) => reading.kind === 'reject');
+      this.#known.rejects > 0 || page.rows.some(({ decoded }) => decoded.kind === 'reject');
     const rejects = rejectsMatter
       ? await this.#lookUp(
           'rejects',
-          page.readings.map(({ rejectKey }) => rejectKey),
+          page.rows.map(({ rejectKey }) => rejectKey),
         )
       : null;
     const scanning = page.isAskedFor === true ? null : sync;
-    markSeen(this.#syncs, scanning, page.readings);
+    markSeen(this.#syncs, scanning, page.rows);
     // A second occurrence of a row in the same page is not stale.
     const before = this.#readVersion;
     const isStaleFor = (publishedAt: number): boolean =>
       publishedAt > page.readVersion && publishedAt <= before;
-    const tally = findRowChanges(page.readings, {
-      row: (key) => this.#hashOf('rows', key, rows),
+    const tally = findRowChanges(page.rows, {
+      row: (key) => this.#hashOf('rows', key, hashes),
       reject: (key) => (rejects === null ? null : this.#hashOf('rejects', key, rejects)),
       stale: (key) => isStaleFor(this.#publishedAt.get(key) ?? -1),
       republication: (key) => sync.republication?.rows?.(key) === true,
       seenBefore: (key) => seenBefore.has(key),
       note: (change) => this.#stage(change, scanning),
     });
-    if (options.keepsUnchanged) this.#stageUnchanged(page.readings, rows);
+    if (options.keepsUnchanged) this.#stageUnchanged(page.rows, hashes);
     sync.readVersion = Math.max(sync.readVersion, page.readVersion);
     if (scanning?.seen != null && scanning.republication === undefined && seenBefore.size === 0) {
       this.#remember(page, tally, isStaleFor);
     }
     const isNew = ({ key }: KeyedRow): boolean => key === null || !seenBefore.has(key);
-    countRejects(sync.stats, seenBefore.size === 0 ? page.readings : page.readings.filter(isNew));
+    countRejects(sync.stats, seenBefore.size === 0 ? page.rows : page.rows.filter(isNew));
     // Rows that were requested by id do not count as rows of the scan.
     addTally(sync.stats, scanning === null ? { ...tally, seen: 0, unchanged: 0 } : tally);
     this.#sweepPublished();
@@ -215,42 +215,43 @@ export class Table {
 
   /** Remembers a page all of whose rows now equal the index, and were met for the first time. */
   #remember(page: RowPage, tally: PageTally, isStaleFor: (publishedAt: number) => boolean): void {
-    const { readings, print } = page;
+    const { rows, print } = page;
     if (print === undefined || this.#parts.pages === undefined) return;
-    const isWhole = tally.seen === readings.length && tally.rejected + tally.repeated + tally.stale === 0;
+    const isWhole = tally.seen === rows.length && tally.rejected + tally.repeated + tally.stale === 0;
     // A row that is older than what was published since may leave a newer reject in place.
     const isStale = ({ key }: KeyedRow): boolean => isStaleFor(this.#publishedAt.get(key ?? '') ?? -1);
-    if (!isWhole || readings.some(isStale)) return;
+    if (!isWhole || rows.some(isStale)) return;
     const proven = print();
-    if (proven?.ids.length !== readings.length) return;
-    if (!readings.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
+    if (proven?.ids.length !== rows.length) return;
+    if (!rows.every(({ key, becameEmpty }, at) => key === proven.ids[at] && becameEmpty !== true)) return;
     this.#parts.pages.remember(proven, proven.ids);
   }
 
-  #stageUnchanged(readings: readonly KeyedRow[], rows: Hashes): void {
-    for (const { key, decoded: reading } of readings) {
-      if (reading.kind !== 'row' || key === null) continue;
-      if (this.#hashOf('rows', key, rows)?.equals(reading.hash) === true) this.#staged.noteUnchanged(reading);
+  #stageUnchanged(rows: readonly KeyedRow[], hashes: Hashes): void {
+    for (const { key, decoded } of rows) {
+      if (decoded.kind !== 'row' || key === null) continue;
+      if (this.#hashOf('rows', key, hashes)?.equals(decoded.hash) === true)
+        this.#staged.noteUnchanged(decoded);
     }
   }
 
   /** The page's rows as the index has them, and how many of its rows, or rejects, are known. */
-  async lookUpPage({ readings }: RowPage): Promise<{ rows: Hashes; known: number }> {
-    const rows = await this.#lookUp(
+  async lookUpPage({ rows }: RowPage): Promise<{ hashes: Hashes; known: number }> {
+    const hashes = await this.#lookUp(
       'rows',
-      readings.flatMap(({ key }) => key ?? []),
+      rows.flatMap(({ key }) => key ?? []),
     );
-    const unreadable = readings.filter(({ decoded: { kind } }) => kind === 'reject');
+    const unreadable = rows.filter(({ decoded: { kind } }) => kind === 'reject');
     const rejects = await this.#lookUp(
       'rejects',
       unreadable.map(({ rejectKey }) => rejectKey),
     );
-    const known = readings.filter(
+    const known = rows.filter(
       ({ key, rejectKey }) =>
-        (key !== null && this.#hashOf('rows', key, rows) !== null) ||
+        (key !== null && this.#hashOf('rows', key, hashes) !== null) ||
         (rejects.get(rejectKey) ?? null) !== null,
     );
-    return { rows, known: known.length };
+    return { hashes, known: known.length };
   }
 
   /** Stages removals, except for keys that the sync has read since (invariant 3). */
@@ -265,8 +266,8 @@ export class Table {
 
   /** The hashes of rows with the staged changes; null for a key without a row. */
   async hashesOf(keys: readonly string[]): Promise<Hashes> {
-    const rows = await this.#lookUp('rows', keys);
-    return new Map(keys.map((key) => [key, this.#hashOf('rows', key, rows)]));
+    const hashes = await this.#lookUp('rows', keys);
+    return new Map(keys.map((key) => [key, this.#hashOf('rows', key, hashes)]));
   }
 
   /** Those of the keys that are rows, with the staged changes. */
@@ -276,11 +277,11 @@ export class Table {
   }
 
   /** The rows that differ from the known content of their keys; rows with unknown keys are left out. */
-  async differing(readings: readonly KeyedRow[]): Promise<KeyedRow[]> {
-    const hashes = await this.hashesOf(rowKeys(readings));
-    return readings.filter(({ key, decoded: reading }) => {
+  async differing(rows: readonly KeyedRow[]): Promise<KeyedRow[]> {
+    const hashes = await this.hashesOf(rowKeys(rows));
+    return rows.filter(({ key, decoded }) => {
       const before = key === null ? null : (hashes.get(key) ?? null);
-      return before !== null && !before.equals(reading.hash);
+      return before !== null && !before.equals(decoded.hash);
     });
   }
 

@@ -39,7 +39,7 @@ export type DeletionEvent =
   | { readonly kind: 'waiting'; readonly collection: CollectionName; readonly rows: number }
   | { readonly kind: 'unproven'; readonly collection: CollectionName; readonly why: string }
   | {
-      readonly kind: 'second-pass';
+      readonly kind: 'second-sync';
       readonly collection: CollectionName;
       readonly rows: number;
       readonly why: string;

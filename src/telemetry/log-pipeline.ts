@@ -12,7 +12,7 @@ const DELETION_WORDS = {
   waiting: 'withheld deletions from before this process started need a decision',
   unproven: 'a full sync was inconclusive; nothing is removed',
   short: 'the hub counts more rows than it returned; the scan is repeated',
-  'second-pass': 'deletions wait for a second full sync to miss the same rows',
+  'second-sync': 'deletions wait for a second full sync to miss the same rows',
 } as const;
 
 const MOST_REASONS = 3;

@@ -37,7 +37,7 @@ const MUST_HAPPEN = [
   'rebuilt',
   'rows removed',
   'deletions: withheld',
-  'deletions: second-pass',
+  'deletions: second-sync',
   'kafka: decided later',
   'people: approved',
   'other afterschools configured',

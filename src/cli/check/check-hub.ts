@@ -1,4 +1,4 @@
-import { passCollections, type TenantConfig } from '../../config.ts';
+import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { RollcallError } from '../../errors.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../hub/probe-hub.ts';
 import { collectionNamed, type Collection } from '../../model/collections.ts';
@@ -75,7 +75,7 @@ async function probeAll(
     }
   };
   // Schedules have no list: requests name a student.
-  const collections = passCollections(tenant).filter(({ name }) => name !== 'schedules');
+  const collections = syncedCollections(tenant).filter(({ name }) => name !== 'schedules');
   const plain = collections.filter(({ path }) => !path.includes('{id}'));
   const probed = new Map<string, Probed>();
   for (const each of await Promise.all(plain.map((collection) => ask(collection)))) {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { passCollections } from '../../config.ts';
+import { syncedCollections } from '../../config.ts';
 import { sourceOf } from '../../model/collections.ts';
 import { assemble } from '../../pipeline/assemble.ts';
 import { REBUILD, type RebuiltIndex } from '../../pipeline/requests/rebuild.ts';
@@ -55,7 +55,7 @@ async function rebuild(context: VerbContext, flags: RebuildFlags): Promise<void>
   const results: { tenant: string; collections: readonly RebuiltIndex[] }[] = [];
   for (const tenant of chooseTenants(config, flags.tenant)) {
     const { id } = tenant;
-    const expected = collections.length > 0 ? collections.length : passCollections(tenant).length;
+    const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
     const bars = new ProgressBars(progress, { title: `${id}: collections`, expected });
     const rebuilt = await asOwner(assembly, {
       tenantId: id,

@@ -1,4 +1,4 @@
-import { passCollections, type TenantConfig } from '../../config.ts';
+import { syncedCollections, type TenantConfig } from '../../config.ts';
 import { countUnconfigured, type LeftOfAfterschool } from '../../core/left-over.ts';
 import { describeError, RollcallError } from '../../errors.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -77,7 +77,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
   const state = store.tenant(tenant.id);
   const withheld = new Map<CollectionName, KnownWithheld>();
   const committedAtMs = new Map<CollectionName, number | null>();
-  for (const { name } of passCollections(tenant)) {
+  for (const { name } of syncedCollections(tenant)) {
     const note = await state.deletions.note(name);
     const listed = (await state.deletions.withheld(name)).size;
     withheld.set(name, {
@@ -87,7 +87,7 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
   }
   const owner = await store.coordination.livingOwner(tenant.id);
-  const mirrored = new Set<string>(passCollections(tenant).map(({ name }) => name));
+  const mirrored = new Set<string>(syncedCollections(tenant).map(({ name }) => name));
   const notOffered = [...(await state.deletions.notOffered())].filter((name) => mirrored.has(name));
   const contradictions = tenant.collections.absences.enabled
     ? await readContradictions(state.collection('absence-versions'))

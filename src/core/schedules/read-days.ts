@@ -50,7 +50,7 @@ export type StudentDays =
       readonly isBlank: boolean;
     }
   /** The day of a lesson is unknown. It can be any day, so no day is known to be complete. */
-  | { readonly kind: 'unreadable'; readonly reading: KeyedRow };
+  | { readonly kind: 'unreadable'; readonly row: KeyedRow };
 
 export interface DayReader {
   /** `lessons` from the hub; lessons outside the window are skipped. */
@@ -144,7 +144,7 @@ export function createDayReader(options: DayReaderOptions): DayReader {
         fields: options.fields,
       });
       if (undated.problems.length > 0) {
-        return { kind: 'unreadable', reading: rejectStudent(student, undated.problems, undated.shown) };
+        return { kind: 'unreadable', row: rejectStudent(student, undated.problems, undated.shown) };
       }
       const all = daysOf(window).map((date) => ({ day: days.get(date) ?? null, date }));
       return {

@@ -28,7 +28,7 @@ export function judgeScan({ scan, number, news, newRowsThereAtStart }: ScanBesid
   const judged = judgeCompleteness(scan);
   if (judged.kind === 'proven') return { kind: 'complete' };
   const isEmpty = judged.kind === 'unproven' && judged.isEmpty === true;
-  if (judged.kind === 'needs-second-pass' && !judged.isShort) {
+  if (judged.kind === 'needs-second-sync' && !judged.isShort) {
     // Rows that an offset scan skips are missing from its count.
     if (countAgrees(scan) || (number > 1 && newRowsThereAtStart === 0)) return { kind: 'complete' };
   }
@@ -40,5 +40,5 @@ export function judgeScan({ scan, number, news, newRowsThereAtStart }: ScanBesid
 /** Whether a single scan is good enough to treat a row that it did not return as missing, subject to a recheck. */
 export function provesMissing(scan: FullScan): boolean {
   const judged = judgeCompleteness(scan);
-  return judged.kind === 'proven' || (judged.kind === 'needs-second-pass' && !judged.isShort);
+  return judged.kind === 'proven' || (judged.kind === 'needs-second-sync' && !judged.isShort);
 }

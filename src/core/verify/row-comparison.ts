@@ -17,8 +17,8 @@ export class RowComparison {
   hubRows = 0;
   hubRejects = 0;
   /** Distinct keys of the hub, including those of unreadable rows. */
-  keysMet = 0;
-  /** The part of `keysMet` that the topic has. */
+  keysSeen = 0;
+  /** The part of `keysSeen` that the topic has. */
   keysKnown = 0;
   readonly #view: TopicView;
   readonly #seen: Readonly<Record<RowArea, SeenKeys>>;
@@ -43,7 +43,7 @@ export class RowComparison {
     }
     if (key === null) return isNewReject;
     this.#seen.rows.add(key);
-    this.keysMet += 1;
+    this.keysSeen += 1;
     if (this.#view.rows.has(key)) this.keysKnown += 1;
     if (!isReject) this.hubRows += 1;
     const isSkipped = this.#skipsEmpty && row.becameEmpty === true && !this.#view.rows.has(key);

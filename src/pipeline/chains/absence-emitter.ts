@@ -13,7 +13,7 @@ import type { ChainOutcome, ChainTask, ChangedVersions, FetchedVersions } from '
 const ASK_AT_ONCE_AT_MOST = 50;
 const ASK_AT_END_AT_MOST = 2_000;
 
-type Page = { readonly readings: readonly KeyedRow[]; readonly readVersion: number };
+type Page = { readonly rows: readonly KeyedRow[]; readonly readVersion: number };
 
 export interface ChainParts {
   readonly view: AbsenceView;
@@ -82,8 +82,8 @@ export class AbsenceEmitter {
     // This throws if the index was lost meanwhile, since a lost index shows no pending chains.
     await unitOfWork.table.lookUpCommitted('open', []);
     if (!end.isComplete) return;
-    const hidesUnattributed = this.#isSnapshot || sync.republication?.hidesUnattributed === true;
-    if (hidesUnattributed && isProven) await this.#hideOrphans(sync);
+    const hidesWithoutEvent = this.#isSnapshot || sync.republication?.hidesWithoutEvent === true;
+    if (hidesWithoutEvent && isProven) await this.#hideWithoutEvent(sync);
     await this.#forget(sync);
   }
 
@@ -96,10 +96,10 @@ export class AbsenceEmitter {
     return sync.seen === null && (this.#isSnapshot || this.#unitOfWork.table.isFullSyncRunning);
   }
 
-  async #hideOrphans(sync: ActiveSync): Promise<void> {
+  async #hideWithoutEvent(sync: ActiveSync): Promise<void> {
     const unitOfWork = this.#unitOfWork;
     const onCommitted = unitOfWork.table.staged.keysOf('absences');
-    for await (const outcome of this.#parts.view.hideUnattributed(
+    for await (const outcome of this.#parts.view.hideWithoutEvent(
       () => unitOfWork.table.staged.next,
       onCommitted,
     )) {
@@ -175,9 +175,9 @@ export class AbsenceEmitter {
     // The scan may still read these rows, with newer content.
     for (const page of found.pages) await table.decide(sync, { ...page, isAskedFor: true }, options);
     table.staged.takeVersions();
-    const readings = found.pages.flatMap((page) => page.readings.map(({ decoded: reading }) => reading));
-    const versions = readings.flatMap((reading) =>
-      reading.kind === 'row' ? [reading.value as AbsenceVersionValue] : [],
+    const rows = found.pages.flatMap((page) => page.rows);
+    const versions = rows.flatMap(({ decoded }) =>
+      decoded.kind === 'row' ? [decoded.value as AbsenceVersionValue] : [],
     );
     return { versions, gone: found.gone, isFailed: false };
   }

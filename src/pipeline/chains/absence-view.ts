@@ -146,7 +146,7 @@ export class AbsenceView {
   }
 
   /** Nulls records of `absences` for which no event exists, once every absence is published again. */
-  async *hideUnattributed(place: () => RecordPlace, but: ReadonlySet<string>): AsyncGenerator<ChainOutcome> {
+  async *hideWithoutEvent(place: () => RecordPlace, but: ReadonlySet<string>): AsyncGenerator<ChainOutcome> {
     for await (const batch of this.#parts.index.entries('absences')) {
       const orphans = batch.flatMap(([id, value]) => {
         const { entry, shown } = decodePublishedAbsence(id, value);

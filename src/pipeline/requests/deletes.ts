@@ -100,7 +100,7 @@ async function approve(
   const result = await work.sync(collection, 'FULL', { approved: new Set(list.keys) });
   const after = await currentList(work, collection);
   const waiting = after.count;
-  const approvedGone = result.kind === 'wholesale' ? null : result.approvedGone;
+  const approvedGone = result.kind === 'oversized' ? null : result.approvedGone;
   if (approvedGone == null) {
     return outcome(collection, { outcome: 'suspect', listed, waiting, ...whyUnproven(result) });
   }
@@ -112,7 +112,7 @@ async function approve(
 
 function whyUnproven(result: SyncResult): { why: string; remedy: string } {
   return {
-    why: result.kind === 'suspect' ? result.why : 'the full sync did not prove that it saw every row',
+    why: result.kind === 'inconclusive' ? result.why : 'the full sync did not prove that it saw every row',
     remedy: 'Nothing was released. Check what the hub answers, and give the command again.',
   };
 }

@@ -90,9 +90,9 @@ export function pullOutcome(
     rejected: stats?.rowsRejected ?? 0,
     rejectReasons: stats === undefined ? [] : commonestReasons(stats, MOST_REASONS),
     withheld: stats?.rowsWithheld ?? 0,
-    why: result?.kind === 'suspect' ? result.why : result === null ? messageOf(error) : null,
+    why: result?.kind === 'inconclusive' ? result.why : result === null ? messageOf(error) : null,
     remedy:
-      result?.kind === 'suspect'
+      result?.kind === 'inconclusive'
         ? inconclusiveRemedy(result.isListed === true)
         : error instanceof RollcallError
           ? error.remedy
@@ -102,7 +102,7 @@ export function pullOutcome(
 
 function outcomeOf(result: SyncResult): 'complete' | 'suspect' | 'stopped' {
   if (result.kind === 'complete') return 'complete';
-  return result.kind === 'suspect' && result.isListed === true ? 'stopped' : 'suspect';
+  return result.kind === 'inconclusive' && result.isListed === true ? 'stopped' : 'suspect';
 }
 
 function failureOf(error: unknown): 'failed' | 'stopped' | 'not-offered' {

@@ -47,7 +47,7 @@ export const REPAIR: OwnerRequestKind<RepairParameters, readonly PullOutcome[]> 
       {
         ...work,
         sync: (name, mode, options) =>
-          work.sync(name, mode, { ...options, republication: { hidesUnattributed: true } }),
+          work.sync(name, mode, { ...options, republication: { hidesWithoutEvent: true } }),
       },
     );
   },

@@ -41,7 +41,7 @@ export async function republishSchedules(
     const changed = new Set(await writer.known.differing(filled));
     const known = new Set(await writer.known.among(filled.flatMap(({ key }) => key ?? [])));
     const unchanged = filled.filter((row) => known.has(row.key ?? '') && !changed.has(row));
-    await writer.accept(sync, { readings: unchanged, readVersion });
+    await writer.accept(sync, { rows: unchanged, readVersion });
     if (writer.isFull) await writer.flush(sync);
   };
   await writer.withoutScan(

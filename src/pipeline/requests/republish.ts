@@ -100,8 +100,8 @@ async function byFullSync(
   const republication: Republication =
     collection === 'absences' ? { absences: tally.take } : { rows: tally.take };
   const result = await work.sync(sourceOf(collection), 'FULL', { republication });
-  const why = result.kind === 'suspect' ? result.why : null;
-  const withheld = result.kind === 'wholesale' ? 0 : result.withheld;
+  const why = result.kind === 'inconclusive' ? result.why : null;
+  const withheld = result.kind === 'oversized' ? 0 : result.withheld;
   return { published: tally.count, missing: tally.missing, why, withheld };
 }
 

@@ -46,16 +46,16 @@ export async function acceptAnswer(
   const { student, window, emptied, isLast } = options;
   const { lessons, isUtf8 } = answer;
   const days = reader.read({ student, window, lessons, isUtf8 });
-  const readings = days.kind === 'days' ? days.filled : [days.reading];
+  const rows = days.kind === 'days' ? days.filled : [days.row];
   const becameEmpty = days.kind === 'days' ? await writer.known.differing(days.empty) : [];
   if (!options.isWanted()) return null;
   const sync = options.sync();
-  emptied.forget(readings.flatMap(({ key }) => key ?? []));
+  emptied.forget(rows.flatMap(({ key }) => key ?? []));
   const wantsSecond =
     days.kind === 'days' &&
     emptied.becameEmpty(becameEmpty, { isBlank: days.isBlank, isLast, passId: sync.stats.passId });
   // A student has at most one request under way, so no answer is older than what is published.
-  options.onTally(sync, await writer.accept(sync, { readings, readVersion: writer.readVersion() }));
+  options.onTally(sync, await writer.accept(sync, { rows, readVersion: writer.readVersion() }));
   if (days.kind === 'days' && writer.known.rejects > 0) {
     const readable = [studentRejectKey(student), ...days.empty.map(({ rejectKey }) => rejectKey)];
     await writer.remove(sync, 'rejects', readable);

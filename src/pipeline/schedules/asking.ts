@@ -172,8 +172,8 @@ export class Asking {
   async #giveUpStudent(student: string, reason: string): Promise<void> {
     const { reader, writer } = this.#parts;
     const { queue, syncs, requests } = this.#for;
-    const reading = reader.rejectStudent(student, reason);
-    await writer.accept(syncs.currentSync(), { readings: [reading], readVersion: writer.readVersion() });
+    const row = reader.rejectStudent(student, reason);
+    await writer.accept(syncs.currentSync(), { rows: [row], readVersion: writer.readVersion() });
     syncs.noteAnswer();
     queue.answered(student);
     requests.approval?.settled(student);

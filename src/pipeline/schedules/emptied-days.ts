@@ -31,7 +31,7 @@ export type EmptiedDaysParts = Omit<DeletionParts, 'findExisting' | 'others'>;
 export class EmptiedDays {
   readonly #parts: EmptiedDaysParts;
   /** Days that one answer showed without lessons, with the sync of that answer. */
-  readonly #suspected: Map<string, MissingKey>;
+  readonly #emptyOnce: Map<string, MissingKey>;
   readonly #withheld: Map<string, number>;
   readonly #confirmed = new Map<string, KeyedRow>();
   #isTripped: boolean;
@@ -47,12 +47,12 @@ export class EmptiedDays {
   #released = 0;
   /** Why days are withheld; null if unknown. */
   #why: string | null = null;
-  #written: { suspected: boolean; withheld: boolean; atMs: number };
+  #written: { emptyOnce: boolean; withheld: boolean; atMs: number };
 
   private constructor(
     parts: EmptiedDaysParts,
     start: {
-      suspected: Map<string, MissingKey>;
+      emptyOnce: Map<string, MissingKey>;
       withheld: Map<string, number>;
       isTripped: boolean;
       isListLost: boolean;
@@ -60,12 +60,12 @@ export class EmptiedDays {
     },
   ) {
     this.#parts = parts;
-    this.#suspected = start.suspected;
+    this.#emptyOnce = start.emptyOnce;
     this.#withheld = start.withheld;
     this.#isTripped = start.isTripped;
     this.#isListLost = start.isListLost;
     this.#why = start.why;
-    this.#written = { suspected: true, withheld: true, atMs: 0 };
+    this.#written = { emptyOnce: true, withheld: true, atMs: 0 };
   }
 
   static async open(parts: EmptiedDaysParts): Promise<EmptiedDays> {
@@ -73,7 +73,7 @@ export class EmptiedDays {
     const withheld = new Map(await memory.withheld(collection));
     const count = await countWithheld(memory, collection, writer.progress);
     return new EmptiedDays(parts, {
-      suspected: new Map(await memory.missing(collection)),
+      emptyOnce: new Map(await memory.missing(collection)),
       withheld,
       isTripped: (await memory.tripped()).has(collection),
       isListLost: count > 0 && withheld.size === 0,
@@ -103,7 +103,7 @@ export class EmptiedDays {
   /** Students with days that one answer showed without lessons and that are not withheld. */
   studentsToAskAgain(): Set<string> {
     const students = new Set<string>();
-    for (const key of this.#suspected.keys()) {
+    for (const key of this.#emptyOnce.keys()) {
       const student = splitCompositeKey(key)?.[0];
       if (student !== undefined) students.add(student);
     }
@@ -114,7 +114,7 @@ export class EmptiedDays {
   forget(keys: Iterable<string>): void {
     for (const key of keys) {
       this.#confirmed.delete(key);
-      if (this.#suspected.delete(key)) this.#written.suspected = false;
+      if (this.#emptyOnce.delete(key)) this.#written.emptyOnce = false;
       if (this.#withheld.delete(key)) this.#written.withheld = false;
     }
   }
@@ -124,19 +124,19 @@ export class EmptiedDays {
    * `isLast`: the answer is to the second question at the end of a round.
    */
   becameEmpty(
-    readings: readonly KeyedRow[],
+    rows: readonly KeyedRow[],
     answer: { readonly isBlank: boolean; readonly isLast: boolean; readonly passId: string },
   ): boolean {
     let wantsSecond = false;
-    for (const reading of readings) {
-      const { key } = reading;
+    for (const row of rows) {
+      const { key } = row;
       if (key === null) continue;
-      const isConfirmedTwice = this.#suspected.has(key) && (!answer.isBlank || answer.isLast);
+      const isConfirmedTwice = this.#emptyOnce.has(key) && (!answer.isBlank || answer.isLast);
       if (isConfirmedTwice || this.#withheld.has(key)) {
-        this.#confirmed.set(key, reading);
-      } else if (!this.#suspected.has(key) && this.#suspected.size < MOST_LISTED) {
-        this.#suspected.set(key, { passId: answer.passId, becameEmpty: true });
-        this.#written.suspected = false;
+        this.#confirmed.set(key, row);
+      } else if (!this.#emptyOnce.has(key) && this.#emptyOnce.size < MOST_LISTED) {
+        this.#emptyOnce.set(key, { passId: answer.passId, becameEmpty: true });
+        this.#written.emptyOnce = false;
         wantsSecond ||= !answer.isBlank;
       }
     }
@@ -157,7 +157,7 @@ export class EmptiedDays {
 
   /** Called before a commit: publishes or withholds confirmed days. */
   async settle(sync: ActiveSync): Promise<void> {
-    if (this.#confirmed.size > 0 || !this.#written.suspected) await this.#judge(sync);
+    if (this.#confirmed.size > 0 || !this.#written.emptyOnce) await this.#judge(sync);
     await this.#write();
   }
 
@@ -187,7 +187,7 @@ export class EmptiedDays {
   async #judge(sync: ActiveSync): Promise<void> {
     const { memory, collection, writer, limits, today } = this.#parts;
     await this.#release(sync);
-    const losses = new Set([...this.#confirmed.keys(), ...this.#suspected.keys()]);
+    const losses = new Set([...this.#confirmed.keys(), ...this.#emptyOnce.keys()]);
     const deletedEarlierToday = (await memory.removedOn(today())).get(collection) ?? 0;
     const why = whyWithhold(
       // Days that became empty are still rows.
@@ -207,9 +207,9 @@ export class EmptiedDays {
     const other = await whyOthersWithhold(this.#parts);
     if (other !== null) return this.#withhold(this.#confirmed.keys(), { why: other, isOwn: false });
     await memory.addRemoved(today(), collection, this.#confirmed.size);
-    const readings = [...this.#confirmed.values()];
+    const rows = [...this.#confirmed.values()];
     this.forget(this.#confirmed.keys());
-    await writer.publish(sync, readings);
+    await writer.publish(sync, rows);
   }
 
   /** Publishes approved days that the hub has confirmed. They leave the list after the commit. */
@@ -222,7 +222,7 @@ export class EmptiedDays {
     if (approved.length === 0) return;
     await this.#parts.writer.publish(
       sync,
-      approved.map(([, reading]) => reading),
+      approved.map(([, row]) => row),
     );
   }
 
@@ -232,13 +232,13 @@ export class EmptiedDays {
     const nowMs = now();
     for (const key of keys) {
       this.#confirmed.delete(key);
-      this.#suspected.delete(key);
+      this.#emptyOnce.delete(key);
       if (this.#withheld.size < MOST_LISTED && !this.#withheld.has(key)) this.#withheld.set(key, nowMs);
     }
     if (this.#withheld.size === before) return;
     const isFirst = before === 0 || (held.isOwn && !this.#isTripped);
     if (isFirst) this.#why = held.why;
-    this.#written = { suspected: false, withheld: false, atMs: isFirst ? 0 : this.#written.atMs };
+    this.#written = { emptyOnce: false, withheld: false, atMs: isFirst ? 0 : this.#written.atMs };
     if (held.isOwn && !this.#isTripped) {
       this.#isTripped = true;
       await memory.setTripped(collection, true);
@@ -248,11 +248,11 @@ export class EmptiedDays {
 
   async #write(): Promise<void> {
     const { memory, collection, now } = this.#parts;
-    const { suspected, withheld, atMs } = this.#written;
-    if ((suspected && withheld) || now() - atMs < WRITE_AGAIN_AFTER_MS) return;
+    const { emptyOnce, withheld, atMs } = this.#written;
+    if ((emptyOnce && withheld) || now() - atMs < WRITE_AGAIN_AFTER_MS) return;
     if (!withheld) await this.#writeList();
-    if (!suspected) await memory.setMissing(collection, this.#suspected);
-    this.#written = { suspected: true, withheld: true, atMs: now() };
+    if (!emptyOnce) await memory.setMissing(collection, this.#emptyOnce);
+    this.#written = { emptyOnce: true, withheld: true, atMs: now() };
   }
 
   async #writeList(): Promise<void> {

@@ -280,7 +280,7 @@ export class ScheduleRunner implements SyncRunner {
   #notReady(): SyncResult {
     const { stats } = this.#syncs.newSync('FULL');
     const why = 'the collection that names the wanted students has had no complete full sync yet';
-    return { kind: 'suspect', stats, why, withheld: 0 };
+    return { kind: 'inconclusive', stats, why, withheld: 0 };
   }
 
   #end(error: unknown): void {

@@ -46,7 +46,7 @@ export function hubRows(parts: HubParts, collection: TenantCollection): HubRows 
     async ask(keys, signal) {
       if (source.fetchRows === undefined || keys.length > ASK_AT_MOST) return NOTHING;
       const { pages, gone } = await source.fetchRows(keys, { readVersion: NO_READ_VERSION, signal });
-      return { rows: pages.flatMap(({ readings }) => readings), notFound: gone };
+      return { rows: pages.flatMap(({ rows }) => rows), notFound: gone };
     },
   };
 }
@@ -146,7 +146,7 @@ async function readScans(
         ends.push(step.value);
         break;
       }
-      const { readings: rows, hubTimeMs } = step.value;
+      const { rows, hubTimeMs } = step.value;
       startedAtMs ??= hubTimeMs;
       for (const { key } of rows) {
         if (key === null) rowsWithoutId += 1;

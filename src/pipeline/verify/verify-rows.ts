@@ -30,7 +30,7 @@ export async function verifyRows(
   const doubt = await readHub(tools, { name, hub, comparison, view, onRow, signal });
   const isWrongTenant =
     canVerifyIdentity(known) &&
-    !overlapsEnough({ rows: comparison.keysMet, knownAmongThem: comparison.keysKnown, knownRows: known });
+    !overlapsEnough({ rows: comparison.keysSeen, knownAmongThem: comparison.keysKnown, knownRows: known });
   return reportDifferences(tools, {
     ...topic,
     collection,
@@ -100,8 +100,8 @@ function unproven(doubt: Doubt, isExplained: boolean): Verdict {
   };
 }
 
-function wrongTenant({ keysMet, keysKnown }: RowComparison, knownRows: number): Verdict {
-  const why = `almost none of the hub's rows match the published ones (${keysKnown} of its ${keysMet}, with ${knownRows} published); this may be another tenant's data`;
+function wrongTenant({ keysSeen, keysKnown }: RowComparison, knownRows: number): Verdict {
+  const why = `almost none of the hub's rows match the published ones (${keysKnown} of its ${keysSeen}, with ${knownRows} published); this may be another tenant's data`;
   return { outcome: 'unproven', why, remedy: WRONG_TENANT_REMEDY };
 }
 

@@ -176,7 +176,7 @@ class StudentRequests {
     const days = settings.reader.read({ student, window, lessons, isUtf8 });
     if (days.kind === 'days') return [...days.filled, ...days.empty];
     this.unreadable.add(student);
-    return [days.reading];
+    return [days.row];
   }
 
   /** For a second check. Days that are not mirrored, and days without lessons and without a record, count as not found. */

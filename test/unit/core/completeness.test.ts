@@ -32,7 +32,7 @@ describe('whether a full sync is complete', () => {
     ['no total at the end', { totalAtEnd: null }],
     ['a scan by offset, where moving rows are skipped', { byOffset: true }],
   ])('%s needs a second sync', (_, changes) => {
-    expect(judged(changes)).toBe('needs-second-pass');
+    expect(judged(changes)).toBe('needs-second-sync');
   });
 
   it.each([

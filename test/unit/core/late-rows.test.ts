@@ -45,8 +45,8 @@ describe('rows that incremental syncs have missed', () => {
 
   it('are counted from the first incremental sync on where the session began with one', () => {
     const made = new LateRowWatch(() => 7);
-    made.endDelta(9 * HOUR);
-    made.endDelta(10 * HOUR);
+    made.endIncremental(9 * HOUR);
+    made.endIncremental(10 * HOUR);
     expect(judge(made, [8 * HOUR, 9 * HOUR + 1])).toMatchObject({ rows: 1 });
   });
 

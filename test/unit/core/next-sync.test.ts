@@ -13,18 +13,18 @@ function next(changes: Partial<Parameters<typeof nextSync>[0]> = {}) {
     lastSyncAtMs: NOW_MS - MINUTE_MS,
     fullDueAtMs: DUE_MS,
     fullNotBeforeMs: 0,
-    deltaNotBeforeMs: 0,
+    incrementalNotBeforeMs: 0,
     deltaEveryMs: MINUTE_MS,
     fullEveryMs: null,
-    hasDelta: true,
+    hasIncremental: true,
     hubNowMs: NOW_MS,
     nowMs: NOW_MS,
     ...changes,
   });
 }
 
-const FULL = { kind: 'pass', mode: 'FULL' };
-const DELTA = { kind: 'pass', mode: 'DELTA' };
+const FULL = { kind: 'sync', mode: 'FULL' };
+const DELTA = { kind: 'sync', mode: 'DELTA' };
 
 describe('the next sync', () => {
   it('is a full sync at the first start', () => {
@@ -52,8 +52,11 @@ describe('the next sync', () => {
   });
 
   it('is never incremental for a collection without a filter: each deltaEvery it only checks whether a full sync is due', () => {
-    expect(next({ hasDelta: false, lastSyncAtMs: null })).toEqual({ kind: 'wait', atMs: NOW_MS + MINUTE_MS });
-    expect(next({ hasDelta: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
+    expect(next({ hasIncremental: false, lastSyncAtMs: null })).toEqual({
+      kind: 'wait',
+      atMs: NOW_MS + MINUTE_MS,
+    });
+    expect(next({ hasIncremental: false, lastFullAtMs: DUE_MS - 1 })).toEqual(FULL);
   });
 
   it('is incremental while a full sync has to wait', () => {
@@ -69,7 +72,7 @@ describe('the next sync', () => {
   });
 
   it('waits after an incremental sync that failed', () => {
-    const failed = { deltaNotBeforeMs: NOW_MS + 10_000 };
+    const failed = { incrementalNotBeforeMs: NOW_MS + 10_000 };
     expect(next(failed)).toEqual({ kind: 'wait', atMs: NOW_MS + 10_000 });
   });
 
@@ -82,7 +85,7 @@ describe('the next sync', () => {
 
   it('waits for the time at which a failed full sync may be tried again', () => {
     const planned = next({
-      hasDelta: false,
+      hasIncremental: false,
       fullEveryMs: MINUTE_MS,
       lastSyncAtMs: NOW_MS - HOUR_MS,
       fullNotBeforeMs: NOW_MS + 30_000,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isOversizedDelta, deltaReaches, syncClock } from '../../../src/core/watermark.ts';
+import { isOversized, incrementalReaches, syncClock } from '../../../src/core/watermark.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -79,14 +79,14 @@ describe('the clock of a sync', () => {
 
 describe('an incremental sync', () => {
   it('may reach back one day and no further', () => {
-    expect(deltaReaches(NOW_MS - 24 * HOUR_MS, NOW_MS)).toBe(true);
-    expect(deltaReaches(NOW_MS - 24 * HOUR_MS - 1, NOW_MS)).toBe(false);
+    expect(incrementalReaches(NOW_MS - 24 * HOUR_MS, NOW_MS)).toBe(true);
+    expect(incrementalReaches(NOW_MS - 24 * HOUR_MS - 1, NOW_MS)).toBe(false);
   });
 
   it('is oversized if it brings more than half of the known rows', () => {
-    expect(isOversizedDelta(50, 100)).toBe(false);
-    expect(isOversizedDelta(51, 100)).toBe(true);
-    expect(isOversizedDelta(0, 0)).toBe(false);
-    expect(isOversizedDelta(1, 0)).toBe(true);
+    expect(isOversized(50, 100)).toBe(false);
+    expect(isOversized(51, 100)).toBe(true);
+    expect(isOversized(0, 0)).toBe(false);
+    expect(isOversized(1, 0)).toBe(true);
   });
 });

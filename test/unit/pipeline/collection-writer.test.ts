@@ -105,9 +105,9 @@ describe('CollectionWriter', () => {
     const { writer, published } = await bench();
     const [full, delta] = [beginPass(writer, 'FULL'), beginPass(writer)];
     const fullStamp = writer.readVersion();
-    await writer.accept(delta, { readings: [row('a', 'new')], readVersion: writer.readVersion() });
+    await writer.accept(delta, { rows: [row('a', 'new')], readVersion: writer.readVersion() });
     await writer.flush(delta);
-    const tally = await writer.accept(full, { readings: [row('a', 'old')], readVersion: fullStamp });
+    const tally = await writer.accept(full, { rows: [row('a', 'old')], readVersion: fullStamp });
     await writer.flush(full);
     expect(tally.stale).toBe(1);
     expect(published()).toEqual([['a', 'new']]);
@@ -117,7 +117,7 @@ describe('CollectionWriter', () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
     await writer.accept(first, {
-      readings: [row('a', 'x'), row('b', 'x')],
+      rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(first);
@@ -126,7 +126,7 @@ describe('CollectionWriter', () => {
     const readVersion = writer.readVersion();
     await writer.remove(full, 'rows', ['a']);
     await writer.flush(full);
-    await writer.accept(delta, { readings: [row('a', 'x')], readVersion: readVersion });
+    await writer.accept(delta, { rows: [row('a', 'x')], readVersion: readVersion });
     await writer.flush(delta);
     expect(published().at(-1)).toEqual(['a', null]);
   });
@@ -142,8 +142,7 @@ describe('CollectionWriter', () => {
       ];
       for (let number = 1; number <= 3; number += 1) {
         const sync = beginPass(writer, mode, mode === 'DELTA' ? new SeenKeys(4) : undefined);
-        for (const readings of pages)
-          await writer.accept(sync, { readings, readVersion: writer.readVersion() });
+        for (const rows of pages) await writer.accept(sync, { rows, readVersion: writer.readVersion() });
         await writer.flush(sync);
         writer.end(sync);
         expect(sync.stats).toMatchObject({ rowsSeen: 5, rowsRepeated: 3 });
@@ -161,7 +160,7 @@ describe('CollectionWriter', () => {
     const { writer, index, transactions, published } = await bench();
     const sync = beginPass(writer);
     for (const content of ['A', 'B', 'A']) {
-      await writer.accept(sync, { readings: [row('k', content)], readVersion: writer.readVersion() });
+      await writer.accept(sync, { rows: [row('k', content)], readVersion: writer.readVersion() });
     }
     await writer.flush(sync);
     expect(transactions).toHaveLength(1);
@@ -175,7 +174,7 @@ describe('CollectionWriter', () => {
     const { writer, published } = await bench();
     const first = beginPass(writer, 'FULL');
     await writer.accept(first, {
-      readings: [row('a', 'x'), row('b', 'x')],
+      rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(first);
@@ -184,7 +183,7 @@ describe('CollectionWriter', () => {
     const { keys: candidates, count } = await writer.known.unseen('rows', full);
     expect([candidates.toSorted(), count]).toEqual([['a', 'b'], 2]);
     const delta = beginPass(writer);
-    await writer.accept(delta, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(delta, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.remove(full, 'rows', candidates);
     await writer.flush(full);
     expect(published().slice(2)).toEqual([['b', null]]);
@@ -195,12 +194,12 @@ describe('CollectionWriter', () => {
   it('an unreadable row counts as present in a full sync', async () => {
     const { writer, published } = await bench();
     const full = beginPass(writer, 'FULL');
-    await writer.accept(full, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(full, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(full);
     writer.end(full);
     const republication = beginPass(writer, 'FULL');
     await writer.accept(republication, {
-      readings: [unreadable('a', 'odd')],
+      rows: [unreadable('a', 'odd')],
       readVersion: writer.readVersion(),
     });
     expect((await writer.known.unseen('rows', republication)).keys).toEqual([]);
@@ -213,17 +212,17 @@ describe('CollectionWriter', () => {
     const { writer } = await bench();
     const full = beginPass(writer, 'FULL');
     await writer.accept(full, {
-      readings: [row('a', 'x'), row('b', 'x')],
+      rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     expect(writer.known.areAllSeen(full)).toBe(true);
     await writer.flush(full);
     writer.end(full);
     const republication = beginPass(writer, 'FULL');
-    await writer.accept(republication, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(republication, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     expect(writer.known.areAllSeen(republication)).toBe(false);
     await writer.accept(republication, {
-      readings: [unreadable('c', 'odd')],
+      rows: [unreadable('c', 'odd')],
       readVersion: writer.readVersion(),
     });
     expect(republication.seen?.size).toBe(writer.known.rows);
@@ -235,14 +234,14 @@ describe('CollectionWriter', () => {
     const { writer } = await bench();
     const full = beginPass(writer, 'FULL');
     await writer.accept(full, {
-      readings: [row('a', 'x'), row('b', 'x')],
+      rows: [row('a', 'x'), row('b', 'x')],
       readVersion: writer.readVersion(),
     });
     await writer.flush(full);
     writer.end(full);
     const republication = beginPass(writer, 'FULL');
     await writer.accept(republication, {
-      readings: [row('a', 'x'), row('c', 'x')],
+      rows: [row('a', 'x'), row('c', 'x')],
       readVersion: writer.readVersion(),
     });
     expect(writer.known.areAllSeen(republication)).toBe(false);
@@ -262,14 +261,14 @@ describe('CollectionWriter', () => {
     let failing = false;
     const { writer, index } = await bench({ failCommit: () => failing });
     const sync = beginPass(writer, 'FULL');
-    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     const before = writer.progress;
     failing = true;
-    await writer.accept(sync, { readings: [row('b', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(sync, { rows: [row('b', 'x')], readVersion: writer.readVersion() });
     await expect(writer.flush(sync)).rejects.toThrow('the commit failed');
     expect(writer.progress).toBe(before);
-    const page = { readings: [row('c', 'x')], readVersion: writer.readVersion() };
+    const page = { rows: [row('c', 'x')], readVersion: writer.readVersion() };
     await expect(writer.accept(sync, page)).rejects.toThrow('the commit failed');
     expect(await index.lookup('rows', ['a', 'b'], before?.transactionId ?? '')).toEqual([hash('x'), null]);
   });
@@ -277,13 +276,13 @@ describe('CollectionWriter', () => {
   it('an index at another transaction stops every decision', async () => {
     const { writer, index } = await bench();
     const sync = beginPass(writer, 'FULL');
-    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     await (
       await index.rebuild()
     ).finish({ sequence: 1, transactionId: 'older', committedAtMs: 0, offsets: {} });
     await expect(
-      writer.accept(sync, { readings: [row('a', 'y')], readVersion: writer.readVersion() }),
+      writer.accept(sync, { rows: [row('a', 'y')], readVersion: writer.readVersion() }),
     ).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
   });
 
@@ -292,12 +291,12 @@ describe('CollectionWriter', () => {
     const [slow, quick] = [beginPass(writer, 'FULL'), beginPass(writer)];
     const readVersion = writer.readVersion();
     for (const part of [0, 1, 2]) {
-      const readings = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
-      await writer.accept(quick, { readings, readVersion: writer.readVersion() });
+      const rows = Array.from({ length: 10_000 }, (_, number) => row(`${part}-${number}`, 'new'));
+      await writer.accept(quick, { rows, readVersion: writer.readVersion() });
       await writer.flush(quick);
     }
     await writer.accept(slow, {
-      readings: [row('0-0', 'old'), row('2-9999', 'old')],
+      rows: [row('0-0', 'old'), row('2-9999', 'old')],
       readVersion: readVersion,
     });
     await writer.flush(slow);
@@ -317,11 +316,11 @@ describe('CollectionWriter', () => {
     const sync = beginPass(writer, 'FULL');
     const { passId } = sync.stats;
     const lastCompleteFull = { passId, startedAtMs: 1, rows: 1, rowsRejected: 0, rowsWithheld: 0 };
-    await writer.accept(sync, { readings: [row('a', 'x')], readVersion: writer.readVersion() });
+    await writer.accept(sync, { rows: [row('a', 'x')], readVersion: writer.readVersion() });
     await writer.flush(sync, { watermarkMs: 5_000, lastCompleteFull });
     const { lastCompleteFull: complete } = writer.progress ?? {};
     expect(complete).toMatchObject({ passId, offsets: { 'p.north.users/0': 1 } });
-    await writer.accept(sync, { readings: [row('a', 'y')], readVersion: writer.readVersion() });
+    await writer.accept(sync, { rows: [row('a', 'y')], readVersion: writer.readVersion() });
     await writer.flush(sync);
     await writer.flush(sync, 'incomplete');
     expect(writer.progress).toMatchObject({
@@ -357,11 +356,11 @@ describe('concurrent syncs', () => {
     const hub = new Map(KEYS.map((key) => [key, 0]));
     const lanes = [0, 1, 2].map(() => ({
       sync: beginPass(writer, 'FULL'),
-      pages: [] as { readings: KeyedRow[]; readVersion: number }[],
+      pages: [] as { rows: KeyedRow[]; readVersion: number }[],
     }));
     const request = (keys: readonly string[]) => ({
       readVersion: writer.readVersion(),
-      readings: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
+      rows: keys.map((key) => row(key, contentOf(hub.get(key) ?? 0))),
     });
     for (const each of steps) {
       if (each.kind === 'change') {

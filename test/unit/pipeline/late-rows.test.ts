@@ -91,16 +91,17 @@ class Bench {
 
   async *#walk(afterMs: number | null) {
     this.filters.push(afterMs);
-    const readings = [...this.rows]
+    const rows = [...this.rows]
       .filter(([, { stampMs }]) => afterMs === null || stampMs > afterMs)
       .map(([id, { stampMs, content }]): KeyedRow => {
         const hash = Buffer.from(content.padEnd(16));
         const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
         return { key: id, rejectKey: id, decoded: row };
       });
-    const rows = readings.length;
-    yield { readings, hubTimeMs: this.nowMs, total: rows, readVersion: 0 };
-    return { reason: 'no-next-link', paging: 'keyset', rows, totalAtStart: rows, totalAtEnd: rows } as const;
+    yield { rows, hubTimeMs: this.nowMs, total: rows.length, readVersion: 0 };
+    const { length } = rows;
+    const totals = { rows: length, totalAtStart: length, totalAtEnd: length };
+    return { reason: 'no-next-link', paging: 'keyset', ...totals } as const;
   }
 }
 

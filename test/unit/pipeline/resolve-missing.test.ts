@@ -20,7 +20,7 @@ import { createMemoryStore } from '../../../src/state/memory-store.ts';
 
 const LIMITS: GuardLimits = { rows: 50, ratio: 0.05, perDay: true };
 const PROVEN: Completeness = { kind: 'proven' };
-const TWICE: Completeness = { kind: 'needs-second-pass', why: 'no total', isShort: false };
+const TWICE: Completeness = { kind: 'needs-second-sync', why: 'no total', isShort: false };
 const EMPTY_HUB: Completeness = { kind: 'unproven', why: 'no rows', isInconclusive: true, isEmpty: true };
 const HASH = Buffer.alloc(16, 1);
 
@@ -121,7 +121,7 @@ async function bench(
       given = new Set(met);
       const knownRowsBefore = await writer.known.countWanted();
       writer.begin(sync);
-      await writer.accept(sync, { readings: met.map(reading), readVersion: writer.readVersion() });
+      await writer.accept(sync, { rows: met.map(reading), readVersion: writer.readVersion() });
       const settled = await resolveMissing(parts, sync, {
         completeness: options.completeness ?? PROVEN,
         knownRowsBefore,

@@ -20,7 +20,7 @@ function failingRunner(failure: Error) {
       findings: new HubFindings(),
     },
     fullSyncs: { run: (_: string, work: () => Promise<unknown>) => work() },
-    hasDelta: true,
+    hasIncremental: true,
     parents: () => 'ready',
     parent: null,
     deltaEveryMs: 2_000,

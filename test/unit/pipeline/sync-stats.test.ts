@@ -11,8 +11,8 @@ describe('reasons of rejects', () => {
       'Oppdikta',
       { givenName: 'Oppdikta' },
     ];
-    const readings = rows.map((row) => ({ key: null, rejectKey: 'r', decoded: reader.read(row) }));
-    countRejects(stats, readings);
+    const decoded = rows.map((row) => ({ key: null, rejectKey: 'r', decoded: reader.read(row) }));
+    countRejects(stats, decoded);
     const [first, second, ...others] = commonestReasons(stats, 3);
     expect(first).toMatchObject({ rows: 2, reason: expect.stringContaining('`sourcedId`') });
     expect(second).toEqual({ rows: 1, reason: 'the row is not an object' });

@@ -27,7 +27,7 @@ function complete(rowsCreated: number, more: object = {}): SyncResult {
 /** Parts whose syncs come to the given results, one after another, with the modes that ran. */
 function parts(results: (SyncResult | Error)[]) {
   const modes: SyncMode[] = [];
-  let canDelta = true;
+  let canBeIncremental = true;
   const made = {
     collection: 'users',
     sync: { writer: { progress: null } },
@@ -37,11 +37,11 @@ function parts(results: (SyncResult | Error)[]) {
       new Promise((resolve) => aborted.addEventListener('abort', resolve)),
     fullSyncs: new FullSyncs(),
     timetable: {
-      get canDelta() {
-        return canDelta;
+      get canBeIncremental() {
+        return canBeIncremental;
       },
       noteFilterRefused: () => {
-        canDelta = false;
+        canBeIncremental = false;
       },
     },
     attempt: {
@@ -57,7 +57,7 @@ function parts(results: (SyncResult | Error)[]) {
 
 describe('a sync and what it leads to', () => {
   it('an incremental sync with an oversized delta becomes a full one, and the result counts the rows of both', async () => {
-    const { made, modes } = parts([{ kind: 'wholesale', stats: statsOf('DELTA', 3) }, complete(4)]);
+    const { made, modes } = parts([{ kind: 'oversized', stats: statsOf('DELTA', 3) }, complete(4)]);
     const result = await syncWithFollowUps(made, 'DELTA', { signal });
     expect(modes).toEqual(['DELTA', 'FULL']);
     expect(result.stats.rowsCreated).toBe(7);

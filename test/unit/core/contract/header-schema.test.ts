@@ -18,7 +18,11 @@ interface Property {
 }
 
 /** What the schema of the contract finds wrong with the headers of a record. */
-function problemsOf(suffix: TopicSuffix, headers: Readonly<Record<string, string>>, isRemoval = false): string[] {
+function problemsOf(
+  suffix: TopicSuffix,
+  headers: Readonly<Record<string, string>>,
+  isRemoval = false,
+): string[] {
   const schema = headerSchema({ tenantId, suffix, isRemoval });
   const properties = schema['properties'] as Readonly<Record<string, Property>>;
   const missing = (schema['required'] as string[]).filter((name) => !Object.hasOwn(headers, name));
@@ -57,7 +61,13 @@ describe('the schema of headers in the contract', () => {
       const event = absenceChangeHeaders({ ...own, operation, hash, firstSequence: 7, mapping });
       expect(problemsOf('absence-changes', event)).toEqual([]);
     }
-    const forgotten = { ...own, modifiedAtMs: null, operation: 'deleted', hash: null, firstSequence: null } as const;
+    const forgotten = {
+      ...own,
+      modifiedAtMs: null,
+      operation: 'deleted',
+      hash: null,
+      firstSequence: null,
+    } as const;
     expect(problemsOf('absence-changes', absenceChangeHeaders(forgotten), true)).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ function lesson(start: string, rest: object = {}): Record<string, unknown> {
 
 /** Gives for each day the ids of its lessons, or why the day was rejected. */
 function outcome(days: StudentDays): Record<string, unknown> {
-  if (days.kind === 'unreadable') return { '*': reasonOf(days.reading.decoded) };
+  if (days.kind === 'unreadable') return { '*': reasonOf(days.row.decoded) };
   return Object.fromEntries(
     [...days.filled, ...days.empty].map(({ key, decoded: reading }) => [
       key?.split('|')[1] ?? '',
@@ -273,7 +273,7 @@ describe('any lessons', () => {
         const days = read(lessons);
         const texts =
           days.kind === 'unreadable'
-            ? [days.reading.decoded.kind === 'reject' ? days.reading.decoded.text : '']
+            ? [days.row.decoded.kind === 'reject' ? days.row.decoded.text : '']
             : days.filled.flatMap(({ decoded: reading }) =>
                 reading.kind === 'row'
                   ? (reading.value as DaySchedule).lessons.map(({ raw }) => raw)

@@ -82,7 +82,7 @@ describe('the first load', () => {
   it('begins only once it is known whose schedules are wanted', async () => {
     const made = bench(3);
     made.parents = 'waiting';
-    expect(await pull(made)).toMatchObject({ kind: 'suspect' });
+    expect(await pull(made)).toMatchObject({ kind: 'inconclusive' });
     await living(made, async () => {
       await made.time.sleep(MINUTE);
       expect(made.requests).toEqual([]);
