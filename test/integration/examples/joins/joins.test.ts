@@ -19,7 +19,7 @@ import {
 import { liveDay, nextDay, openSchool } from './school-fortnight.ts';
 import { buildStreamsJoin, StreamsProcess } from './streams-process.ts';
 
-const { AssignerProtocol } = kafkajs;
+const { AssignerProtocol, ConfigResourceTypes } = kafkajs;
 const IS_FULL = process.env['ROLLCALL_JOIN'] === 'full';
 const STUDENTS = IS_FULL ? 500 : 50;
 const CHANGES = IS_FULL ? 60 : 10;
@@ -125,6 +125,30 @@ class Joins {
     return assignments.filter((assignment) => partitionsOf(assignment) > 0).length;
   }
 
+  /** How long Kafka may keep a segment of Kafka Streams' topics open, and put off its compaction, by topic. */
+  async erasureSettings(): Promise<Map<string, (string | undefined)[]>> {
+    return withAdmin(async (admin) => {
+      const own = (await admin.listTopics()).filter((name) =>
+        name.startsWith(`${this.#applicationId('join')}-`),
+      );
+      const resources = [...own, this.mirror.topic(STREAMS_OUTPUT)].map((name) => {
+        return {
+          type: ConfigResourceTypes.TOPIC,
+          name,
+          configNames: ['segment.ms', 'max.compaction.lag.ms'],
+        };
+      });
+      const described = await admin.describeConfigs({ resources, includeSynonyms: false });
+      return new Map(
+        described.resources.map(({ resourceName, configEntries }) => {
+          const valueOf = (name: string): string | undefined =>
+            configEntries.find(({ configName }) => configName === name)?.configValue;
+          return [resourceName, [valueOf('segment.ms'), valueOf('max.compaction.lag.ms')]];
+        }),
+      );
+    });
+  }
+
   /** Resolves once an engine has written more than now to its topic; call it before what makes it do so. */
   async writes(output: string): Promise<{ more: () => Promise<void> }> {
     const topic = this.mirror.topic(output);
@@ -206,6 +230,10 @@ describe('examples/streams-join, examples/flink-join and examples/absence-lesson
       await using flink = await joins.flink();
       const begun = await joins.equal({ streams: [first, second], flink });
       await expect.poll(() => joins.sharing(), { timeout: GIVE_UP_AFTER_MS }).toBe(2);
+      // Three topics that bring records to their student, six of stores, and the output.
+      const settings = await joins.erasureSettings();
+      expect(new Set([...settings.values()].map(String))).toEqual(new Set([`${DAY_MS},${DAY_MS}`]));
+      expect(settings.size).toBe(10);
       expect(lessonCount(begun)).toBeGreaterThan(10);
 
       const [early, late] = [DAYS.slice(0, DAYS.length / 2), DAYS.slice(DAYS.length / 2)];

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,6 +35,13 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
  * It exits with 1 when it fails; whatever supervises it starts it again.
  */
 public final class Main {
+  /**
+   * Kafka takes removed values out of closed segments only. So that they do not stay for as long as it is used to keep a
+   * segment open (a week), a day is enough for one, and for what follows.
+   */
+  private static final Map<String, String> ERASURE =
+      Map.of(TopicConfig.SEGMENT_MS_CONFIG, "86400000", TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG, "86400000");
+
   private Main() {}
 
   public static void main(String[] args) throws Exception {
@@ -65,6 +73,7 @@ public final class Main {
 
   private static Properties settings(String name) throws IOException {
     Properties settings = new Properties();
+    ERASURE.forEach((key, value) -> settings.put(StreamsConfig.topicPrefix(key), value));
     String file = setting("JOIN_SETTINGS", "");
     if (!file.isEmpty()) {
       try (Reader reader = Files.newBufferedReader(Path.of(file))) {
@@ -81,9 +90,9 @@ public final class Main {
 
   /** Brokers need not create topics by themselves, and this one must be compacted. Its replication is the brokers' default. */
   private static void createOutput(String topic, int partitions, Properties settings) throws Exception {
-    NewTopic wanted =
-        new NewTopic(topic, Optional.of(partitions), Optional.empty())
-            .configs(Map.of(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_COMPACT));
+    Map<String, String> configs = new HashMap<>(ERASURE);
+    configs.put(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_COMPACT);
+    NewTopic wanted = new NewTopic(topic, Optional.of(partitions), Optional.empty()).configs(configs);
     try (Admin admin = Admin.create(settings)) {
       admin.createTopics(List.of(wanted)).all().get();
     } catch (ExecutionException error) {
