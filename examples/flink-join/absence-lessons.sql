@@ -9,6 +9,12 @@
 SET 'execution.checkpointing.interval' = '1 s';
 SET 'execution.checkpointing.dir' = '${CHECKPOINTS}';
 
+-- Changes of a fifth of a second are joined together; what comes and goes meanwhile is not written. Without this each lesson
+-- of a day that comes or changes makes rows of its own.
+SET 'table.exec.mini-batch.enabled' = 'true';
+SET 'table.exec.mini-batch.allow-latency' = '200 ms';
+SET 'table.exec.mini-batch.size' = '5000';
+
 CREATE TABLE absences (
   absence_id STRING,
   `sourcedId` STRING,
