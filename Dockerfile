@@ -8,9 +8,11 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts
 RUN npm sbom --omit=dev --omit=optional --package-lock-only --sbom-format=cyclonedx > sbom.cdx.json
 
 FROM node:24-bookworm-slim
-# a young generation that may grow to its default takes 100 to 150 MB more, and no less CPU time
+# a young generation that may grow to its default takes 100 to 150 MB more, and no less CPU time; a fixed threshold lets
+# glibc return each large buffer at once, which takes a fifth less in a first sync (docs/performance.md)
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=8 \
+    MALLOC_MMAP_THRESHOLD_=131072 \
     ROLLCALL_CONFIG=/etc/rollcall/rollcall.yaml
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { IMAGE_FLAGS } from './child-process.ts';
+import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
 
 /** `rollcall run` in a process of its own, started as in the image. */
 export interface RollcallProcess extends AsyncDisposable {
@@ -32,7 +32,7 @@ export function startRollcall(configFile: string): RollcallProcess {
     [join(PROJECT, 'bin', 'rollcall.mjs'), 'run', '--config', configFile],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...env, NODE_OPTIONS: `${NODE_OPTIONS} ${IMAGE_FLAGS.join(' ')}`.trim() },
+      env: { ...env, ...IMAGE_ENV, NODE_OPTIONS: `${NODE_OPTIONS} ${IMAGE_FLAGS.join(' ')}`.trim() },
     },
   );
   const exited = once(child, 'exit');

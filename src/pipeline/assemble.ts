@@ -24,6 +24,7 @@ import { wantedTopics, type WantedTopic } from '../log/manage-topics.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { NOBODY_ABSENT } from './schedules/absent-students.ts';
 import { createAbsentIndex, type AbsentIndex } from './chains/absent-index.ts';
+import { boundGarbage } from './bound-garbage.ts';
 import { compileSchemas, type CompiledSchemas } from './compiled-schemas.ts';
 import { hubOf, kafkaOf, registryOf, storeOf } from './clients.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
@@ -58,6 +59,7 @@ export interface AssembledTenant {
 }
 
 export function assemble(config: Config, options: AssemblyOptions): Assembly {
+  boundGarbage();
   const kafka = kafkaOf(config, options.logger);
   const registry = registryOf(config);
   const store = storeOf(config);
