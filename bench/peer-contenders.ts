@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PEERS_FOLDER, type BuiltPeer } from './build-peers.ts';
 import { collectionNamed } from '../src/model/collections.ts';
 import type { Bench } from './bench.ts';
-import { IMAGE_FLAGS } from './child-process.ts';
+import { IMAGE_ENV, IMAGE_FLAGS } from './child-process.ts';
 import { rollcallConfig } from './config-text.ts';
 
 /** Something that mirrors the hub's absences into Kafka when it is run, and publishes only changes when run again. */
@@ -58,7 +58,7 @@ export function rollcallContender(bench: Bench, name: 'rollcall' | 'rollcall-cha
       return {
         program: process.execPath,
         args: [...IMAGE_FLAGS, launcher, '--json', 'pull', '--full', '--config', config],
-        env: {},
+        env: IMAGE_ENV,
       };
     },
   };
