@@ -88,7 +88,7 @@ export class FetchedRecord {
       const start = cursor.at;
       cursor.at += length;
       if (length === name.length && isAt(name, this.#bytes, start)) return readBytes(cursor) ?? undefined;
-      readBytes(cursor);
+      skipBytes(cursor);
     }
     return undefined;
   }
@@ -113,6 +113,12 @@ function readBytes(cursor: Cursor): Buffer | null {
   const start = cursor.at;
   cursor.at += length;
   return cursor.bytes.subarray(start, cursor.at);
+}
+
+/** Passes bytes that follow their length, without a view of them: a view costs more than reading the length. */
+function skipBytes(cursor: Cursor): void {
+  const length = readVarint(cursor);
+  if (length > 0) cursor.at += length;
 }
 
 /**

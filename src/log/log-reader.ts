@@ -60,8 +60,7 @@ function toLoggedRecord(topic: TopicSuffix, partition: number, message: KafkaMes
     hash: hash === undefined ? null : Buffer.from(hash.toString('latin1'), 'hex'),
     firstSequence: first === undefined ? null : Number(first),
     mapping: mapping === undefined ? null : String(mapping),
-    get headers() {
-      return message.headers;
-    },
+    // A getter in a literal would cost ten times the rest of the object.
+    headers: () => message.headers,
   };
 }

@@ -63,8 +63,8 @@ export interface LoggedRecord {
   readonly firstSequence: number | null;
   /** The `ce_mapping` header; null without one. */
   readonly mapping: string | null;
-  /** All headers, for a check of records; a log may leave them out. */
-  readonly headers?: RecordHeaders | undefined;
+  /** Decodes all headers, for a check of records; a log may leave them out. */
+  readonly headers?: (() => RecordHeaders | undefined) | undefined;
 }
 
 export interface TopicRange {

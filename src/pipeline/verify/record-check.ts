@@ -7,7 +7,7 @@ import type { LoggedRecord } from '../../log/log.ts';
 const ATTEMPTS_PER_SCHEMA = 20;
 const HASH = /^[0-9a-f]{32}$/;
 
-type Headers = NonNullable<LoggedRecord['headers']>;
+type Headers = NonNullable<ReturnType<NonNullable<LoggedRecord['headers']>>>;
 
 export interface RecordCheckParts {
   readonly tenantId: string;
@@ -42,8 +42,9 @@ export class RecordCheck {
   async check({
     topic,
     value: framed,
-    headers = {},
+    headers: headersOf,
   }: Pick<LoggedRecord, 'topic' | 'headers'> & { value: Buffer }): Promise<CheckedRecord> {
+    const headers = headersOf?.() ?? {};
     const header = textOf(headers['content-hash']);
     const hash = HASH.test(header) ? Buffer.from(header, 'hex') : null;
     const value = await this.#decode(framed);
