@@ -17,8 +17,11 @@ interface Entry {
   confirmedAt: number;
 }
 
-/** Of all pages together: 8 bytes a row. */
-const MOST_ROWS = 4_000_000;
+/** Of all pages together: 4 million rows in pages of 1,000. */
+const MOST_BYTES = 35_000_000;
+const BYTES_OF_A_ROW = 8;
+/** Cursor, digest, two ids and the objects that hold them: most of it all where pages are short. */
+const BYTES_OF_A_PAGE = 600;
 const MOST_CHANGES = 65_536;
 /** Full syncs after which the memory begins again, so that two keys with one fingerprint do not stay so. */
 const SYNCS_OF_A_SEED = 7;
@@ -35,17 +38,17 @@ const SYNCS_OF_A_SEED = 7;
  */
 export class PageMemory {
   readonly #newSeed: () => number;
-  readonly #limits: { readonly rows: number; readonly changes: number };
+  readonly #limits: { readonly bytes: number; readonly changes: number };
   #seed: number;
   #syncs = 0;
   #version = 0;
-  #rows = 0;
+  #bytes = 0;
   readonly #pages = new Map<string | null, Entry>();
   /** The low half of a key's fingerprint and when it changed; two keys with one of these cost no more than parsing. */
   readonly #changedAt = new Map<number, number>();
 
   /** `newSeed`: any 32-bit integer, random. */
-  constructor(newSeed: () => number, limits = { rows: MOST_ROWS, changes: MOST_CHANGES }) {
+  constructor(newSeed: () => number, limits = { bytes: MOST_BYTES, changes: MOST_CHANGES }) {
     this.#newSeed = newSeed;
     this.#limits = limits;
     this.#seed = newSeed();
@@ -81,7 +84,7 @@ export class PageMemory {
   forget(): void {
     this.#pages.clear();
     this.#changedAt.clear();
-    this.#rows = 0;
+    this.#bytes = 0;
   }
 
   /** The page that was requested with this cursor, if the hub answers the same again. */
@@ -112,7 +115,8 @@ export class PageMemory {
     const lastId = ids.at(-1);
     if (firstId === undefined || lastId === undefined) return;
     this.#drop(cursor);
-    if (this.#rows + ids.length > this.#limits.rows) return;
+    const bytes = bytesOf(ids.length);
+    if (this.#bytes + bytes > this.#limits.bytes) return;
     const page = {
       cursor,
       digest,
@@ -122,7 +126,7 @@ export class PageMemory {
       keys: Fingerprints.of(keys, this.#seed),
     };
     this.#pages.set(cursor, { page, confirmedAt: this.#version });
-    this.#rows += page.rows;
+    this.#bytes += bytes;
   }
 
   /** A change of a key was staged. */
@@ -134,7 +138,13 @@ export class PageMemory {
   }
 
   #drop(cursor: string | null): void {
-    this.#rows -= this.#pages.get(cursor)?.page.rows ?? 0;
+    const entry = this.#pages.get(cursor);
+    if (entry === undefined) return;
+    this.#bytes -= bytesOf(entry.page.rows);
     this.#pages.delete(cursor);
   }
+}
+
+function bytesOf(rows: number): number {
+  return BYTES_OF_A_PAGE + rows * BYTES_OF_A_ROW;
 }

@@ -9,7 +9,7 @@ function textOf(ids: readonly string[], stamp = '2026-01-01T00:00:00Z'): Buffer 
   return Buffer.from(JSON.stringify(ids.map((sourcedId) => ({ sourcedId, dateLastModified: stamp }))));
 }
 
-function memoryWith(ids = PAGE, limits?: { rows: number; changes: number }): PageMemory {
+function memoryWith(ids = PAGE, limits?: { bytes: number; changes: number }): PageMemory {
   let seed = 0;
   const memory = new PageMemory(() => (seed += 1), limits);
   memory.beginFull();
@@ -91,18 +91,27 @@ describe('a remembered page', () => {
 
 describe('the memory of pages', () => {
   test('drops everything when more keys change than it remembers', () => {
-    const memory = memoryWith(PAGE, { rows: 100, changes: 2 });
+    const memory = memoryWith(PAGE, { bytes: 10_000, changes: 2 });
     for (const key of ['x', 'y', 'z']) memory.noteChanged(key);
     expect(memory.recognise(null, textOf(PAGE))).toBeNull();
   });
 
-  test('remembers no more rows than its bound, over any number of full syncs', () => {
-    const memory = memoryWith(PAGE, { rows: 4, changes: 2 });
+  test('takes no more than its bound, over any number of full syncs', () => {
+    const memory = memoryWith(PAGE, { bytes: 2 * 600 + 4 * 8, changes: 2 });
     remember(memory, 'c', ['d', 'e']);
     expect(memory.recognise('c', textOf(['d', 'e']))).toBeNull();
     for (let times = 0; times < 5; times += 1) remember(memory, null, PAGE);
     remember(memory, 'c', ['d']);
     expect(memory.recognise('c', textOf(['d']))).not.toBeNull();
+  });
+
+  test('counts what a page takes beside its rows: of pages of one row it holds few', () => {
+    const memory = memoryWith(['0'], { bytes: 100_000, changes: 2 });
+    for (let row = 0; row < 1_000; row += 1) remember(memory, String(row), [String(row + 1)]);
+    const cursors = Array.from({ length: 1_000 }, (_, row) => row);
+    const held = cursors.filter((row) => memory.recognise(String(row), textOf([String(row + 1)])) !== null);
+    expect(held.length).toBeGreaterThan(100);
+    expect(held.length).toBeLessThan(170);
   });
 
   test('begins again with other fingerprints after some full syncs', () => {
