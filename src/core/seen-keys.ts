@@ -89,6 +89,14 @@ export class SeenKeys {
   }
 }
 
+/** Finds keys among those of a page. */
+export interface KeyLookup {
+  readonly size: number;
+  has(key: string): boolean;
+  /** Whether one of these keys may be there; true where fingerprints cannot be compared. */
+  mayShare(keys: Fingerprints): boolean;
+}
+
 /** The fingerprints of some keys, 8 bytes each; two of them are equal as rarely as {@link SeenKeys} says. */
 export class Fingerprints {
   readonly seed: number;
@@ -120,19 +128,21 @@ export class Fingerprints {
 
   /**
    * Finds keys in constant time. It makes its table at the first question, and keeps it for as long as the caller keeps it:
-   * most pages are never asked, and a remembered page holds 8 bytes a key.
+   * a remembered page holds 8 bytes a key.
    */
-  lookup(): { readonly size: number; has: (key: string) => boolean } {
-    let table: SeenKeys | null = null;
+  lookup(): KeyLookup {
+    let made: SeenKeys | null = null;
+    const table = (): SeenKeys => {
+      if (made === null) {
+        made = new SeenKeys(this.seed);
+        made.addAll(this);
+      }
+      return made;
+    };
     return {
       size: this.size,
-      has: (key) => {
-        if (table === null) {
-          table = new SeenKeys(this.seed);
-          table.addAll(this);
-        }
-        return table.has(key);
-      },
+      has: (key) => table().has(key),
+      mayShare: (keys) => !table().fits(keys) || table().hasAny(keys),
     };
   }
 

@@ -1,12 +1,10 @@
+import { Fingerprints, type KeyLookup } from '../core/seen-keys.ts';
 import type { PagingMode, ScanEnd } from './hub.ts';
 import type { NextLink } from './link.ts';
 import { looksSorted } from './sort-order.ts';
 
-/** Tells whether an id is among a page's. */
-export interface Ids {
-  readonly size: number;
-  has(id: string): boolean;
-}
+/** The ids of a page; those of a page that was recognised are fingerprints. */
+export type Ids = ReadonlySet<string> | KeyLookup;
 
 /** The facts of a page that decide the next request. */
 export interface PageFacts {
@@ -17,8 +15,8 @@ export interface PageFacts {
   readonly limit: number;
   /** Readable `sourcedId`s, in the page's order. */
   readonly ids: readonly string[];
-  /** Of a page that was recognised, whose `ids` hold the last one alone. */
-  readonly allIds?: Ids | undefined;
+  /** Of a page that was recognised, whose `ids` hold the last one alone; the page before has none of them. */
+  readonly allIds?: KeyLookup | undefined;
   /** See `markOf` in page-body.ts. */
   readonly mark: string | null;
   readonly total: number | null;
@@ -149,6 +147,18 @@ function isSameCompleteList(state: ScanState, page: PageFacts): boolean {
   if (page.nextOffered || page.rowCount === page.limit) return false;
   const hasAll = page.rowCount === page.total && page.total === state.rowsInMode;
   return hasAll && page.ids.every((id) => state.previousIds.has(id));
+}
+
+/**
+ * Whether a page may have a row of the page before. Such a page is not taken unread, because its ids tell whether the hub
+ * ignores the cursor.
+ */
+export function mayRepeat(keys: Fingerprints, before: Ids): boolean {
+  if ('mayShare' in before) return before.mayShare(keys);
+  if (before.size === 0) return false;
+  return Fingerprints.of([...before], keys.seed)
+    .lookup()
+    .mayShare(keys);
 }
 
 function decideRepeated(state: ScanState, page: PageFacts): NextStep {

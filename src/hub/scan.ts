@@ -7,6 +7,7 @@ import {
   afterPage,
   beginIn,
   decidePage,
+  mayRepeat,
   stepDown,
   type NextStep,
   type ScanState,
@@ -112,7 +113,7 @@ class Scanner {
     const read = this.#read;
     const { name } = read.collection;
     const where = this.#where;
-    const { cursor } = this.#state;
+    const { cursor, previousIds } = this.#state;
     // Without a cursor the hub chooses what a page begins with, and an incremental scan has no page twice.
     const isKeyset = this.#state.mode === 'keyset' && read.modifiedAfterMs === undefined;
     const pages = isKeyset ? read.pages : undefined;
@@ -131,7 +132,13 @@ class Scanner {
         url,
         signal: this.#signal,
         readVersion: read.readVersion,
-        recognise: pages === undefined ? undefined : (text) => pages.recognise(cursor, text),
+        recognise:
+          pages === undefined
+            ? undefined
+            : (text) => {
+                const page = pages.recognise(cursor, text);
+                return page === null || mayRepeat(page.keys, previousIds) ? null : page;
+              },
         read: (answer) =>
           readPage(answer, { baseUrl, read, limit, where, ...(pages === undefined ? {} : { cursor }) }),
         onFailure: (error) => {

@@ -11,13 +11,16 @@ interface School {
   stamp: string;
   name: string;
   ignoresCursor: boolean;
+  /** The first page, if it is another than the first ids. */
+  firstPage?: string[];
 }
 
 /** A hub with three rows a page, and what a scan of it returns; the rows of all pages are remembered. */
 async function scanner(school: School) {
   const test = await testHub((request, response) => {
     const after = school.ignoresCursor ? '' : (request.query.get('afterSourcedId') ?? '');
-    const rest = school.ids.filter((id) => id > after);
+    const ids = after === '' ? (school.firstPage ?? []).concat(school.ids) : school.ids;
+    const rest = ids.filter((id) => id > after);
     const users = rest
       .slice(0, 3)
       .map((sourcedId) => ({ sourcedId, name: school.name, dateLastModified: school.stamp }));
@@ -81,6 +84,22 @@ describe('a scan that recognises pages', () => {
     await test.scan();
     now.name = 'other';
     expect(await test.scan()).toMatchObject({ known: 0, ids: IDS });
+  });
+
+  it('steps down as with a parsed page where the page before it has most of its rows, but not the last', async () => {
+    const now = school();
+    await using test = await scanner(now);
+    await test.scan();
+    now.firstPage = ['d', 'e', 'c'];
+    await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
+  });
+
+  it('goes on as with a parsed page where the page before it has its last row alone', async () => {
+    const now = school();
+    await using test = await scanner(now);
+    await test.scan();
+    now.firstPage = ['a', 'f', 'c'];
+    expect(await test.scan()).toMatchObject({ known: 1, ids: ['a', 'f', 'c', 'd', 'e', 'f', 'g'] });
   });
 
   it('notices a hub that no longer pages by cursor, although it knows its first page', async () => {
