@@ -40,6 +40,16 @@ const FIRST_CAPACITY_BYTES = 16_384;
 const MAX_VARINT_BYTES = 5;
 /** Most bytes of UTF-8 that a UTF-16 unit of a string becomes. */
 const UTF8_BYTES_PER_UNIT = 3;
+/**
+ * Memory of batches that were sent, for later ones. New memory for each batch lasts until V8 collects all of the heap, and
+ * the system must fill each page of it with zeros first.
+ */
+const spares: Buffer[] = [];
+const MOST_SPARES = 8;
+/** A batch of one large record is rare. */
+const LARGEST_SPARE_BYTES = 2_097_152;
+const NONE = Buffer.alloc(0);
+
 /** Most records of up to 8 KiB have a length of two bytes; others are moved. */
 const LIKELY_LENGTH_BYTES = 2;
 
@@ -48,7 +58,7 @@ const LIKELY_LENGTH_BYTES = 2;
  * buffer. kafkajs instead allocates several zeroed buffers for each record, which cost most of what a row cost.
  */
 export class RecordBatch {
-  #bytes = Buffer.allocUnsafe(FIRST_CAPACITY_BYTES);
+  #bytes = spares.pop() ?? Buffer.allocUnsafeSlow(FIRST_CAPACITY_BYTES);
   #end: number = AT.records;
   #count = 0;
 
@@ -102,6 +112,16 @@ export class RecordBatch {
     return bytes.subarray(0, this.#end);
   }
 
+  /** Lets later batches have the memory; this one, and what `seal` returned, must not be used again. */
+  release(): void {
+    const { length } = this.#bytes;
+    const isReusable = length >= FIRST_CAPACITY_BYTES && length <= LARGEST_SPARE_BYTES;
+    if (isReusable && spares.length < MOST_SPARES) spares.push(this.#bytes);
+    this.#bytes = NONE;
+    this.#end = 0;
+    this.#count = 0;
+  }
+
   #writeHeaders(start: number, headers: Readonly<Record<string, string>>): number {
     let count = 0;
     for (const name in headers) if (headers[name] !== undefined) count += 1;
@@ -127,7 +147,7 @@ export class RecordBatch {
 
   #reserve(end: number): void {
     if (end <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(end, this.#bytes.length * 2));
+    const grown = Buffer.allocUnsafeSlow(Math.max(end, this.#bytes.length * 2));
     this.#bytes.copy(grown, 0, 0, this.#end);
     this.#bytes = grown;
   }

@@ -66,6 +66,7 @@ export class TransactionWriter {
         for (const send of outgoing.sends()) {
           const written = await kafkaTransaction.sendBatch(requestOf(send));
           offsets = withLastOffsets(offsets, send, written);
+          release(send);
         }
         // Progress needs its own send, because it contains the offsets of the data before it (ADR 1).
         const derivedNames = derivedBefore.map(({ collection }) => collection);
@@ -105,6 +106,7 @@ export class TransactionWriter {
           const written = await transaction.sendBatch(requestOf(send));
           for (const { topicName: topic, partition, baseOffset } of written)
             this.#removedAt[partitionName(topic, partition)] = Number(baseOffset);
+          release(send);
         }
         await transaction.commit();
       },
@@ -135,6 +137,11 @@ export class TransactionWriter {
     }
     return batches;
   }
+}
+
+/** Only after an answer: a send that failed may still be on its way. */
+function release(send: readonly TopicBatches[]): void {
+  for (const { batches } of send) for (const batch of batches.values()) batch.release();
 }
 
 function requestOf(send: readonly TopicBatches[]): ProducerBatch {

@@ -77,6 +77,37 @@ describe('RecordBatch', () => {
     expect(batch).toHaveLength(2);
   });
 
+  it('leaves its memory to a later batch, which holds nothing of it', () => {
+    const owner = { ...BATCH_OWNER, firstSequence: 0 };
+    const records = fc.array(record, { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(records, records, (earlier, later) => {
+        const alone = Buffer.from(batchOf(later).seal(owner, NOW_MS));
+        const sent = batchOf(earlier);
+        const { buffer } = sent.seal(owner, NOW_MS);
+        sent.release();
+        const next = new RecordBatch();
+        expect(next.seal(owner, NOW_MS).buffer).toBe(buffer);
+        for (const each of later) next.append(each);
+        expect(next.seal(owner, NOW_MS).equals(alone)).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps the memory of a few batches at most, and none of a batch of one large record', () => {
+    const owner = { ...BATCH_OWNER, firstSequence: 0 };
+    const large = { key: 'a', body: Buffer.alloc(5_000_000), schemaId: null, headers: {} };
+    const batches = Array.from({ length: 30 }, () => batchOf([large]));
+    const memory = new Set(batches.map((batch) => batch.seal(owner, NOW_MS).buffer));
+    for (const batch of batches) batch.release();
+    expect(memory.has(new RecordBatch().seal(owner, NOW_MS).buffer)).toBe(false);
+    const small = Array.from({ length: 30 }, () => new RecordBatch());
+    const released = new Set(small.map((batch) => batch.seal(owner, NOW_MS).buffer));
+    for (const batch of small) batch.release();
+    const later = Array.from({ length: 30 }, () => new RecordBatch().seal(owner, NOW_MS).buffer);
+    expect(later.filter((buffer) => released.has(buffer))).toHaveLength(8);
+  });
+
   it('a record is never larger than its bound', () => {
     fc.assert(
       fc.property(record, (each) => {
