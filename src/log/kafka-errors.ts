@@ -82,11 +82,11 @@ export function kafkaError(error: unknown, doing: string): RollcallError {
   }
   if (failure.type === 'INVALID_REPLICATION_FACTOR') {
     return new RollcallError(
-      'KAFKA_UNREACHABLE',
-      `Kafka has fewer brokers than the replication factor requires while ${doing}`,
+      'KAFKA_REFUSED',
+      `Kafka has fewer brokers than kafka.replicationFactor: ${doing} failed`,
       {
         remedy:
-          'Start the missing brokers, or set kafka.replicationFactor to at most the number of brokers: 1 for a single one.',
+          'Set kafka.replicationFactor to at most the number of brokers (1 for a single one), or start the missing brokers.',
         cause: error,
       },
     );

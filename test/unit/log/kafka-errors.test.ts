@@ -14,7 +14,8 @@ describe('topics that cannot be created', () => {
   it('name kafka.replicationFactor where there are fewer brokers than replicas', () => {
     const error = kafkaError(aggregate('INVALID_REPLICATION_FACTOR'), 'creating topics (p.north.orgs)');
     expect(error).toMatchObject({
-      code: 'KAFKA_UNREACHABLE',
+      code: 'KAFKA_REFUSED',
+      message: 'Kafka has fewer brokers than kafka.replicationFactor: creating topics (p.north.orgs) failed',
       remedy: expect.stringContaining('kafka.replicationFactor') as string,
     });
   });
