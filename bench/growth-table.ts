@@ -17,6 +17,7 @@ export function growthCells(sizes: readonly GrowthNumbers[]): string[][] {
     line('peak MiB after the first pull', ({ peakMiB }) => whole(peakMiB.afterFirst)),
     line('after unchanged pulls', ({ peakMiB }) => whole(peakMiB.afterUnchanged)),
     line('after incremental syncs', ({ peakMiB }) => whole(peakMiB.atTheEnd)),
+    line('load of the machine', ({ load }) => load.toFixed(1)),
     line('Redis, bytes a row with its chain', ({ redisBytesPerRow }) => whole(redisBytesPerRow)),
   ];
 }

@@ -183,16 +183,23 @@ export const LINES: readonly Line[] = [
       target: 0.4,
     }),
     digits: 2,
-    value: ({ peers }) => peerTimes(peers, { pull: 'first', others: ['connect-safe'] }),
+    value: ({ peers }) =>
+      peerTimes(peers, 'first', {
+        seconds: peers?.measured.rollcall?.first.cpuSeconds,
+        others: ['connect-safe'],
+      }),
   },
   {
-    ...line('peers-unchanged', 'CPU of an unchanged pull by a new process, times that of the best peer', {
+    ...line('peers-unchanged', 'CPU of an unchanged pull by a running process, times that of the best peer', {
       part: 'peers',
       target: 0.12,
     }),
     digits: 2,
     value: ({ peers }) =>
-      peerTimes(peers, { pull: 'unchanged', others: ['connect-safe', 'connect-stock', 'dlt'] }),
+      peerTimes(peers, 'unchanged', {
+        seconds: peers?.runningSeconds,
+        others: ['connect-safe', 'connect-stock', 'dlt'],
+      }),
   },
   {
     ...line('peers-peak', 'peak resident size of a first pull, times that of Redpanda Connect (safe)', {
@@ -204,17 +211,17 @@ export const LINES: readonly Line[] = [
   },
 ];
 
-/** CPU of Rollcall in each round, times that of others in it. */
+/** CPU of Rollcall in each round, times the least of others in it. */
 function peerTimes(
   peers: PeerNumbers | undefined,
-  { pull, others }: { pull: 'first' | 'unchanged'; others: readonly PeerName[] },
+  pull: 'first' | 'unchanged',
+  { seconds, others }: { seconds: readonly number[] | undefined; others: readonly PeerName[] },
 ): LineValue | undefined {
-  const { rollcall } = peers?.measured ?? {};
   const beside = others.flatMap((name) => peers?.measured[name] ?? []);
-  if (rollcall === undefined || beside.length === 0) return undefined;
+  if (seconds === undefined || beside.length === 0) return undefined;
   const least = (round: number): number =>
     Math.min(...beside.map((peer) => peer[pull].cpuSeconds[round] ?? Number.NaN));
-  return { spread: spreadOf(rollcall[pull].cpuSeconds.map((seconds, round) => seconds / least(round))) };
+  return { spread: spreadOf(seconds.map((own, round) => own / least(round))) };
 }
 
 function peerMemory(peers: PeerNumbers | undefined): LineValue | undefined {

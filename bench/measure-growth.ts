@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os';
 import type { Bench } from './bench.ts';
 import { COLLECTION, DELTA, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import { startChild, type Child } from './child-process.ts';
@@ -10,6 +11,8 @@ import type { AreaSize } from './tenant-in-redis.ts';
 /** The cost of a collection of one size, with absences and their changes. */
 export interface GrowthNumbers {
   readonly rows: number;
+  /** The load of the last minute before it was measured. */
+  readonly load: number;
   /** A plain download with `JSON.parse`, µs of CPU a row. */
   readonly fetchAndParse: Spread;
   /** Times that download: CPU of a first full pull by a new process. */
@@ -49,6 +52,7 @@ export async function measureGrowth(
 }
 
 async function measureSize(bench: Bench): Promise<GrowthNumbers> {
+  const load = loadavg()[0] ?? Number.NaN;
   const rounds = Math.min(bench.rounds, MOST_ROUNDS);
   const { baseUrl, tokenUrl, clientId, clientSecret } = bench.hub;
   await using floor = startChild(new URL('floor-process.ts', import.meta.url), bench.signal);
@@ -77,6 +81,7 @@ async function measureSize(bench: Bench): Promise<GrowthNumbers> {
   const deltas = await measureDeltas(bench, { child, floor, rounds });
   return {
     rows: beside.rows,
+    load,
     fetchAndParse: spreadOf(downloads.map(({ fetchAndParse }) => fetchAndParse)),
     first: first.cpuMicros / first.rowsSeen / beside.fetchAndParse,
     firstRecords: recordsOf(first),

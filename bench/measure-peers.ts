@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import type { Bench } from './bench.ts';
 import { buildDlt, buildRedpandaConnect, type BuiltPeer } from './build-peers.ts';
-import { COLLECTION } from './chain-publishers.ts';
+import { COLLECTION, FULL, startPublisher, TENANT } from './chain-publishers.ts';
 import type { Child } from './child-process.ts';
 import type { FetchRound } from './floor-process.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type PeerName,
 } from './peer-contenders.ts';
 import { spreadOf, type Spread } from './spread.ts';
+import { oneSync, unchangedSync } from './syncs.ts';
 import { timedRun } from './timed-process.ts';
 
 /** Rollcall beside what one would pick instead: each a command that mirrors the same absences into the same Kafka. */
@@ -25,6 +26,8 @@ export interface PeerNumbers {
   /** A plain download with `JSON.parse` by a running process, CPU seconds. */
   readonly floorSeconds: Spread;
   readonly measured: Readonly<Partial<Record<PeerName, PeerCosts>>>;
+  /** An unchanged pull of a Rollcall that runs, as it does between pulls, CPU seconds; one value a round. */
+  readonly runningSeconds: readonly number[];
   /** Why a peer was left out. */
   readonly skipped: Readonly<Partial<Record<PeerName, string>>>;
 }
@@ -62,13 +65,19 @@ export async function measurePeers(bench: Bench, floor: Child): Promise<PeerNumb
   const kafka = new Kafka({ brokers: bench.stack.kafkaBrokers, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   await admin.connect();
+  await using running = await startPublisher(bench, 'without');
+  await running.child.call('own', TENANT);
+  await oneSync(running.child, FULL);
+  const runningSeconds: number[] = [];
   const floors: FetchRound[] = [];
   const pulls = new Map<PeerName, Pulls[]>(contenders.map(({ name }) => [name, []]));
   try {
     // Neither the first download of a process nor the first pages that the hub builds count.
     await floor.call<FetchRound>('measureFetch', COLLECTION);
+    await unchangedSync(running.child, FULL);
     for (let round = 0; round < Math.min(bench.rounds, MOST_ROUNDS); round += 1) {
       floors.push(await floor.call<FetchRound>('measureFetch', COLLECTION));
+      runningSeconds.push((await unchangedSync(running.child, FULL)).cpuMicros / 1e6);
       for (const contender of rotated(contenders, round)) {
         bench.print(`peers: ${contender.name}, round ${round + 1}`);
         pulls.get(contender.name)?.push(await bothPulls(bench, { contender, admin, floor: floors[0] }));
@@ -96,6 +105,7 @@ export async function measurePeers(bench: Bench, floor: Child): Promise<PeerNumb
         },
       ]),
     ),
+    runningSeconds,
     skipped,
   };
 }

@@ -21,6 +21,7 @@ docs/performance.md explains the numbers.
   --markdown           print the lines as a Markdown table
   --out <file>         also write the numbers as JSON into this file
   --from <file>        measure nothing: print what such a file has; may be repeated, a later file replaces lines
+  --docs               also put the tables into docs/performance.md
   --profile <folder>   keep the CPU profiles of the breakdown (.cpuprofile)
 `;
 
@@ -36,6 +37,7 @@ export interface BenchOptions {
   readonly outFile: string | null;
   readonly fromFiles: readonly string[];
   readonly profileFolder: string | null;
+  readonly isForDocs: boolean;
 }
 
 /** Returns null for --help. Throws an error with a message for the user on bad use. */
@@ -53,6 +55,7 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
       markdown: { type: 'boolean', default: false },
       out: { type: 'string' },
       from: { type: 'string', multiple: true, default: [] },
+      docs: { type: 'boolean', default: false },
       profile: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -70,6 +73,7 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
     outFile: values.out ?? null,
     fromFiles: values.from,
     profileFolder: values.profile ?? null,
+    isForDocs: values.docs,
   };
 }
 

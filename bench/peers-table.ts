@@ -16,7 +16,13 @@ const HEADINGS = [
 ];
 
 /** Rollcall and its peers with headings; a peer that was not measured has the reason. */
-export function peerCells({ rows, floorSeconds, measured, skipped }: PeerNumbers): string[][] {
+export function peerCells({
+  rows,
+  floorSeconds,
+  measured,
+  runningSeconds,
+  skipped,
+}: PeerNumbers): string[][] {
   const blank = HEADINGS.slice(2).map(() => '');
   const names = Object.keys(PEER_TITLES) as PeerName[];
   return [
@@ -29,13 +35,16 @@ export function peerCells({ rows, floorSeconds, measured, skipped }: PeerNumbers
           : pullCells(costs.first).concat(pullCells(costs.unchanged)),
       );
     }),
-    [`fetch + JSON.parse of ${whole(rows)} rows, running process`, spread(floorSeconds), ...blank],
+    ['Rollcall, one record a row, running process']
+      .concat(['', '', '', '', spread(spreadOf(runningSeconds), 2)])
+      .concat(['', '', '']),
+    [`fetch + JSON.parse of ${whole(rows)} rows, running process`, spread(floorSeconds, 2), ...blank],
   ];
 }
 
 function pullCells({ cpuSeconds, peakMiB, rowsPerSecond, entries }: PullCosts): string[] {
   return [
-    spread(spreadOf(cpuSeconds)),
+    spread(spreadOf(cpuSeconds), 2),
     spread(spreadOf(peakMiB), 0),
     whole(rowsPerSecond.median),
     whole(entries),
