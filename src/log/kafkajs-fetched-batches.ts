@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { AT, TRANSACTIONAL } from './batch-header.ts';
 import { FetchedRecord, readVarint, type BatchContext } from './fetched-record.ts';
 
 interface KafkaJsDecoder {
@@ -14,26 +15,9 @@ interface DecodedBatch extends Omit<BatchContext, 'magicByte'> {
 type DecodeBatch = (decoder: KafkaJsDecoder) => Promise<DecodedBatch>;
 
 const DECODER = 'kafkajs/src/protocol/recordBatch/v0/decoder';
-/** Position of each field of a batch's header, in bytes (KIP-98, magic 2). */
-const AT = {
-  firstOffset: 0,
-  length: 8,
-  leaderEpoch: 12,
-  magic: 16,
-  attributes: 21,
-  lastOffsetDelta: 23,
-  firstTimestamp: 27,
-  maxTimestamp: 35,
-  producerId: 43,
-  producerEpoch: 51,
-  firstSequence: 53,
-  count: 57,
-  records: 61,
-} as const;
 const BEFORE_LENGTH_ENDS = 12;
 const COMPRESSED = 0x07;
 const LOG_APPEND_TIME = 0x08;
-const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 const patched = new WeakSet<DecodeBatch>();
 

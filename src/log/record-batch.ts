@@ -1,3 +1,4 @@
+import { AT, TRANSACTIONAL } from './batch-header.ts';
 import { crc32c } from './crc32c.ts';
 import { FRAME_BYTES, writeFrameHead } from './framing.ts';
 
@@ -19,23 +20,7 @@ export interface BatchRecord {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Position of each field of a batch's header, in bytes (Kafka's DefaultRecordBatch, magic 2). */
-const AT = {
-  length: 8,
-  magic: 16,
-  crc: 17,
-  attributes: 21,
-  lastOffsetDelta: 23,
-  firstTimestamp: 27,
-  maxTimestamp: 35,
-  producerId: 43,
-  producerEpoch: 51,
-  firstSequence: 53,
-  count: 57,
-  records: 61,
-} as const;
 const MAGIC = 2;
-const TRANSACTIONAL = 0x10;
 const FIRST_CAPACITY_BYTES = 16_384;
 const MAX_VARINT_BYTES = 5;
 /** Most bytes of UTF-8 that a UTF-16 unit of a string becomes. */
