@@ -306,6 +306,18 @@ describe('the checker', () => {
     expect(withoutIt(last(known)).join('\n')).toContain(last(known).key);
   });
 
+  it('reports a derived watermark that is withdrawn, unless the source lost its records', () => {
+    const withdrawn = withTopic('progress', (records) => {
+      const of = records.filter(({ key }) => key === 'absences');
+      return records.map((each) =>
+        each === last(of) ? { ...each, value: { ...each.value, mode: 'DELTA', watermark: null } } : each,
+      );
+    });
+    const taken = expect.stringMatching(/progress absences .*takes its watermark back/);
+    expect(wronglyPublished(tenant, withdrawn)).toContainEqual(taken);
+    expect(wronglyPublished(tenant, withdrawn, { lost: ['absence-versions'] })).not.toContainEqual(taken);
+  });
+
   it('reports an index that differs from its topic', async () => {
     const store = createMemoryStore();
     const index = store.tenant('north').collection('users');

@@ -1,4 +1,5 @@
 import type { TopicRecord } from '../../integration/support/read-topics.ts';
+import { sourceOf, type CollectionName } from '../../../src/model/collections.ts';
 import { where } from './row-problems.ts';
 
 /** Records whose `ce_id` an earlier record of their topic has. */
@@ -54,8 +55,11 @@ export function progressProblems(
       const logged = progressIn(record);
       if (logged === null) continue;
       const problem =
-        problemAfter(before, logged, { isComplete: topics.has(key), clocksAgree }) ??
-        (ids.has(logged.transactionId) ? 'has an id again' : null);
+        problemAfter(before, logged, {
+          isComplete: topics.has(key),
+          isSourceComplete: topics.has(sourceOf(key as CollectionName)),
+          clocksAgree,
+        }) ?? (ids.has(logged.transactionId) ? 'has an id again' : null);
       if (problem !== null) problems.push(`progress ${key} ${logged.sequence}: ${problem}`);
       ids.add(logged.transactionId);
       before = logged;
@@ -86,17 +90,19 @@ function progressIn(record: TopicRecord | undefined): LoggedProgress | null {
 function problemAfter(
   before: LoggedProgress | null,
   logged: LoggedProgress,
-  { isComplete, clocksAgree }: { isComplete: boolean; clocksAgree: boolean },
+  known: { isComplete: boolean; isSourceComplete: boolean; clocksAgree: boolean },
 ): string | null {
   if (before === null) return null;
   if (logged.sequence !== before.sequence + 1) return `comes after ${before.sequence}`;
-  if (!isComplete) return null;
+  if (!known.isComplete) return null;
   for (const [name, offset] of Object.entries(before.offsets)) {
     if ((logged.offsets[name] ?? -1) < offset) return `goes back in ${name}`;
   }
   // A full sync may have begun before incremental syncs that ended during it: the next incremental sync reads their rows once more.
+  // With its records a source loses its watermark, and what is derived from it loses its own.
+  if (logged.watermark === null && !known.isSourceComplete) return null;
   const isTakenBack = before.watermark !== null && (logged.watermark ?? 0) < before.watermark;
-  return isTakenBack && clocksAgree && logged.mode === 'DELTA' ? 'takes its watermark back' : null;
+  return isTakenBack && known.clocksAgree && logged.mode === 'DELTA' ? 'takes its watermark back' : null;
 }
 
 /** Expects the last record of each partition at the offset in the progress. */
