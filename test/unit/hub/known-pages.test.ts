@@ -86,14 +86,6 @@ describe('a scan that recognises pages', () => {
     expect(await test.scan()).toMatchObject({ known: 0, ids: IDS });
   });
 
-  it('steps down as with a parsed page where the page before it has most of its rows, but not the last', async () => {
-    const now = school();
-    await using test = await scanner(now);
-    await test.scan();
-    now.firstPage = ['d', 'e', 'c'];
-    await expect(test.scan()).rejects.toMatchObject({ code: 'HUB_PAGING_BROKEN' });
-  });
-
   it('goes on as with a parsed page where the page before it has its last row alone', async () => {
     const now = school();
     await using test = await scanner(now);
