@@ -122,7 +122,8 @@ async function main(): Promise<number> {
   const { minutes, only } = readOptions();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-outages-'));
   await using stack = await startStack({ print });
-  const hub = await startReferenceHub({ students: 40, live: true, tokenLifetimeMs: TOKEN_LIFETIME_MS });
+  // a district at rest: students who leave would be withheld deletions, and nothing would be well
+  const hub = await startReferenceHub({ students: 40, tokenLifetimeMs: TOKEN_LIFETIME_MS });
   await using toHub = await startProxy({ target: new URL(hub.baseUrl).host });
   const secretFile = join(folder, 'secret');
   await writeFile(secretFile, hub.clientSecret);
