@@ -106,7 +106,7 @@ describe('tail', () => {
 });
 
 describe('status', () => {
-  it('shows a tenant as well after a full sync, with the rows of the hub', async () => {
+  it('shows the rows of the hub after a full sync, and not as well while no process mirrors the tenant', async () => {
     const { code, stdout } = await rollcall(tenant.configPath, 'status', '--json');
     expect(code).toBe(0);
     const [north] = (
@@ -118,7 +118,7 @@ describe('status', () => {
         }[];
       }
     ).tenants;
-    expect(north).toMatchObject({ state: 'well', isOwnerAlive: false });
+    expect(north).toMatchObject({ state: 'in-trouble', isOwnerAlive: false });
     for (const { collection, rows } of north?.collections ?? []) {
       expect([collection, rows]).toEqual([collection, tenant.hub.district.ids(collection as 'users').length]);
     }

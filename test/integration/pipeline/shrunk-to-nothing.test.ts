@@ -33,10 +33,10 @@ describe('a collection that became empty', () => {
   it('is listed once a second full sync finds it empty too, and removed only by an approval', async () => {
     await using mirror = await loaded();
     empty(mirror);
-    expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+    expect(await sync(mirror)).toMatchObject({ kind: 'inconclusive', withheld: 0 });
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
     for (let republication = 1; republication <= 3; republication += 1) {
-      expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 12, isListed: true });
+      expect(await sync(mirror)).toMatchObject({ kind: 'inconclusive', withheld: 12, isListed: true });
       expect(await waitingKeys(mirror, 'categories')).toEqual(ids);
     }
     expect(await mirror.metricsText()).toContain(
@@ -71,7 +71,7 @@ describe('a collection that became empty', () => {
     await using mirror = await loaded();
     mirror.hub.faults.set('missing-list');
     for (let republication = 1; republication <= 3; republication += 1)
-      expect(await sync(mirror)).toMatchObject({ kind: 'suspect', withheld: 0 });
+      expect(await sync(mirror)).toMatchObject({ kind: 'inconclusive', withheld: 0 });
     expect(await waitingKeys(mirror, 'categories')).toEqual([]);
   });
 

@@ -31,7 +31,7 @@ describe('inconclusive answers', () => {
       }
       for (const sync of [1, 2, 3]) {
         const results = await mirror.full();
-        expect([sync, results.get('courses')?.kind]).toEqual([sync, 'suspect']);
+        expect([sync, results.get('courses')?.kind]).toEqual([sync, 'inconclusive']);
         expect(results.get('orgs')?.kind).toBe('complete');
       }
       expect(await watermark()).toBe(watermarkBefore);
@@ -101,7 +101,7 @@ describe('inconclusive answers', () => {
     mirror.hub.faults.clear();
     mirror.hub.faults.set('missing-list@courses');
     const [courses] = await mirror.attempt('FULL', 'courses');
-    expect(courses?.result?.kind).toBe('suspect');
+    expect(courses?.result?.kind).toBe('inconclusive');
     expect(await deletions.notOffered()).toEqual(new Set());
   });
 
