@@ -48,7 +48,6 @@ export async function applyLog(
   if (behind.length === 0) return readUpTo;
   const removals = new TodaysRemovals(parts);
   const replays = new Map(behind.map((each) => [each.collection, each]));
-  const writes = new OneBehind();
   await parts.log.read({
     from: [
       ...behind.map(({ collection, after }) => ({ topic: collection, after })),
@@ -64,34 +63,13 @@ export async function applyLog(
     onBatch: (records) => {
       noteOffsets(parts, records, readUpTo);
       removals.note(records);
-      return writes.next(() => writeToReplays(records, replays));
+      return writeToReplays(records, replays);
     },
     signal,
   });
-  await writes.end();
   const resumed = behind.filter(({ after }) => Object.keys(after).length > 0);
   await removals.remember(new Set(resumed.map(({ collection }) => collection)));
   return readUpTo;
-}
-
-/**
- * Runs writes one after another, the last one while its caller goes on: the index takes a batch while the next one is
- * fetched and decoded. After a write that failed, each call fails likewise.
- */
-class OneBehind {
-  #last: Promise<void> = Promise.resolve();
-
-  /** Returns once the write before this one is done. */
-  async next(write: () => Promise<void>): Promise<void> {
-    await this.#last;
-    this.#last = write();
-    // The next call sees the failure.
-    this.#last.catch(() => undefined);
-  }
-
-  end(): Promise<void> {
-    return this.#last;
-  }
 }
 
 function noteOffsets(
