@@ -27,8 +27,8 @@ export interface AbsenceViewParts extends RenderChainsParts {
 /** At most so many pending versions are revisited in one transaction. */
 const REVISIT_AT_ONCE = 5_000;
 const FORGET_AT_ONCE = 5_000;
-/** After so many syncs, a hub that serves lists but fails to answer for single rows is taken to have no answer. */
-const UNANSWERED_ENDS_AT_MOST = 5;
+/** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
+const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
 const LOOK_UP_AT_ONCE = 5_000;
 
 /**
@@ -39,8 +39,8 @@ const LOOK_UP_AT_ONCE = 5_000;
 export class AbsenceView {
   readonly #parts: AbsenceViewParts;
   readonly #pending = new PendingRecords();
-  /** Ends of syncs in a row at which the hub did not answer for single rows. */
-  #unansweredEnds = 0;
+  /** Since when ends of syncs leave chains waiting for the hub's answer (ms); null if none waits. */
+  #unansweredSinceMs: number | null = null;
 
   constructor(parts: AbsenceViewParts) {
     this.#parts = parts;
@@ -52,10 +52,14 @@ export class AbsenceView {
   }
 
   async resolve(task: Omit<ChainTask, 'publishesUnanswered'>): Promise<ChainOutcome> {
-    const publishesUnanswered = task.snapshot || this.#unansweredEnds >= UNANSWERED_ENDS_AT_MOST;
+    const nowMs = this.#parts.now();
+    const unansweredForMs = nowMs - (this.#unansweredSinceMs ?? nowMs);
+    const publishesUnanswered = unansweredForMs >= UNANSWERED_FOR_AT_MOST_MS;
     const bodies = new VersionBodies(this.#parts.encodeVersion, task.bodies);
     const resolved = await this.#resolve({ ...task, publishesUnanswered }, bodies);
-    if (task.mode === 'final') this.#unansweredEnds = resolved.isUnanswered ? this.#unansweredEnds + 1 : 0;
+    if (task.mode === 'final') {
+      this.#unansweredSinceMs = resolved.isUnanswered ? (this.#unansweredSinceMs ?? nowMs) : null;
+    }
     this.#keepPending(resolved, bodies);
     const outcome = renderChains(this.#parts, task, { ...resolved, bodies });
     const { changes, count } = await this.#contradictions(task, resolved);

@@ -53,7 +53,7 @@ export interface ChainTask {
   readonly askAtMost: number;
   /** See `ResolveInput`. */
   readonly awaitsStudents: boolean;
-  /** Whether chains with an unanswered reference are published. */
+  /** Whether chains are published although the hub failed to answer for a version that they refer to. */
   readonly publishesUnanswered: boolean;
   /** Whether a full sync has shown that the hub does not have an id; null if it has shown nothing. */
   readonly isGone: ((versionId: string) => boolean) | null;

@@ -168,7 +168,8 @@ const NOTHING_ASKED: FetchedVersions = { versions: [], gone: [], isFailed: false
 
 async function ask(task: ChainTask, draft: Draft, ids: readonly string[]): Promise<void> {
   const asked = ids.slice(0, Math.max(0, task.askAtMost - draft.asked));
-  if (!task.publishesUnanswered) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
+  const publishesUnasked = task.snapshot || task.publishesUnanswered;
+  if (!publishesUnasked) for (const id of ids.slice(asked.length)) draft.deferredQuestions.add(id);
   draft.asked += asked.length;
   const found = asked.length === 0 ? NOTHING_ASKED : await task.lookups.fetch(asked);
   if (found.isFailed && !task.publishesUnanswered) for (const id of asked) draft.unanswered.add(id);
