@@ -45,7 +45,8 @@ export function judgeState(
   const [trouble, ...others] = troublesOf(facts);
   if (trouble !== undefined) {
     const more = others.length === 0 ? '' : ` (and ${countOf(others.length, 'other reason')})`;
-    return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}${suffix}` };
+    // A running process reports this, even one that does not own the tenant at present.
+    return { state: 'in-trouble', headline: `in trouble: ${trouble.part}: ${trouble.why}${more}` };
   }
   const isRunning = facts.collections.some(({ running }) => running !== undefined);
   if (!isRunning && collections.every(({ sync }) => sync === null)) {

@@ -73,7 +73,7 @@ function statusOf(
   collections: readonly CollectionFacts[],
   isOwnerAlive: boolean | null = true,
   owner: string | null = 'vm-1',
-  more: Partial<Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions'>> = {},
+  more: Partial<Pick<TenantFacts, 'notOffered' | 'wrongTenant' | 'contradictions' | 'reported'>> = {},
 ) {
   return tenantStatus({
     tenant: 'north',
@@ -106,6 +106,16 @@ describe('the headline', () => {
       reasons: [{ part: 'owner', why: 'no process mirrors the tenant' }],
     });
     expect(statusOf([facts('users')], null)).toMatchObject({ headline: 'all well', reasons: [] });
+  });
+
+  it('does not say that no process is running where a running process reports a trouble', () => {
+    const reported = [
+      { part: 'kafka', tenant: 'north', why: 'Kafka is away', remedy: 'Start Kafka.' } as const,
+    ];
+    expect(statusOf([facts('users')], false, 'vm-1', { reported })).toMatchObject({
+      state: 'in-trouble',
+      headline: 'in trouble: kafka: Kafka is away',
+    });
   });
 
   it('needs a person when the index withholds deletions, before all other states', () => {
