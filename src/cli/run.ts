@@ -3,7 +3,8 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { describeError } from '../errors.ts';
 import { EXIT } from './exit-code.ts';
-import { assemble } from '../pipeline/assemble.ts';
+import { KafkaPing } from '../log/kafka-ping.ts';
+import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { runWorker } from '../pipeline/worker.ts';
 import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { registerBoardMetrics } from '../telemetry/board-metrics.ts';
@@ -24,7 +25,7 @@ import { packageVersion } from './package-version.ts';
 import { watchWithheld } from './watch-withheld.ts';
 import { readWithheldGroups } from '../pipeline/read-withheld-groups.ts';
 import { readWithheldList } from '../pipeline/requests/read-withheld-list.ts';
-import { watchRegistry } from '../telemetry/watch-registry.ts';
+import { watchService, type WatchedService } from '../telemetry/watch-service.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
 
 /** The contract's limit for ending after SIGTERM, minus the time to close the process itself. */
@@ -88,13 +89,11 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
     process.exit(EXIT.ok);
   });
   const ended = new AbortController();
-  const watched = watchRegistry({
-    ping: () => assembly.registry.ping(),
-    tenants: config.tenants.map(({ id }) => id),
-    health,
-    logger,
-    signal: ended.signal,
-  });
+  const tenants = config.tenants.map(({ id }) => id);
+  const kafkaPing = new KafkaPing(assembly.kafka);
+  const watched = servicesOf(assembly, kafkaPing).map((service) =>
+    watchService(service, { tenants, health, logger, signal: ended.signal }),
+  );
   const counted = watchWithheld({
     statuses: () => board.statuses(),
     readList: (tenant, collection) =>
@@ -114,12 +113,32 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   } finally {
     health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
     ended.abort();
-    await watched;
-    await counted;
+    await Promise.all([...watched, counted]);
+    await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();
     giveUp[Symbol.dispose]();
   }
+}
+
+function servicesOf({ registry }: Assembly, kafkaPing: KafkaPing): readonly WatchedService[] {
+  return [
+    {
+      part: 'kafka',
+      name: 'Kafka',
+      ping: () => kafkaPing.ping(),
+      refusal: 'KAFKA_REFUSED',
+      meanwhile: 'Meanwhile no change is published; Rollcall publishes what it missed once Kafka is back.',
+    },
+    {
+      part: 'registry',
+      name: 'the schema registry',
+      ping: () => registry.ping(),
+      refusal: 'REGISTRY_REFUSED',
+      meanwhile:
+        'Meanwhile Rollcall publishes with the schemas that it knows; consumers may be unable to read.',
+    },
+  ];
 }
 
 function noteStarting(health: Health, metrics: Metrics, config: Config): void {

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { pino } from 'pino';
+import { createKafkaClient } from '../../../src/log/kafka-client.ts';
+import { KafkaPing } from '../../../src/log/kafka-ping.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { startFrailProxy } from '../state/frail-proxy.ts';
@@ -147,7 +150,7 @@ describe('a part that is away when the process starts', () => {
   });
 });
 
-it('Kafka killed under a running process: the process continues once it is back, and nothing is lost or published twice', async (context) => {
+it('Kafka killed under a running process: a ping fails until Kafka is back; the process continues then, and nothing is lost or published twice', async (context) => {
   const shared = inject('stack');
   vi.stubEnv('ROLLCALL_KAFKA_BROKERS', undefined);
   vi.stubEnv('ROLLCALL_REGISTRY_URL', shared.registryUrl);
@@ -161,11 +164,20 @@ it('Kafka killed under a running process: the process continues once it is back,
   await using child = await startRollcall(['run'], configTextOf(hub, topicPrefix, options));
   await becomesReady(child);
   await loadsUsers(child);
+  await using pulse = new KafkaPing(
+    createKafkaClient(
+      { brokers: own.kafkaBrokers, clientId: 'pulse', tls: false, sasl: undefined },
+      pino({ level: 'silent' }),
+    ),
+  );
+  await expect(pulse.ping()).resolves.toBeUndefined();
   const [id = '', another = ''] = hub.district.ids('users');
   kafka.kill('SIGKILL');
+  await expect(pulse.ping()).rejects.toMatchObject({ code: 'KAFKA_UNREACHABLE' });
   hub.district.patch('users', id, { givenName: 'Somebody Else' });
   await saysWhyNotReady(child, 'kafka');
   await kafka.restart();
+  await expect(pulse.ping()).resolves.toBeUndefined();
   await becomesReady(child, 90_000);
   hub.district.patch('users', another, { givenName: 'Somebody New' });
   await vi.waitFor(

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { describeError, RollcallError, type ErrorCode } from '../errors.ts';
+import type { Health } from './reported-reasons.ts';
+
+/** With the time-outs of a request, an outage shows within a minute. */
+const ASK_EVERY_MS = 20_000;
+
+/** A service that a mirror at rest asks for nothing: without a watch its outage would show only at the next change. */
+export interface WatchedService {
+  readonly part: 'kafka' | 'registry';
+  /** In the middle of a sentence. */
+  readonly name: string;
+  /** Rejects when the service does not answer. */
+  readonly ping: () => Promise<void>;
+  /** A service that refuses the question answers: what Rollcall needs are other rights. */
+  readonly refusal: ErrorCode;
+  /** What an outage means, as a sentence. */
+  readonly meanwhile: string;
+}
+
+/** Asks a service whether it answers, until the signal aborts, and reports it as a part of each tenant's health. */
+export async function watchService(
+  service: WatchedService,
+  options: {
+    readonly tenants: readonly string[];
+    readonly health: Health;
+    readonly logger: Logger;
+    readonly signal: AbortSignal;
+    readonly sleep?: (ms: number) => Promise<void>;
+  },
+): Promise<void> {
+  const { part, name, ping } = service;
+  const { tenants, health, logger, signal } = options;
+  const sleep = options.sleep ?? ((ms) => delay(ms, undefined, { signal }));
+  let isAway = false;
+  for (;;) {
+    await sleep(ASK_EVERY_MS).catch(() => undefined);
+    if (signal.aborted) return;
+    const error = await ping().then(() => null, whyAway(service));
+    if (signal.aborted) return;
+    if (error === null && isAway) {
+      for (const tenant of tenants) health.ready(part, tenant);
+      logger.info(`${name} answers again`);
+    } else if (error !== null) {
+      for (const tenant of tenants) health.notReady({ part, tenant, ...reasonOf(error, service) });
+      if (!isAway) logger.warn({ error }, describeError(error));
+    }
+    isAway = error !== null;
+  }
+}
+
+function whyAway({ refusal }: WatchedService): (error: unknown) => unknown {
+  return (error) => (error instanceof RollcallError && error.code === refusal ? null : error);
+}
+
+function reasonOf(error: unknown, { name, meanwhile }: WatchedService): { why: string; remedy: string } {
+  const remedy = error instanceof RollcallError ? error.remedy : `Check ${name}.`;
+  return { why: describeError(error), remedy: `${remedy} ${meanwhile}` };
+}

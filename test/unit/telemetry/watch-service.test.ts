@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { RollcallError } from '../../../src/errors.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { watchService } from '../../../src/telemetry/watch-service.ts';
+import { boardOf } from './support/board-of.ts';
+
+interface Service {
+  readonly part: 'kafka' | 'registry';
+  readonly name: string;
+  readonly away: 'KAFKA_UNREACHABLE' | 'REGISTRY_UNREACHABLE';
+  readonly refusal: 'KAFKA_REFUSED' | 'REGISTRY_REFUSED';
+}
+
+const SERVICES: readonly Service[] = [
+  { part: 'kafka', name: 'Kafka', away: 'KAFKA_UNREACHABLE', refusal: 'KAFKA_REFUSED' },
+  {
+    part: 'registry',
+    name: 'the schema registry',
+    away: 'REGISTRY_UNREACHABLE',
+    refusal: 'REGISTRY_REFUSED',
+  },
+];
+
+type Answer = 'answers' | 'is away' | 'refuses';
+
+/** Lets the watch ask once for each answer, and gives what is reported after each. */
+async function watch(service: Service, answers: readonly Answer[]) {
+  const { part, name, away, refusal } = service;
+  const world = boardOf(Date.parse('2026-11-20T12:00:00Z'));
+  world.isWell();
+  const ending = new AbortController();
+  const lines: string[] = [];
+  const seen: { readyz: string[]; state: string | undefined; metric: boolean }[] = [];
+  let asked = 0;
+  let sleptMs = 0;
+  const look = async (): Promise<void> => {
+    seen.push({
+      readyz: world.board.reasons().map((reason) => reason.part),
+      state: world.board.statuses()[0]?.state,
+      metric: (await world.registry.metrics()).includes(`rollcall_ready{tenant="north",part="${part}"} 1`),
+    });
+  };
+  await watchService(
+    {
+      part,
+      name,
+      refusal,
+      meanwhile: 'Meanwhile nothing happens.',
+      ping: async () => {
+        asked += 1;
+        const answer = answers[asked - 1];
+        if (answer === 'answers') return;
+        const code = answer === 'refuses' ? refusal : away;
+        throw new RollcallError(code, `${name} did not answer`, { remedy: 'Check it.' });
+      },
+    },
+    {
+      tenants: ['north'],
+      health: world.health,
+      logger: createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } }),
+      signal: ending.signal,
+      sleep: async (ms) => {
+        if (asked > 0) await look();
+        sleptMs = ms;
+        if (asked === answers.length) ending.abort();
+      },
+    },
+  );
+  return { seen, lines, sleptMs };
+}
+
+describe.each(SERVICES)('$name, when it stops to answer while Rollcall runs,', (service) => {
+  const { part, name, away } = service;
+
+  it('shows in readyz, status and metrics within a minute, and no longer once it answers', async () => {
+    const { seen, sleptMs } = await watch(service, ['answers', 'is away', 'answers']);
+    expect(seen).toEqual([
+      { readyz: [], state: 'well', metric: true },
+      { readyz: [part], state: 'in-trouble', metric: false },
+      { readyz: [], state: 'well', metric: true },
+    ]);
+    expect(sleptMs).toBeLessThan(60_000 - 10_000);
+  });
+
+  it('is logged once, and so is its return', async () => {
+    const { lines } = await watch(service, ['is away', 'is away', 'is away', 'answers', 'answers']);
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      `${name} did not answer (${away})`,
+      `${name} answers again`,
+    ]);
+  });
+
+  it('counts as answering if it only refuses the question', async () => {
+    const { seen, lines } = await watch(service, ['refuses']);
+    expect([seen[0]?.readyz, lines]).toEqual([[], []]);
+  });
+});
