@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import { PackedCommand } from './packed-command.ts';
 import { explainRedisError, replyCode } from './redis-errors.ts';
 import type { RedisScript } from './redis-scripts.ts';
 
@@ -93,10 +94,10 @@ export class RedisConnection {
     const all = rest.concat(args);
     return this.run(async (client) => {
       try {
-        return Number(await client.call('EVALSHA', [script.sha1, ...all]));
+        return Number(await client.sendCommand(new PackedCommand('EVALSHA', [script.sha1, ...all])));
       } catch (error) {
         if (replyCode(error) !== 'NOSCRIPT') throw error;
-        return Number(await client.call('EVAL', [script.source, ...all]));
+        return Number(await client.sendCommand(new PackedCommand('EVAL', [script.source, ...all])));
       }
     });
   }
