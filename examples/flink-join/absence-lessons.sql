@@ -86,7 +86,8 @@ CREATE TABLE absence_lessons (
   'topic' = '${OUTPUT}',
   -- The first value registers the schema, and some registries refuse two that do so at once.
   'sink.parallelism' = '1',
-  -- Readers with isolation.level=read_committed see each result once, when a checkpoint is complete.
+  -- Readers with isolation.level=read_committed see each result once, when a checkpoint is complete. Flink retracts a row before
+  -- it corrects it: between two rows of an absence there may be a null.
   'sink.delivery-guarantee' = 'exactly-once',
   'sink.transactional-id-prefix' = '${OUTPUT}',
   -- brokers allow 15 minutes at most, unless configured otherwise
