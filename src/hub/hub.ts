@@ -60,8 +60,8 @@ export interface ReadOptions {
   readonly parentId?: string | undefined;
   /** Only rows with `dateLastModified` after this hub time (ms since the epoch). */
   readonly modifiedAfterMs?: number | undefined;
-  /** Recognises pages of a full keyset scan, so that they need not be parsed. */
-  readonly pages?: Pick<PageMemory, 'recognise'> | undefined;
+  /** The pages of the last full keyset scan: they need not be parsed if they are the same, and may be requested several at once. */
+  readonly pages?: Pick<PageMemory, 'at' | 'recognise'> | undefined;
   /** Called for each page's request; its result becomes {@link HubPage.readVersion}. */
   readonly readVersion: () => number;
   readonly signal: AbortSignal;
@@ -93,7 +93,8 @@ export interface FoundRows {
  */
 export interface Hub {
   /**
-   * Scans a collection page by page, in the hub's order, and fetches at most one page ahead.
+   * Scans a collection page by page, in the hub's order, and fetches one page ahead; of {@link ReadOptions.pages}, as many as
+   * the limit of concurrent requests allows.
    * A row may come twice if the hub pages by offset. Throws when a page fails after retries: the pages before
    * are valid, but the scan proves nothing.
    */

@@ -72,10 +72,10 @@ function readKnownPage(
 }
 
 function printOf(
-  { raw }: HubAnswer,
+  { raw, requested, bytes }: HubAnswer,
   page: { cursor: string | null; ids: readonly string[]; envelope: string; where: string },
 ): PagePrint | null {
   const { cursor, ids, envelope, where } = page;
   const digest = proveDigest(raw, (body) => listIn(body, { envelope, where }) ?? []);
-  return digest === null ? null : { cursor, digest, ids };
+  return digest === null ? null : { cursor, address: requested.href, bytes, digest, ids };
 }

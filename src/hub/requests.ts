@@ -12,7 +12,7 @@ import type { Token, TokenSource } from './token.ts';
 /** After a 403 for a renewed token, the token is not renewed for the same target within this time. */
 const FRUITLESS_RENEWAL_MS = 300_000;
 
-interface GetOptions<T> {
+interface SendOptions {
   readonly target: RequestTarget;
   /** Names the resource in errors, without query and ids. */
   readonly where: string;
@@ -21,9 +21,14 @@ interface GetOptions<T> {
   readonly signal: AbortSignal;
   /** Called immediately before each request is sent. */
   readonly readVersion: () => number;
+}
+
+interface GetOptions<T> extends SendOptions {
   /** Turns the answer into the result. An error that it throws counts as a failure of the request. */
   readonly read: (answer: HubAnswer) => T;
   readonly onFailure?: ((error: HubError) => boolean) | undefined;
+  /** The answer for an address that was requested before its turn; see `Prefetch.take`. */
+  readonly prefetched?: ((url: URL) => Promise<Sent | null> | null) | undefined;
   /** Whether a body is a page that need not be parsed. */
   readonly recognise?: ((text: Buffer) => RememberedPage | null) | undefined;
 }
@@ -31,6 +36,11 @@ interface GetOptions<T> {
 /** Authorised GETs to one hub, with retries, a circuit breaker and a bound on concurrent requests. */
 export interface Requests {
   get<T>(options: GetOptions<T>): Promise<T>;
+  /**
+   * Sends a request before its turn, once, if the limit of concurrent requests leaves a place; otherwise returns null.
+   * Resolves with null without a 200: the request in its turn will show why.
+   */
+  inAdvance(options: SendOptions): Promise<Sent | null> | null;
 }
 
 export interface RequestsOptions {
@@ -50,7 +60,7 @@ export interface RequestsOptions {
 function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tokens' | 'now'>) {
   const fruitlessRenewals = new Map<RequestTarget, number>();
 
-  async function send<T>(token: Token, get: GetOptions<T>): Promise<Sent> {
+  async function send(token: Token, get: SendOptions): Promise<Sent> {
     const requested = get.url();
     const readVersion = get.readVersion();
     const response = await http.send({
@@ -73,7 +83,7 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
     return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS;
   }
 
-  return async function sendAuthorised<T>(get: GetOptions<T>): Promise<Sent> {
+  return async function sendAuthorised(get: SendOptions): Promise<Sent> {
     const before = tokens.current();
     const token = await tokens.get(get.signal);
     const sent = await send(token, get);
@@ -83,6 +93,31 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
     if (resent.response.status === 403) fruitlessRenewals.set(get.target, now());
     return resent;
   };
+}
+
+/** See {@link Requests.inAdvance}. */
+function sendInAdvance(
+  { permits, monotonicNow, onEvent }: RequestsOptions,
+  sendAuthorised: (get: SendOptions) => Promise<Sent>,
+  get: SendOptions,
+): Promise<Sent | null> | null {
+  const release = permits.tryAcquire?.() ?? null;
+  if (release === null) return null;
+  const { target } = get;
+  const send = async (): Promise<Sent | null> => {
+    const startedAtMs = monotonicNow();
+    onEvent({ type: 'request-started', target });
+    const sent = await sendAuthorised(get).catch(() => null);
+    if (sent?.response.status !== 200) {
+      onEvent({ type: 'request-stopped', target });
+      return null;
+    }
+    const { status, body } = sent.response;
+    const durationMs = monotonicNow() - startedAtMs;
+    onEvent({ type: 'request-done', target, status, durationMs, bytes: body.length });
+    return sent;
+  };
+  return send().finally(release);
 }
 
 export function createRequests(options: RequestsOptions): Requests {
@@ -99,7 +134,21 @@ export function createRequests(options: RequestsOptions): Requests {
     return answer;
   }
 
+  /** Null if the answer was not requested before its turn, or is of no use: then the request is sent. */
+  async function readPrefetched<T>(get: GetOptions<T>): Promise<{ result: T } | null> {
+    const sent = (await get.prefetched?.(get.url())) ?? null;
+    if (sent === null) return null;
+    try {
+      return { result: get.read(answerOf(sent, get)) };
+    } catch (error) {
+      if (error instanceof RollcallError) return null;
+      throw error;
+    }
+  }
+
   async function attempt<T>(get: GetOptions<T>): Promise<T> {
+    const prefetched = await readPrefetched(get);
+    if (prefetched !== null) return prefetched.result;
     const release = await permits.acquire(get.signal);
     const startedAtMs = monotonicNow();
     const { target } = get;
@@ -130,6 +179,7 @@ export function createRequests(options: RequestsOptions): Requests {
   }
 
   return {
+    inAdvance: (get) => sendInAdvance(options, sendAuthorised, get),
     async get(get) {
       const { target, signal, onFailure } = get;
       return withRetries(() => attempt(get), {

@@ -14,6 +14,7 @@ import {
   type PageFacts,
 } from './paging-decision.ts';
 import type { PagingMemory } from './paging-memory.ts';
+import { Prefetch, type ByteBudget } from './prefetch.ts';
 import { readPage, type FetchedPage } from './read-page.ts';
 import type { Requests } from './requests.ts';
 import { pageUrl, type Position } from './scan-request.ts';
@@ -30,6 +31,8 @@ export interface ScanContext {
   readonly memory: PagingMemory;
   readonly paging: PagingMode | 'auto';
   readonly onEvent: (event: HubEvent) => void;
+  /** Limits of the pages that are requested before their turn; left out where none are. */
+  readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
 }
 
 interface ScanStep {
@@ -51,6 +54,8 @@ class Scanner {
   readonly #read: ReadOptions;
   readonly #signal: AbortSignal;
   readonly #where: string;
+  /** Null without remembered pages. */
+  readonly #prefetch: Prefetch | null;
   #state: ScanState;
   #position: Position = { kind: 'first' };
   #offset = 0;
@@ -70,6 +75,7 @@ class Scanner {
     this.#signal = signal;
     const { name, path, keyset } = read.collection;
     this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
+    this.#prefetch = prefetchOf(context, { read, signal, where: this.#where });
     const auto = keyset && context.paging === 'auto';
     const mode = context.paging === 'auto' ? (context.memory.mode(name) ?? 'keyset') : context.paging;
     this.#state = beginIn(keyset ? mode : 'offset', {
@@ -101,6 +107,11 @@ class Scanner {
     }
   }
 
+  /** Nobody will read further pages. */
+  end(): void {
+    this.#prefetch?.end();
+  }
+
   get #sorts(): boolean {
     const { collection } = this.#read;
     // Nested collections take limit and offset only (spec 4.1).
@@ -114,9 +125,10 @@ class Scanner {
     const { name } = read.collection;
     const where = this.#where;
     const { cursor, previousIds } = this.#state;
-    // Without a cursor the hub chooses what a page begins with, and an incremental scan has no page twice.
-    const isKeyset = this.#state.mode === 'keyset' && read.modifiedAfterMs === undefined;
-    const pages = isKeyset ? read.pages : undefined;
+    // Without a cursor the hub chooses what a page begins with.
+    const prefetch = this.#state.mode === 'keyset' ? this.#prefetch : null;
+    const pages = prefetch === null ? undefined : read.pages;
+    prefetch?.pagesFrom(cursor);
     this.#pages += 1;
     if (this.#pages > MAX_PAGES_PER_SCAN) throw brokenPaging(where, 'it has no end', this.#state.auto);
     let limit = this.#limit;
@@ -126,12 +138,13 @@ class Scanner {
       return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
     };
     try {
-      return await requests.get({
+      const fetched = await requests.get({
         target: name,
         where,
         url,
         signal: this.#signal,
         readVersion: read.readVersion,
+        prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
         recognise:
           pages === undefined
             ? undefined
@@ -148,6 +161,8 @@ class Scanner {
           return because === 'too-large' && (halved !== null || this.#narrow(limit));
         },
       });
+      prefetch?.noteUsed(fetched.page.readVersion);
+      return fetched;
     } catch (error) {
       if (!this.#triesOtherwise(error)) throw error;
       return null;
@@ -288,7 +303,20 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
     }
   } finally {
     abandoned.abort();
+    scanner.end();
   }
+}
+
+/** An incremental scan has no page twice, so none is remembered of it. */
+function prefetchOf(
+  { requests, ahead }: ScanContext,
+  scan: { read: ReadOptions; signal: AbortSignal; where: string },
+): Prefetch | null {
+  const { read, signal, where } = scan;
+  const { collection, modifiedAfterMs, pages, readVersion } = read;
+  if (ahead === undefined || pages === undefined || modifiedAfterMs !== undefined) return null;
+  const request = { target: collection.name, where, readVersion, signal };
+  return new Prefetch({ requests, pages, request, ...ahead });
 }
 
 /** Counts the duplicates among a page's ids. */

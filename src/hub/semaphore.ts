@@ -2,6 +2,8 @@
 export interface Permits {
   /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
   acquire(signal: AbortSignal): Promise<() => void>;
+  /** Returns the same function at once; null if no permit is free. Left out where nobody asks so. */
+  tryAcquire?(): (() => void) | null;
 }
 
 /** Acquires a permit of each, the narrower one first, so that no waiter for the narrower one has a wider permit. */
@@ -34,11 +36,20 @@ export class Semaphore implements Permits {
 
   async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#free > 0) {
-      this.#free -= 1;
-    } else {
-      await this.#turn(signal);
-    }
+    const free = this.tryAcquire();
+    if (free !== null) return free;
+    await this.#turn(signal);
+    return this.#permit();
+  }
+
+  tryAcquire(): (() => void) | null {
+    // A permit is free only if nobody waits: a released one goes to the first who does.
+    if (this.#free === 0) return null;
+    this.#free -= 1;
+    return this.#permit();
+  }
+
+  #permit(): () => void {
     let released = false;
     return () => {
       if (released) return;

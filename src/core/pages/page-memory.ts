@@ -4,6 +4,10 @@ import { digestOf, type PagePrint } from './page-print.ts';
 /** A page that can be recognised: all its rows were as the index has them. */
 export interface RememberedPage {
   readonly cursor: string | null;
+  /** The address of its request. */
+  readonly address: string;
+  /** Size of its body. */
+  readonly bytes: number;
   readonly digest: string;
   readonly rows: number;
   readonly firstId: string;
@@ -20,8 +24,8 @@ interface Entry {
 /** Of all pages together: 4 million rows in pages of 1,000. */
 const MOST_BYTES = 35_000_000;
 const BYTES_OF_A_ROW = 8;
-/** Cursor, digest, two ids and the objects that hold them: most of it all where pages are short. */
-const BYTES_OF_A_PAGE = 600;
+/** Cursor, address, digest, two ids and the objects that hold them: most of it all where pages are short. */
+const BYTES_OF_A_PAGE = 900;
 const MOST_CHANGES = 65_536;
 /** Full syncs after which the memory begins again, so that two keys with one fingerprint do not stay so. */
 const SYNCS_OF_A_SEED = 7;
@@ -87,6 +91,11 @@ export class PageMemory {
     this.#bytes = 0;
   }
 
+  /** The page that was requested with this cursor; null if none is remembered. */
+  at(cursor: string | null): RememberedPage | null {
+    return this.#pages.get(cursor)?.page ?? null;
+  }
+
   /** The page that was requested with this cursor, if the hub answers the same again. */
   recognise(cursor: string | null, text: Buffer): RememberedPage | null {
     const page = this.#pages.get(cursor)?.page;
@@ -110,16 +119,16 @@ export class PageMemory {
   }
 
   /** Every row of a page equals the index. `keys`: of the rows, in the page's order. */
-  remember({ cursor, digest, ids }: PagePrint, keys: readonly string[]): void {
+  remember({ ids, ...print }: PagePrint, keys: readonly string[]): void {
     const firstId = ids[0];
     const lastId = ids.at(-1);
     if (firstId === undefined || lastId === undefined) return;
+    const { cursor } = print;
     this.#drop(cursor);
     const bytes = bytesOf(ids.length);
     if (this.#bytes + bytes > this.#limits.bytes) return;
     const page = {
-      cursor,
-      digest,
+      ...print,
       rows: ids.length,
       firstId,
       lastId,

@@ -11,6 +11,10 @@ const ESCAPED_LETTER = /\\u00[4-7]/;
 export interface PagePrint {
   /** The cursor that the page was requested with; null: the first page. */
   readonly cursor: string | null;
+  /** The address of the request. */
+  readonly address: string;
+  /** Size of the body. */
+  readonly bytes: number;
   /** 32 bytes, one a character. */
   readonly digest: string;
   /** Of all rows, in the page's order. */

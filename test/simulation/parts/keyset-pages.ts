@@ -74,7 +74,9 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
   const print = (): ReturnType<NonNullable<HubPage['print']>> => {
     const digest = proveDigest(text, (body) => (body as { rows: unknown[] }).rows);
     const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
-    return digest === null ? null : { cursor, digest, ids };
+    return digest === null
+      ? null
+      : { cursor, address: `https://hub.example/rows?after=${cursor}`, bytes: text.length, digest, ids };
   };
   return { rows, print };
 }

@@ -36,4 +36,15 @@ describe('a semaphore', () => {
     release();
     await expect(permits.acquire(never)).resolves.toBeTypeOf('function');
   });
+
+  it('gives a released permit to whoever waits, not to whoever asks without waiting', async () => {
+    const permits = new Semaphore(1);
+    const release = await permits.acquire(never);
+    const waiting = permits.acquire(never);
+    release();
+    expect(permits.tryAcquire()).toBeNull();
+    (await waiting)();
+    const taken = permits.tryAcquire();
+    expect([taken === null, permits.tryAcquire()]).toEqual([false, null]);
+  });
 });

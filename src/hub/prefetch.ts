@@ -1,0 +1,136 @@
+import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
+import type { Sent } from './hub-answer.ts';
+import type { Requests } from './requests.ts';
+
+/** Of all answers of a hub that wait for their turn. */
+export const MOST_WAITING_BYTES = 16_000_000;
+
+/** Bytes that the scans of one hub share. */
+export class ByteBudget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** Takes bytes if so many are left; returns whether they were. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
+}
+
+export interface PrefetchParts {
+  readonly requests: Pick<Requests, 'inAdvance'>;
+  readonly budget: ByteBudget;
+  /** At most so many pages are requested before their turn. */
+  readonly pagesAtMost: number;
+  /** The pages of the last full sync. */
+  readonly pages: Pick<PageMemory, 'at'>;
+  readonly request: Pick<Parameters<Requests['inAdvance']>[0], 'target' | 'where' | 'readVersion' | 'signal'>;
+}
+
+interface Waiting {
+  readonly answer: Promise<Sent | null>;
+  readonly bytes: number;
+  readonly cancel: () => void;
+}
+
+/**
+ * Requests pages of a full scan before their turn, along the cursors of the last full sync. It decides nothing: the scan
+ * asks for one page after another, as ever, and gets the waiting answer only if it asks for exactly that address.
+ *
+ * A scan's answers never go back in time: one that was requested before an answer that the scan has used is dropped. The
+ * writer forgets what was published before the newest answer, and would take an older row for a change.
+ */
+export class Prefetch {
+  readonly #parts: PrefetchParts;
+  /** By address, in the order of the scan. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** Read version of the newest answer that the scan has used. */
+  #newest = -Infinity;
+  #isOver = false;
+
+  constructor(parts: PrefetchParts) {
+    this.#parts = parts;
+  }
+
+  /** Requests the page at `cursor` and those that followed it, while the hub has places and memory is left. */
+  pagesFrom(cursor: string | null): void {
+    const pages = this.#remembered(cursor);
+    const addresses = new Set(pages.map(({ address }) => address));
+    for (const address of this.#waiting.keys()) if (!addresses.has(address)) this.#drop(address);
+    for (const page of pages) {
+      if (this.#isOver) return;
+      if (!this.#waiting.has(page.address) && !this.#request(page)) return;
+    }
+  }
+
+  /** The answer for an address, if it was requested. Resolves with null if the scan must ask for it in its turn. */
+  take(url: URL): Promise<Sent | null> | null {
+    const found = this.#waiting.get(url.href);
+    if (found === undefined) return null;
+    this.#waiting.delete(url.href);
+    return found.answer.then((sent) => {
+      this.#parts.budget.give(found.bytes);
+      return sent === null || sent.readVersion < this.#newest ? null : sent;
+    });
+  }
+
+  /** The scan has used an answer with this read version. */
+  noteUsed(readVersion: number): void {
+    this.#newest = Math.max(this.#newest, readVersion);
+  }
+
+  /** The scan has ended. */
+  end(): void {
+    this.#isOver = true;
+    for (const address of this.#waiting.keys()) this.#drop(address);
+  }
+
+  /** The page at a cursor, and those that followed it. */
+  #remembered(cursor: string | null): RememberedPage[] {
+    const { pages, pagesAtMost } = this.#parts;
+    const found: RememberedPage[] = [];
+    let page = pages.at(cursor);
+    while (page !== null && found.length < pagesAtMost) {
+      found.push(page);
+      page = pages.at(page.lastId);
+    }
+    return found;
+  }
+
+  /** Returns false if the hub has no place, or no memory is left. */
+  #request({ address, bytes }: RememberedPage): boolean {
+    const { budget, request, requests } = this.#parts;
+    if (!budget.take(bytes)) return false;
+    const abandoned = new AbortController();
+    const signal = AbortSignal.any([request.signal, abandoned.signal]);
+    const answer = requests.inAdvance({ ...request, url: () => new URL(address), signal });
+    if (answer === null) {
+      budget.give(bytes);
+      return false;
+    }
+    void this.#watch(answer, abandoned.signal);
+    this.#waiting.set(address, { answer, bytes, cancel: () => abandoned.abort() });
+    return true;
+  }
+
+  /** A hub that fails on one is asked for one page after the other. */
+  async #watch(answer: Promise<Sent | null>, cancelled: AbortSignal): Promise<void> {
+    if ((await answer) === null && !cancelled.aborted) this.#isOver = true;
+  }
+
+  #drop(address: string): void {
+    const dropped = this.#waiting.get(address);
+    if (dropped === undefined) return;
+    this.#waiting.delete(address);
+    this.#parts.budget.give(dropped.bytes);
+    dropped.cancel();
+  }
+}

@@ -1,0 +1,238 @@
+import * as fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { PageMemory } from '../../../src/core/pages/page-memory.ts';
+import type { HubSettings } from '../../../src/hub/hub-settings.ts';
+import { ByteBudget } from '../../../src/hub/prefetch.ts';
+import { collectionNamed } from '../../../src/model/collections.ts';
+import type { HubPage } from '../../../src/hub/hub.ts';
+import { sendJson, testHub } from './support/scripted-hub.ts';
+
+const PAGE_ROWS = 3;
+const PAGES = 8;
+
+/** A hub of eight pages, whose answers the test may hold back or spoil, and scans that remember its pages. */
+async function school(settings: Partial<HubSettings> = {}) {
+  const ids = Array.from({ length: PAGES * PAGE_ROWS }, (_, at) => `id-${String(at).padStart(2, '0')}`);
+  const names = new Map<string, string>();
+  const held: (() => void)[] = [];
+  const state = {
+    cancelled: 0,
+    holds: false,
+    onWay: 0,
+    mostOnWay: 0,
+    version: 0,
+    refuses: (_cursor: string) => false,
+  };
+  const test = await testHub(
+    async (request, response) => {
+      const after = request.query.get('afterSourcedId') ?? '';
+      state.onWay += 1;
+      response.once('close', () => (state.cancelled += Number(!response.writableFinished)));
+      state.mostOnWay = Math.max(state.mostOnWay, state.onWay);
+      if (state.holds) await new Promise<void>((resolve) => held.push(resolve));
+      state.onWay -= 1;
+      if (state.refuses(after)) return sendJson(response, {}, { status: 503 });
+      const rest = ids.filter((id) => id > after);
+      const users = rest.slice(0, PAGE_ROWS).map((sourcedId) => ({
+        sourcedId,
+        name: names.get(sourcedId) ?? 'n',
+        dateLastModified: '2026-01-01T00:00:00Z',
+      }));
+      const next = `<${request.path}?limit=3&afterSourcedId=${users.at(-1)?.sourcedId}>; rel="next"`;
+      const link = ['<x>; rel="first"', ...(rest.length > PAGE_ROWS ? [next] : [])].join(', ');
+      return sendJson(response, { users }, { headers: { link, 'x-total-count': String(ids.length) } });
+    },
+    { maxConcurrentRequests: 4, ...settings },
+  );
+  const pages = new PageMemory(() => 1);
+  const open = () =>
+    test.hub.readPages({
+      collection: collectionNamed('users'),
+      readVersion: () => state.version,
+      signal: new AbortController().signal,
+      pages,
+    });
+  return {
+    ids,
+    names,
+    state,
+    open,
+    /** Reads everything; `onPage` is called for each page. Returns the pages and how many requests they took. */
+    async scan(onPage: (page: HubPage, at: number) => void | Promise<void> = () => undefined) {
+      const before = test.data().length;
+      const found: HubPage[] = [];
+      for await (const page of open()) {
+        await onPage(page, found.length);
+        found.push(page);
+        const print = page.print?.() ?? null;
+        if (print !== null) pages.remember(print, print.ids);
+      }
+      const read = found.flatMap(({ rows }) => rows.map((row) => (row as { sourcedId: string }).sourcedId));
+      const versions = found.map(({ readVersion }) => readVersion);
+      return { found, ids: read, versions, requests: test.data().length - before };
+    },
+    answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
+    held: () => held.length,
+    [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
+  };
+}
+
+describe('a full scan that knows the pages of the last one', () => {
+  it('has as many on the way at once as requests are allowed, and asks for each once', async () => {
+    await using test = await school();
+    expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
+    expect(test.state.mostOnWay).toBe(1);
+    test.state.holds = true;
+    const scanned = test.scan();
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    test.state.holds = false;
+    test.answer();
+    expect(await scanned).toMatchObject({ ids: test.ids, requests: PAGES });
+    expect(test.state.mostOnWay).toBe(4);
+  });
+
+  it('leaves the next free place to a request that waits for one', async () => {
+    await using test = await school({ maxConcurrentRequests: 2 });
+    await test.scan();
+    test.state.holds = true;
+    const scanned = test.scan();
+    await vi.waitFor(() => expect(test.held()).toBe(2));
+    const other = test.open().next();
+    await nextTurn();
+    test.answer(1);
+    await vi.waitFor(() => expect(test.held()).toBe(2));
+    test.state.holds = false;
+    test.answer();
+    expect((await other).done).toBe(false);
+    expect(await scanned).toMatchObject({ ids: test.ids });
+  });
+
+  it('goes on with the waiting pages after one with another content', async () => {
+    await using test = await school();
+    await test.scan();
+    test.names.set('id-04', 'other');
+    const { found, ids, requests } = await test.scan();
+    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES });
+    expect(found.map(({ known }) => known !== undefined)).toEqual(
+      [0, 1, 2, 3, 4, 5, 6, 7].map((at) => at !== 1),
+    );
+  });
+
+  it('cancels the waiting pages once the pages begin elsewhere', async () => {
+    await using test = await school();
+    await test.scan();
+    test.ids.splice(1, 1);
+    test.state.holds = true;
+    const scanned = test.scan();
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    test.answer(1);
+    await vi.waitFor(() => expect(test.state.cancelled).toBe(3));
+    test.state.holds = false;
+    test.answer();
+    expect(await scanned).toMatchObject({ ids: test.ids });
+    test.ids.splice(7, 0, 'id-07b');
+    expect(await test.scan()).toMatchObject({ ids: test.ids });
+  });
+
+  it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
+    await using test = await school();
+    await test.scan();
+    let refusals = 1;
+    test.state.refuses = (after) => after === 'id-08' && refusals-- > 0;
+    test.state.holds = true;
+    let atOnceLater = 0;
+    const scanned = test.scan((_page, at) => {
+      if (at === 4) test.state.mostOnWay = 0;
+      atOnceLater = test.state.mostOnWay;
+    });
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    test.state.holds = false;
+    test.answer();
+    const { ids, requests } = await scanned;
+    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
+    expect(atOnceLater).toBe(1);
+  });
+
+  it('never takes an answer that was requested before one that it has used', async () => {
+    await using test = await school();
+    await test.scan();
+    let refusals = 1;
+    test.state.refuses = (after) => after === 'id-05' && refusals-- > 0;
+    const { ids, versions } = await test.scan(() => {
+      test.state.version += 1;
+    });
+    expect(ids).toEqual(test.ids);
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+  });
+
+  it('cancels what is on the way when nobody reads on, and the next scan has the places again', async () => {
+    await using test = await school();
+    await test.scan();
+    test.state.holds = true;
+    const abandoned = test.open();
+    const first = abandoned.next();
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    test.answer(1);
+    await first;
+    await abandoned.return(undefined as never);
+    test.answer();
+    test.state.holds = false;
+    await vi.waitFor(() => expect(test.state.onWay).toBe(0));
+    test.state.mostOnWay = 0;
+    test.state.holds = true;
+    const scanned = test.scan();
+    await vi.waitFor(() => expect(test.held()).toBe(4));
+    test.state.holds = false;
+    test.answer();
+    expect(await scanned).toMatchObject({ ids: test.ids });
+  });
+});
+
+const changes = fc.record({
+  /** What happens to a row before a scan, and which cursors the hub refuses once meanwhile. */
+  rows: fc.array(fc.tuple(fc.constantFrom('rename', 'add', 'remove'), fc.nat(PAGES * PAGE_ROWS - 1)), {
+    maxLength: 3,
+  }),
+  refused: fc.array(fc.nat(PAGES * PAGE_ROWS - 1), { maxLength: 2 }),
+  publishes: fc.boolean(),
+});
+
+describe('random changes and failures between scans that know pages', () => {
+  it('leave each scan with every row once, as the hub has it, and read versions that never go back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(changes, { minLength: 2, maxLength: 5 }), async (scans) => {
+        await using test = await school();
+        for (const { rows, refused, publishes } of scans) {
+          for (const [what, at] of rows) change(test, what, at);
+          const refusals = new Set(refused.map((at) => test.ids[at] ?? ''));
+          test.state.refuses = (after) => refusals.delete(after);
+          const { found, ids, versions } = await test.scan(() => {
+            if (publishes) test.state.version += 1;
+          });
+          expect(ids).toEqual(test.ids);
+          const names = found.flatMap((page) => page.rows.map((row) => (row as { name: string }).name));
+          expect(names).toEqual(test.ids.map((id) => test.names.get(id) ?? 'n'));
+          expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+function change(test: Awaited<ReturnType<typeof school>>, what: string, at: number): void {
+  const id = test.ids[at % test.ids.length] ?? '';
+  if (what === 'rename') test.names.set(id, `${test.names.get(id) ?? 'n'}+`);
+  else if (what === 'remove') test.ids.splice(test.ids.indexOf(id), 1);
+  else if (!test.ids.includes(`${id}-b`)) test.ids.splice(test.ids.indexOf(id) + 1, 0, `${id}-b`);
+}
+
+describe('the bytes that waiting answers may take', () => {
+  it('are shared, and come back', () => {
+    const budget = new ByteBudget(10);
+    expect([budget.take(6), budget.take(6)]).toEqual([true, false]);
+    budget.give(6);
+    expect(budget.take(10)).toBe(true);
+  });
+});
