@@ -58,8 +58,21 @@ export interface Progress {
   readonly absenceState?: string | undefined;
 }
 
-/** The value of {@link Progress.absenceState} for a changelog made under a mapping (core/mapping-id.ts). */
+/**
+ * The value of {@link Progress.absenceState} for a changelog made under a mapping (core/mapping-id.ts). It also names the
+ * format of the entries, so that a version of Rollcall that does not know the format imports the chain index anew.
+ */
 export function stateMark(mapping: string | null | undefined): string {
+  return `${firstStateMark(mapping)};2`;
+}
+
+/** Whether a mark is of a changelog made under a mapping, with entries of this format or the first. */
+export function isStateMark(mark: string | undefined, mapping: string | null | undefined): boolean {
+  return mark === stateMark(mapping) || mark === firstStateMark(mapping);
+}
+
+/** The mark of a changelog that has only entries of the first format. */
+function firstStateMark(mapping: string | null | undefined): string {
   return mapping ?? 'plain';
 }
 

@@ -29,7 +29,7 @@ const ROW_AREAS = ['rows', 'rejects'] as const;
 
 /**
  * Only in the index of `absence-versions`; `core/chains` defines the values:
- * - `versions`: version id → its chain entry
+ * - `versions`: version id → its chain entry; none for a version that its absence stands for
  * - `absences`: absence id → its chain entry (last published step and version)
  * - `open`: version ids of pending chains
  * - `ended`: absence id → day on which it was published as deleted

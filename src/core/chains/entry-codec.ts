@@ -8,11 +8,16 @@ import type { AbsenceEntry, VersionEntry, VersionState } from './chain-state.ts'
  * absence := format(4 bits) flags(4 bits) · step · since · [published version: id] · [mergedInto: id] · [student: 4 bytes]
  * id      := 0 · the 16 bytes of a UUID in lower case   |   1 + length in bytes · UTF-8
  *
- * A version alone takes 6 bytes. With UUIDs, a first version that was replaced takes 23, the second one 23, each further
+ * The version of a chain of one has no entry (lone-version.ts). With UUIDs, a first version that was replaced takes 23, the second one 23, each further
  * one 57 (40 as the tail); an absence 7 to 11, and 17 more once it was replaced. The key, and what the store needs for
  * it, come on top.
  */
 const FORMAT = 1;
+/**
+ * An absence that also stands for the version with its id (lone-version.ts), otherwise as in the first format. A version
+ * of Rollcall that does not know the format cannot read such an entry, and imports the index anew.
+ */
+const FORMAT_WITH_VERSION = 2;
 const STATES: readonly VersionState[] = ['present', 'vanished', 'gone', 'unresolved'];
 
 const HAS_STUDENT = 1;
@@ -60,7 +65,7 @@ export function encodeVersionEntry(versionId: string, entry: VersionEntry): Buff
 /** @throws RangeError if the bytes have another format or are cut short: the index must be rebuilt */
 export function decodeVersionEntry(versionId: string, bytes: Buffer): VersionEntry {
   const reader = new EntryReader(bytes);
-  const head = reader.head();
+  const head = reader.head(FORMAT);
   const flags = reader.byte();
   const student = (head & HAS_STUDENT) === 0 ? 0 : reader.uint32();
   const replaces = (flags & HAS_REPLACES) === 0 ? null : reader.id();
@@ -83,7 +88,7 @@ export function decodeVersionEntry(versionId: string, bytes: Buffer): VersionEnt
   };
 }
 
-export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buffer {
+export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry, standsForVersion = false): Buffer {
   const isOwn = entry.publishedVersionId === absenceId;
   const flags =
     (entry.isPublishedAsDeleted ? IS_PUBLISHED_AS_DELETED : 0) |
@@ -91,7 +96,7 @@ export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buff
     (isOwn ? PUBLISHED_IS_OWN_ID : 0) |
     (entry.student === 0 ? 0 : IS_STUDENTS);
   const parts = [
-    Buffer.from([(FORMAT << 4) | flags]),
+    Buffer.from([((standsForVersion ? FORMAT_WITH_VERSION : FORMAT) << 4) | flags]),
     encodeNumber(entry.step),
     encodeNumber(entry.since),
     ...(isOwn ? [] : [encodeId(entry.publishedVersionId)]),
@@ -104,7 +109,7 @@ export function encodeAbsenceEntry(absenceId: string, entry: AbsenceEntry): Buff
 /** @throws RangeError if the bytes have another format or are cut short: the index must be rebuilt */
 export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEntry {
   const reader = new EntryReader(bytes);
-  const flags = reader.head();
+  const flags = reader.head(hasLoneVersion(bytes) ? FORMAT_WITH_VERSION : FORMAT);
   const step = reader.number();
   const since = reader.number();
   const publishedVersionId = (flags & PUBLISHED_IS_OWN_ID) === 0 ? reader.id() : absenceId;
@@ -119,6 +124,11 @@ export function decodeAbsenceEntry(absenceId: string, bytes: Buffer): AbsenceEnt
     since,
     student,
   };
+}
+
+/** Whether the entry of an absence stands for the version with its id too. */
+export function hasLoneVersion(bytes: Buffer): boolean {
+  return (bytes[0] ?? 0) >> 4 === FORMAT_WITH_VERSION;
 }
 
 function absenceKind(versionId: string, entry: VersionEntry): 0 | 1 | 2 | 3 {
@@ -155,9 +165,9 @@ class EntryReader {
     this.#bytes = bytes;
   }
 
-  head(): number {
+  head(format: number): number {
     const byte = this.byte();
-    if (byte >> 4 !== FORMAT) throw new RangeError(`A chain entry is of format ${byte >> 4}, not ${FORMAT}.`);
+    if (byte >> 4 !== format) throw new RangeError(`A chain entry is of format ${byte >> 4}, not ${format}.`);
     return byte & 15;
   }
 

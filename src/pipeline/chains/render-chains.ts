@@ -1,16 +1,14 @@
 import { absentEntryOf, encodeAbsent } from '../../core/chains/absent-entry.ts';
 import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainStep } from '../../core/chains/chain-steps.ts';
-import { encodeVersionEntry } from '../../core/chains/entry-codec.ts';
-import type { AbsenceEntry, VersionEntry } from '../../core/chains/chain-state.ts';
-import { encodePublishedAbsence } from '../../core/chains/published-absence.ts';
 import { changeHash, operationOf } from '../../core/absence-change.ts';
 import { absenceChangeHeaders, changeHeaders, type ChangeKind } from '../../core/cloud-events.ts';
 import type { EncodeEvent } from '../../core/event-encoder.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
-import type { IndexArea, IndexChange } from '../../state/index-store.ts';
+import type { IndexChange } from '../../state/index-store.ts';
 import { noTally, type ChainOutcome, type ChainTask } from './chain-task.ts';
-import { dayNumber, encodeDay } from './ended-day.ts';
+import { dayNumber } from './ended-day.ts';
+import { indexChains } from './index-chains.ts';
 import type { Resolved } from './resolve-task.ts';
 import type { VersionBodies } from './version-bodies.ts';
 
@@ -36,8 +34,6 @@ export function renderChains(
   const draft = new OutcomeDraft(parts, task, resolved);
   draft.renderSteps();
   draft.renderCurrents();
-  draft.indexVersions();
-  draft.indexAbsences();
   return draft.outcome();
 }
 
@@ -58,9 +54,16 @@ class OutcomeDraft {
   }
 
   outcome(): Omit<ChainOutcome, 'contradictions'> {
+    const { changed } = this.#task;
+    const indexed = indexChains({
+      resolved: this.#resolved,
+      revisit: changed.revisit,
+      shown: this.#shown,
+      today: dayNumber(this.#parts.now()),
+    });
     return {
       records: this.#records,
-      changes: this.#changes,
+      changes: [...this.#changes, ...indexed],
       tally: this.#tally,
       publishedOpen: this.#publishedOpen(),
       students: this.#students,
@@ -156,78 +159,6 @@ class OutcomeDraft {
     }
   }
 
-  indexVersions(): void {
-    const { known, resolution } = this.#resolved;
-    const dropped = this.#droppedVersions();
-    for (const [id, entry] of resolution.versions) {
-      if (dropped.has(id)) continue;
-      this.#change('versions', id, entry === null ? null : encodeVersionEntry(id, entry));
-      const isOpen = isPending(entry);
-      if (isOpen || isPending(known.versions.get(id) ?? null))
-        this.#change('open', id, isOpen ? EMPTY : null);
-    }
-    for (const id of dropped) {
-      this.#change('versions', id, null);
-      if (isPending(known.versions.get(id) ?? null)) this.#change('open', id, null);
-    }
-    for (const id of this.#task.changed.revisit) {
-      const after = resolution.versions.get(id);
-      const entry = after === undefined ? (known.versions.get(id) ?? null) : after;
-      if (!isPending(entry)) this.#change('open', id, null);
-    }
-  }
-
-  indexAbsences(): void {
-    const { known, resolution } = this.#resolved;
-    const gone = new Set(resolution.vanished);
-    const published = new Set(resolution.steps.map(({ absenceId }) => absenceId));
-    const entryOf = (id: string): AbsenceEntry | null =>
-      resolution.absences.get(id) ?? known.absences.get(id) ?? null;
-    for (const id of new Set([...resolution.absences.keys(), ...this.#shown.keys(), ...gone])) {
-      const wasDeleted = known.absences.get(id)?.isPublishedAsDeleted === true;
-      if (gone.has(id)) {
-        this.#change('absences', id, null);
-        if (wasDeleted) this.#change('ended', id, null);
-        continue;
-      }
-      const entry = entryOf(id);
-      const shown = this.#shown.get(id) ?? (this.#shown.has(id) ? null : (known.shown.get(id) ?? null));
-      this.#change('absences', id, encodePublishedAbsence(id, { entry, shown }));
-      const isEnded = entry?.isPublishedAsDeleted === true;
-      if (isEnded && (!wasDeleted || published.has(id)))
-        this.#change('ended', id, encodeDay(dayNumber(this.#parts.now())));
-      if (!isEnded && wasDeleted) this.#change('ended', id, null);
-    }
-  }
-
-  /** Entries of chains that left the hub and that nothing refers to any more. */
-  #droppedVersions(): ReadonlySet<string> {
-    const { known, resolution } = this.#resolved;
-    const dropped = new Set<string>();
-    const left = new Set(resolution.vanished);
-    const entryOf = (id: string): VersionEntry | null => {
-      const after = resolution.versions.get(id);
-      return after === undefined ? (known.versions.get(id) ?? null) : after;
-    };
-    for (const id of known.versions.keys()) {
-      const entry = entryOf(id);
-      if (entry?.state !== 'vanished' || !entry.isResolved) continue;
-      const absence = entry.absenceId;
-      const isPublished =
-        absence !== null && (known.absences.get(absence) ?? null) !== null && !left.has(absence);
-      const neighbours = [entry.replaces, entry.replacedBy, ...entry.linkedFrom];
-      const isLinked = neighbours.some((other) => other !== null && entryOf(other)?.state === 'present');
-      if (!isPublished && !isLinked) dropped.add(id);
-    }
-    if (dropped.size === 0) return dropped;
-    for (const id of known.versions.keys()) {
-      const entry = entryOf(id);
-      if (entry === null || (entry.state !== 'gone' && entry.state !== 'unresolved')) continue;
-      if (entry.linkedFrom.length > 0 && entry.linkedFrom.every((from) => dropped.has(from))) dropped.add(id);
-    }
-    return dropped;
-  }
-
   #show(current: { absenceId: string; versionId: string; hash: Buffer; kind: ChangeKind }): void {
     const { tenantId, absentSinceMs, mapping } = this.#parts;
     const { absenceId, hash, kind } = current;
@@ -251,13 +182,13 @@ class OutcomeDraft {
     });
     const absent = absentEntryOf(value);
     const isKept = absent !== null && absent.toMs >= absentSinceMs();
-    this.#change('absent', absenceId, isKept ? encodeAbsent(absent) : null);
+    this.#changes.push({ area: 'absent', key: absenceId, value: isKept ? encodeAbsent(absent) : null });
   }
 
   #hide(absenceId: string): void {
     this.#tally.hidden += 1;
     this.#shown.set(absenceId, null);
-    this.#change('absent', absenceId, null);
+    this.#changes.push({ area: 'absent', key: absenceId, value: null });
     this.#records.push(hiding({ tenantId: this.#parts.tenantId, absenceId, id: this.#nextId() }));
   }
 
@@ -274,24 +205,14 @@ class OutcomeDraft {
     if (student !== undefined && student !== null) this.#students.add(student.sourcedId);
   }
 
-  #change(area: IndexArea, key: string, value: Buffer | null): void {
-    this.#changes.push({ area, key, value });
-  }
-
   #nextId(): string {
     const { transactionId, firstRecord } = this.#task.place;
     return `${transactionId}-${firstRecord + this.#records.length}`;
   }
 }
 
-const EMPTY = Buffer.alloc(0);
 /** Below Kafka's default `max.message.bytes`. One version always fits; of two, the previous one is cut to its id. */
 const LARGEST_EVENT_BYTES = 950_000;
-
-/** Whether the version's chain is pending. */
-function isPending(entry: VersionEntry | null): boolean {
-  return entry !== null && !entry.isResolved && (entry.state === 'present' || entry.state === 'vanished');
-}
 
 /** The tombstone that removes an absence from `absences`. */
 export function hiding(options: { tenantId: string; absenceId: string; id: string }): OutgoingRecord {

@@ -1,6 +1,6 @@
 import { planIndexRecovery, type IndexRecoveryPlan } from '../../core/index-recovery.ts';
 import { CHAIN_COLLECTIONS, type CollectionName } from '../../model/collections.ts';
-import { allOffsets, isFirstLoadOver, stateMark, type Progress } from '../../model/progress.ts';
+import { allOffsets, isFirstLoadOver, isStateMark, type Progress } from '../../model/progress.ts';
 import type { Ownership, TenantLog } from '../../log/log.ts';
 import type { IndexPosition, TenantState } from '../../state/index-store.ts';
 import type { ChainImportParts } from '../chains/chain-import.ts';
@@ -52,7 +52,7 @@ export async function planRecovery(
     signal,
   });
   const isApart = [...derived.values()].some((each) => each?.transactionId !== progress?.transactionId);
-  const hasState = progress?.absenceState === stateMark(parts.chains?.reader.mapping);
+  const hasState = isStateMark(progress?.absenceState, parts.chains?.reader.mapping);
   const known = { collection, progress, derived, position };
   const isChangelogComplete = derived.size > 0 && !hasLost && !isApart && hasState;
   return {

@@ -6,6 +6,7 @@ import {
   countingVersions,
   eventsFirst,
   isOfRows,
+  keepingEntriesOfLoneVersions,
   noKeys,
   remembering,
   withChanges,
@@ -13,6 +14,7 @@ import {
   withProgress,
   withRecords,
   withRows,
+  withoutLoneVersion,
   withoutTopic,
 } from './misused-parts.ts';
 
@@ -57,6 +59,22 @@ export const CHAIN_MISTAKES: readonly SeededChainMistake[] = [
     finds: 'cannot follow',
     mistake: {
       index: (index) => withChanges(index, (changes) => changes.filter(({ area }) => isOfRows(area))),
+    },
+  },
+  {
+    name: 'the absence of a version that is alone in its chain does not stand for it',
+    kind: SOUND,
+    finds: 'nothing, in the topics present',
+    mistake: {
+      index: (index) => withChanges(index, (changes) => changes.map(withoutLoneVersion)),
+    },
+  },
+  {
+    name: 'a version that is alone in its chain again keeps the entry that it had before',
+    kind: CONTRADICTORY,
+    finds: 'the rebuilt index is not the index',
+    mistake: {
+      index: (index) => withChanges(index, keepingEntriesOfLoneVersions),
     },
   },
   {

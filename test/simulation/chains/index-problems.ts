@@ -7,6 +7,7 @@ import {
   type ChainRow,
   type VersionEntry,
 } from '../../../src/core/chains/chain-state.ts';
+import { loneVersionOf } from '../../../src/core/chains/lone-version.ts';
 import { decodePublishedAbsence } from '../../../src/core/chains/published-absence.ts';
 import { FIRST_SEQUENCE_HEADER, MAPPING_HEADER } from '../../../src/core/cloud-events.ts';
 import { areasOf } from '../../../src/state/index-store.ts';
@@ -39,13 +40,23 @@ export function differencesFromIndex(world: ChainWorld, log: PublishedLog): stri
 /** Versions of absences that were published as deleted before they were merged: the topics do not show the merge. */
 function mergedSilently({ contents }: SimulatedIndex, log: PublishedLog): string[] {
   const changes = viewOf(log.changes);
-  return [...contents.versions].flatMap(([id, bytes]) => {
-    const { absenceId } = decodeVersionEntry(id, bytes);
+  return [...versionsIn(contents)].flatMap(([id, { absenceId }]) => {
     const published =
       absenceId === null ? null : decodePublishedAbsence(absenceId, contents.absences.get(absenceId) ?? null);
     const isMerged = (published?.entry?.mergedInto ?? null) !== null;
     return isMerged && changes.get(absenceId ?? '')?.value?.mergedInto === null ? [id] : [];
   });
+}
+
+/** The entries of versions, with those that absences stand for. */
+function versionsIn(contents: SimulatedIndex['contents']): ReadonlyMap<string, VersionEntry> {
+  const versions = new Map<string, VersionEntry>();
+  for (const [id, bytes] of contents.absences) {
+    const { entry, hasLoneVersion } = decodePublishedAbsence(id, bytes);
+    if (entry !== null && hasLoneVersion) versions.set(id, loneVersionOf(id, entry));
+  }
+  for (const [id, bytes] of contents.versions) versions.set(id, decodeVersionEntry(id, bytes));
+  return versions;
 }
 
 interface IndexedWorld {
@@ -106,8 +117,8 @@ function problemsOfIndex(name: string, { index, world, log, mayBeOpen }: Indexed
     ),
     ...compare(
       'versions at the hub',
-      [...contents.versions].flatMap(([key, bytes]) =>
-        decodeVersionEntry(key, bytes).state === 'present' ? [[key, 'present'] as const] : [],
+      [...versionsIn(contents)].flatMap(([key, { state }]) =>
+        state === 'present' ? [[key, 'present'] as const] : [],
       ),
       [...versions].map(([key]) => [key, 'present']),
     ),
@@ -161,9 +172,9 @@ function problemsOfEntries({ index, world, log, mayBeOpen }: IndexedWorld): stri
   );
   const mapping = world.mappings.at(-1)?.reader.mapping ?? undefined;
   const linkedFrom = linksTo(rows);
+  const entries = versionsIn(index.contents);
   for (const row of rows) {
-    const bytes = index.contents.versions.get(row.id);
-    const entry = bytes === undefined ? null : decodeVersionEntry(row.id, bytes);
+    const entry = entries.get(row.id) ?? null;
     const { isDeleted, replaces, replacedBy } = row;
     // A row that could not be decoded since the mapping changed stays in the topic unchanged.
     const isOfNow = versions.get(row.id)?.headers[MAPPING_HEADER] === mapping;

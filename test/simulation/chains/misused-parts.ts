@@ -1,5 +1,9 @@
 import type { AbsenceChangeValue } from '../../../src/core/absence-change.ts';
 import { decodeVersionEntry, encodeVersionEntry } from '../../../src/core/chains/entry-codec.ts';
+import {
+  decodePublishedAbsence,
+  encodePublishedAbsence,
+} from '../../../src/core/chains/published-absence.ts';
 import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
 import { isChainCollection, type CollectionName, type TopicSuffix } from '../../../src/model/collections.ts';
 import type { Progress } from '../../../src/model/progress.ts';
@@ -30,6 +34,23 @@ export function withChanges(
   return withOther(index, {
     apply: (previous, position, changes) => index.apply(previous, position, change(changes)),
   });
+}
+
+/** The change without the mark that the absence stands for the version with its id. */
+export function withoutLoneVersion(change: IndexChange): IndexChange {
+  const { area, key, value } = change;
+  if (area !== 'absences' || value === null) return change;
+  return { area, key, value: encodePublishedAbsence(key, decodePublishedAbsence(key, value)) };
+}
+
+/** The changes without the removals of entries of versions that their absences stand for from now on. */
+export function keepingEntriesOfLoneVersions(changes: readonly IndexChange[]): readonly IndexChange[] {
+  const lone = new Set(
+    changes.flatMap(({ area, key, value }) =>
+      area === 'absences' && decodePublishedAbsence(key, value).hasLoneVersion ? [key] : [],
+    ),
+  );
+  return changes.filter(({ area, key, value }) => area !== 'versions' || value !== null || !lone.has(key));
 }
 
 /** When an absence id is dropped, its versions look as if they were never published. */

@@ -6,6 +6,7 @@ import {
   decodeVersionEntry,
   encodeAbsenceEntry,
   encodeVersionEntry,
+  hasLoneVersion,
 } from '../../../../src/core/chains/entry-codec.ts';
 import type { VersionEntry } from '../../../../src/core/chains/chain-state.ts';
 
@@ -62,11 +63,26 @@ describe('entries of the chain index', () => {
       student: fc.nat({ max: 0xffffffff }),
     });
     fc.assert(
-      fc.property(anyId, absence, fc.boolean(), (id, any, isOwn) => {
+      fc.property(anyId, absence, fc.boolean(), fc.boolean(), (id, any, isOwn, standsForVersion) => {
         const given = isOwn ? { ...any, publishedVersionId: id } : any;
-        expect(decodeAbsenceEntry(id, encodeAbsenceEntry(id, given))).toEqual(given);
+        const bytes = encodeAbsenceEntry(id, given, standsForVersion);
+        expect(decodeAbsenceEntry(id, bytes)).toEqual(given);
+        expect(hasLoneVersion(bytes)).toBe(standsForVersion);
       }),
     );
+  });
+
+  it('of an absence that stands for its version have a format that earlier versions of Rollcall refuse', () => {
+    const entry = {
+      step: 1,
+      publishedVersionId: A,
+      isPublishedAsDeleted: false,
+      mergedInto: null,
+      since: 1,
+      student: 1,
+    };
+    expect((encodeAbsenceEntry(A, entry)[0] ?? 0) >> 4).toBe(1);
+    expect((encodeAbsenceEntry(A, entry, true)[0] ?? 0) >> 4).toBe(2);
   });
 
   it('take exactly the promised number of bytes', () => {
