@@ -113,6 +113,9 @@ def main():
     try:
         topics = [f"{options.topics}.progress", table.absences_topic]
         found = consumer.list_topics(timeout=30).topics
+        for name in topics:
+            if name not in found:
+                sys.exit(f"{name} does not exist: check --topics, or start Rollcall, which creates it, and then this program.")
         parts = [TopicPartition(name, part, 0) for name in topics for part in found[name].partitions]
         unread = {(part.topic, part.partition) for part in parts}
         consumer.assign(parts)

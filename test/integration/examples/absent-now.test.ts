@@ -1,14 +1,45 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { newTopicPrefix, openMirror, type Mirror } from '../support/mirror.ts';
-import { absentAtHub, startTable, tables } from './absent-table.ts';
+import { idOf } from '../support/rows.ts';
+import {
+  absentAtHub,
+  inPython,
+  inTypeScript,
+  prints,
+  startTable,
+  tables,
+  type AbsentNow,
+  type TableCommand,
+} from './absent-table.ts';
 import { startExample, type ExampleProcess } from './example-process.ts';
+import { buildPython } from './python.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Minutes. */
+const NEVER_OLD = '99999999';
 
-function tableOf(mirror: Mirror, ...args: string[]): ExampleProcess {
-  return startTable(`${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
+function tableOf(mirror: Mirror, command: TableCommand, ...args: string[]): ExampleProcess {
+  return startTable(command, `${mirror.topicPrefix}.${mirror.tenantId}`, ...args);
+}
+
+/** What a program prints that reads everything anew. */
+async function printed(mirror: Mirror, command: TableCommand, ...args: string[]): Promise<AbsentNow> {
+  await using example = tableOf(mirror, command, '--once', '--json', ...args);
+  expect(await example.ended).toBe(0);
+  const [only, ...others] = prints(example);
+  expect(others).toEqual([]);
+  if (only === undefined) throw new Error(`no table was printed:\n${example.said()}`);
+  return only;
+}
+
+/** When the last complete full sync of the absences began, as `progress` has it. */
+async function lastFull(mirror: Mirror): Promise<string> {
+  const { value } = (await mirror.view('progress')).get('absences') ?? {};
+  const full = value?.['lastCompleteFull'] as { startedAt: number } | null | undefined;
+  return new Date(full?.startedAt ?? 0).toISOString();
 }
 
 async function expectTable(example: ExampleProcess, hub: ReferenceHub): Promise<void> {
@@ -51,6 +82,23 @@ describe('examples/absent-now.ts', () => {
     expect(tables(example)).toHaveLength(1);
     expect(example.said()).not.toMatch(/Warning|ERROR/);
   });
+});
+
+it('examples/python/absent_now.py, started before Rollcall, names the topic that is missing, and ends', async () => {
+  await buildPython();
+  const topics = `${newTopicPrefix()}.north`;
+  await using example = startTable(inPython, topics);
+  expect(await example.ended).toBe(1);
+  expect(example.said().trim()).toMatch(new RegExp(`^${topics}.progress does not exist: .*start Rollcall`));
+});
+
+const PROGRAMS = [
+  ['examples/absent-now.ts', inTypeScript],
+  ['examples/python/absent_now.py', inPython],
+] as const;
+
+describe.each(PROGRAMS)('%s', (_name, command) => {
+  beforeAll(buildPython, 600_000);
 
   it('the table is shown only once it is complete', async () => {
     await using mirror = await openMirror({
@@ -61,7 +109,7 @@ describe('examples/absent-now.ts', () => {
     faults.set('ignore-after@absence-versions');
     await mirror.attempt('FULL');
     expect((await mirror.view('absences')).size).toBeGreaterThan(10);
-    await using example = tableOf(mirror);
+    await using example = tableOf(mirror, command, '--json');
     await example.until('that it waits', () => example.said().includes('has not read all absences'));
     faults.clear();
     await mirror.full();
@@ -73,7 +121,7 @@ describe('examples/absent-now.ts', () => {
     await using mirror = await openMirror({ collections: COLLECTIONS });
     const { hub } = mirror;
     await mirror.full();
-    await using example = tableOf(mirror);
+    await using example = tableOf(mirror, command, '--json');
     await expectTable(example, hub);
     for (let round = 0; round < 3; round += 1) {
       liveOn(hub);
@@ -84,8 +132,53 @@ describe('examples/absent-now.ts', () => {
     await example.kill('SIGKILL');
     liveOn(hub);
     await mirror.delta();
-    await using next = tableOf(mirror, '--once');
+    await using next = tableOf(mirror, command, '--once', '--json');
     expect(await next.ended).toBe(0);
     expect(tables(next)).toEqual([absentAtHub(hub)]);
+  });
+
+  it('a pupil who left the hub is shown until the next full sync, with the time of the last one, which is called old when it is', async () => {
+    await using mirror = await openMirror({
+      collections: COLLECTIONS,
+      settings: { deletions: { withholdAbove: { rows: 10_000, ratio: 1 } } },
+    });
+    const { district, clock } = mirror.hub;
+    const [leaver = '', other = ''] = district.ids('students');
+    const register = (student: string): string =>
+      district.registerAbsence({
+        student,
+        fromTime: '2026-03-10T08:00:00Z',
+        toTime: '2026-03-10T10:00:00Z',
+      });
+    register(leaver);
+    await mirror.full();
+    const first = await printed(mirror, command, '--old-after', NEVER_OLD);
+    expect(first).toMatchObject({ old: false, completeAsOf: await lastFull(mirror) });
+    expect(first.absent.map(({ student }) => student)).toContain(leaver);
+    const isLeavers = (row: object): boolean =>
+      (row as { student?: { sourcedId?: string } }).student?.sourcedId === leaver;
+    for (const row of district.snapshot('absence-versions').filter(isLeavers)) {
+      district.remove('absences', idOf(row));
+    }
+    clock.advance(3 * HOUR_MS);
+    register(other);
+    await mirror.delta();
+    const later = await printed(mirror, command, '--old-after', NEVER_OLD);
+    expect(later.absent).toHaveLength(first.absent.length + 1);
+    expect(later.absent).toEqual(expect.arrayContaining([...first.absent]));
+    expect(later.completeAsOf).toBe(first.completeAsOf);
+    expect(Date.parse(later.watermark ?? '')).toBeGreaterThan(Date.parse(first.watermark ?? ''));
+    // By the clock of this machine the hub's day is long over.
+    expect((await printed(mirror, command)).old).toBe(true);
+    await using forPeople = tableOf(mirror, command, '--once');
+    expect(await forPeople.ended).toBe(0);
+    expect(forPeople.said()).toMatch(new RegExp(`${first.completeAsOf} may be shown still[^]*OLD: `));
+
+    await mirror.full();
+    const last = await printed(mirror, command, '--old-after', NEVER_OLD);
+    expect(last.absent).toEqual(absentAtHub(mirror.hub));
+    expect(last.absent.map(({ student }) => student)).not.toContain(leaver);
+    expect(last.completeAsOf).toBe(await lastFull(mirror));
+    expect(Date.parse(last.completeAsOf)).toBeGreaterThan(Date.parse(first.completeAsOf));
   });
 });

@@ -1,7 +1,8 @@
 import type { ReferenceHub } from '../../../reference-hub/start-reference-hub.ts';
 import { TERM_MORNING_MS } from '../support/mirror.ts';
 import { idOf } from '../support/rows.ts';
-import { startExample, type ExampleProcess } from './example-process.ts';
+import { exampleFile, startProgram, type ExampleProcess, type Program } from './example-process.ts';
+import { PYTHON } from './python.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -36,11 +37,38 @@ function timeIn(row: Row, field: string): number {
   return Date.parse(String(row[field]));
 }
 
-export function tables(example: ExampleProcess): object[][] {
-  return example.lines().map((line) => (JSON.parse(line) as { absent: object[] }).absent);
+/** What a program prints with `--json`. */
+export interface AbsentNow {
+  readonly watermark: string | null;
+  /** When the last full sync began. */
+  readonly completeAsOf: string;
+  readonly old: boolean;
+  readonly absent: readonly { readonly student: string | null }[];
 }
 
+export function prints(example: ExampleProcess): AbsentNow[] {
+  return example.lines().map((line) => JSON.parse(line) as AbsentNow);
+}
+
+export function tables(example: ExampleProcess): object[] {
+  return prints(example).map(({ absent }) => absent);
+}
+
+export type TableCommand = Omit<Program, 'env'>;
+
+export const inTypeScript: TableCommand = {
+  name: 'absent-now.ts',
+  command: process.execPath,
+  args: [exampleFile('absent-now.ts')],
+};
+
+export const inPython: TableCommand = {
+  name: 'absent_now.py',
+  command: PYTHON,
+  args: [exampleFile('python/absent_now.py')],
+};
+
 /** `topics`: `<prefix>.<tenant>`. */
-export function startTable(topics: string, ...args: string[]): ExampleProcess {
-  return startExample('absent-now.ts', ['--topics', topics, '--at', AT, '--json', ...args]);
+export function startTable(command: TableCommand, topics: string, ...args: string[]): ExampleProcess {
+  return startProgram({ ...command, args: [...command.args, '--topics', topics, '--at', AT, ...args] });
 }

@@ -6,7 +6,7 @@ import { startRollcall } from '../pipeline/rollcall-process.ts';
 import { chainProblems, loggedChanges } from '../support/chain-oracle.ts';
 import { configTextOf, newTopicPrefix, openMirror, startTestHub } from '../support/mirror.ts';
 import { readTopicsAt } from '../support/read-topics.ts';
-import { absentAtHub, startTable, tables } from './absent-table.ts';
+import { absentAtHub, inTypeScript, startTable, tables } from './absent-table.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'];
 const OPTIONS = {
@@ -48,7 +48,7 @@ it('a consumer that follows the documentation ends equal to the hub, although th
       await using mirror = await openMirror({ ...OPTIONS, hub, topicPrefix });
       await mirror.full();
     }
-    await using last = startTable(topics, '--once');
+    await using last = startTable(inTypeScript, topics, '--once', '--json');
     expect(await last.ended).toBe(0);
     expect(tables(last)).toEqual([absentAtHub(hub)]);
     const read = (suffix: string) => readTopicsAt(inject('stack'), [`${topics}.${suffix}`]);

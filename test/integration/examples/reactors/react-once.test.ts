@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openMirror, type Mirror } from '../../support/mirror.ts';
-import { buildJava, buildPython, inJava, inPython, inTypeScript } from './reactor-commands.ts';
+import { buildPython } from '../python.ts';
+import { buildJava, inJava, inPython, inTypeScript } from './reactor-commands.ts';
 import { Reactor } from './reactor.ts';
 
 const COLLECTIONS = ['absence-versions', 'absences', 'absence-changes'] as const;

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { inject } from 'vitest';
 import { findMaven } from '../../../../stack/java-tools.ts';
-import { runCommand } from '../../../../stack/run-command.ts';
 import { exampleFile, type Program } from '../example-process.ts';
+import { PYTHON, succeed } from '../python.ts';
 
 /** Where a reactor reads, and where it keeps its effects and positions. */
 export interface ReactorPlace {
@@ -29,25 +26,6 @@ export const inTypeScript: ReactorCommand = (place) => ({
   command: process.execPath,
   args: [exampleFile('react-once/react-once.ts'), ...flags(place)],
 });
-
-const requirements = exampleFile('python/requirements.txt');
-const environment = fileURLToPath(
-  new URL(
-    `../../../../node_modules/.cache/python-${createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12)}`,
-    import.meta.url,
-  ),
-);
-export const PYTHON = join(environment, 'bin', 'python');
-
-/** Installs what requirements.txt names, once for each content of it. */
-export async function buildPython(): Promise<void> {
-  const isMade = join(environment, 'complete');
-  if (existsSync(isMade)) return;
-  mkdirSync(dirname(environment), { recursive: true });
-  await succeed('python3', ['-m', 'venv', environment]);
-  await succeed(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
-  writeFileSync(isMade, '');
-}
 
 export const inPython: ReactorCommand = (place) => ({
   name: 'react_once.py',
@@ -80,8 +58,3 @@ export const inJava: ReactorCommand = ({ topics, file, groupId }) => {
     env: { ROLLCALL_TOPICS: topics, TOO_LATE_AFTER_HOURS: NEVER_TOO_LATE },
   };
 };
-
-async function succeed(command: string, args: readonly string[]): Promise<void> {
-  const { code, output } = await runCommand(command, [...args]);
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${output}`);
-}
