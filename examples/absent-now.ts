@@ -17,9 +17,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
-import { waitForTopics } from './wait-for-topics.ts';
+import type { EachBatchPayload } from 'kafkajs';
+import { openConsumer } from './open-consumer.ts';
 
 /** The fields of a value in `absences` that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Absence {
@@ -54,14 +53,6 @@ if (!(oldAfterMs > 0)) throw new Error('--old-after takes a number of minutes');
 const ABSENCES = `${options.topics}.absences`;
 const PROGRESS = `${options.topics}.progress`;
 const LOOK_AGAIN_MS = 30_000;
-/** How long a fetch waits for records, and so how long Ctrl-C may take. */
-const MAX_WAIT_MS = 500;
-
-const registry = new SchemaRegistry({
-  host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
-});
-const brokers = (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
-const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR });
 
 /** Absences that are not over yet, by absence id. */
 const notOver = new Map<string, Absence>();
@@ -72,23 +63,15 @@ let watermark: number | null = null;
 let printed = '';
 let isWaitTold = false;
 
-await waitForTopics(brokers, [ABSENCES, PROGRESS]);
+// The group is new and commits no offsets: the table is only in memory, so each start reads everything.
+const { kafka, registry, consumer, ended } = await openConsumer([ABSENCES, PROGRESS], {
+  groupId: `absent-now-${randomUUID()}`,
+});
 const admin = kafka.admin();
 await admin.connect();
 const [{ high: progressEnd } = { high: '0' }] = await admin.fetchTopicOffsets(PROGRESS);
 await admin.disconnect();
 
-// The group is new and commits no offsets: the table is only in memory, so each start reads everything.
-const consumer = kafka.consumer({
-  groupId: `absent-now-${randomUUID()}`,
-  maxWaitTimeInMs: MAX_WAIT_MS,
-  allowAutoTopicCreation: false,
-});
-const ended = Promise.withResolvers<void>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.resolve());
-consumer.on(consumer.events.CRASH, ({ payload }) => {
-  if (!payload.restart) ended.reject(payload.error);
-});
 // This runs also after batches with only ends of transactions, which move the position forward, too.
 consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
   const partition = `${payload.topic}/${payload.partition}`;

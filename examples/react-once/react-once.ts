@@ -17,9 +17,8 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
-import { Kafka, logLevel, type EachBatchPayload } from 'kafkajs';
-import { waitForTopics } from '../wait-for-topics.ts';
+import type { EachBatchPayload } from 'kafkajs';
+import { openConsumer } from '../open-consumer.ts';
 
 /** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Version {
@@ -62,8 +61,6 @@ const BEGINNING = '-2';
 const BUSY_MS = 10_000;
 /** How long the group waits after a crash before it goes on without the dead member. */
 const SESSION_TIMEOUT_MS = 10_000;
-/** How long a fetch waits for records, and so how long Ctrl-C may take. */
-const MAX_WAIT_MS = 500;
 const db = new DatabaseSync(options.db, { timeout: BUSY_MS });
 db.exec(`
   create table if not exists started (at integer not null);
@@ -91,21 +88,10 @@ const unsent = db.prepare(`select ce_id, absence_id, action, facts from reaction
   where sent = 0 and action <> 'nothing' order by rowid`);
 const markSent = db.prepare('update reactions set sent = 1 where ce_id = ?');
 
-const registry = new SchemaRegistry({
-  host: process.env['ROLLCALL_REGISTRY_URL'] ?? 'http://localhost:8081',
-});
-const brokers = (process.env['ROLLCALL_KAFKA_BROKERS'] ?? 'localhost:9092').split(',');
-const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR });
-const consumer = kafka.consumer({
+send(); // what a crash may have left
+const { registry, consumer, ended } = await openConsumer([`${options.topics}.absence-changes`], {
   groupId: options.group,
   sessionTimeout: SESSION_TIMEOUT_MS,
-  maxWaitTimeInMs: MAX_WAIT_MS,
-  allowAutoTopicCreation: false,
-});
-const ended = Promise.withResolvers<void>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.resolve());
-consumer.on(consumer.events.CRASH, ({ payload }) => {
-  if (!payload.restart) ended.reject(payload.error);
 });
 consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
   for (const [topic, partitions] of Object.entries(payload.memberAssignment)) {
@@ -115,8 +101,6 @@ consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     }
   }
 });
-send(); // what a crash may have left
-await waitForTopics(brokers, [`${options.topics}.absence-changes`]);
 await consumer.connect();
 // Also where the topic was lost and filled again, and so is shorter than the position: events that are known cause nothing.
 await consumer.subscribe({ topic: `${options.topics}.absence-changes`, fromBeginning: true });
