@@ -48,7 +48,7 @@ async function mirrorTenant(
 ): Promise<void> {
   const { tenantId, openings, signal, factsOf } = options;
   const ending = new AbortController();
-  let ownedSinceMs = 0;
+  let ownedSinceMs: number | null = null;
   const heartbeat = keepHeartbeat(assembly, {
     tenantId,
     ownedSinceMs: () => ownedSinceMs,
@@ -106,13 +106,13 @@ function serve(
 
 /**
  * Announces to commands that the tenant's owner lives. Fencing does not depend on it (invariant 7).
- * With `ownedSinceMs` 0 the process is only about to take over, and any other owner's heartbeat takes precedence.
+ * `ownedSinceMs` returns null while the process is only about to take over: any other owner's heartbeat then takes precedence.
  */
 export async function keepHeartbeat(
   assembly: Pick<Assembly, 'store' | 'owner'>,
   options: {
     tenantId: string;
-    ownedSinceMs: () => number;
+    ownedSinceMs: () => number | null;
     signal: AbortSignal;
     factsOf?: FactsOf | undefined;
   },
@@ -127,9 +127,13 @@ export async function keepHeartbeat(
       ...options.factsOf?.(options.tenantId),
     };
     await assembly.store.coordination
-      .announce(options.tenantId, { owner: assembly.owner, ownedSinceMs, info }, HEARTBEAT_LASTS_MS)
+      .announce(
+        options.tenantId,
+        { owner: assembly.owner, ownedSinceMs: ownedSinceMs ?? 0, info },
+        HEARTBEAT_LASTS_MS,
+      )
       .catch(() => undefined);
-    await sleep(ownedSinceMs === 0 ? BEFORE_OWNING_MS : HEARTBEAT_EVERY_MS, options.signal).catch(
+    await sleep(ownedSinceMs === null ? BEFORE_OWNING_MS : HEARTBEAT_EVERY_MS, options.signal).catch(
       () => undefined,
     );
   }

@@ -10,7 +10,7 @@
 /** A running process that owns a tenant. */
 export interface OwnerHeartbeat {
   readonly owner: string;
-  /** When it took the tenant over, by its own wall clock, ms since the epoch. */
+  /** When it took the tenant over, by its own wall clock, ms since the epoch; 0: it is only about to. */
   readonly ownedSinceMs: number;
   /** Facts about the process, such as host and process id. */
   readonly info: Readonly<Record<string, string>>;

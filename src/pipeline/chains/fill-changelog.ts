@@ -20,7 +20,7 @@ export interface ImportParts {
   readonly signal: AbortSignal;
 }
 
-/** Publishes the chain index to `absence-state`. `records`: see {@link importedRecords}. */
+/** Makes the changelog complete: publishes `records` (see {@link importedRecords}), and then that nothing is missing. */
 export async function fillChangelog(
   work: UnitOfWork,
   records: (at: () => string) => AsyncIterable<readonly OutgoingRecord[]>,

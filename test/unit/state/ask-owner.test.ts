@@ -63,7 +63,7 @@ it('the heartbeat of a killed process is no longer renewed, even if Redis keeps 
   const assembly = { store: { ...createMemoryStore(), coordination }, owner: 'o' };
   const beating = keepHeartbeat(assembly, {
     tenantId: 'north',
-    ownedSinceMs: () => 0,
+    ownedSinceMs: () => null,
     signal: killed.signal,
   });
   await vi.waitFor(() => expect(new Set(beats).size).toBe(2), { timeout: 10_000 });
