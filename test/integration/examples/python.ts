@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withPidLock } from '../../../scripts/pid-lock.mjs';
 import { runCommand } from '../../../stack/run-command.ts';
 import { exampleFile } from './example-process.ts';
 
@@ -15,14 +16,15 @@ const environment = fileURLToPath(
 /** The interpreter with the libraries of examples/python, once {@link buildPython} has installed them. */
 export const PYTHON = join(environment, 'bin', 'python');
 
-/** Installs what requirements.txt names, once for each content of it. */
+/** Installs what requirements.txt names, once for each content of it and for all test files that run at a time. */
 export async function buildPython(): Promise<void> {
-  const isMade = join(environment, 'complete');
-  if (existsSync(isMade)) return;
-  mkdirSync(dirname(environment), { recursive: true });
-  await succeed('python3', ['-m', 'venv', environment]);
-  await succeed(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
-  writeFileSync(isMade, '');
+  await withPidLock(`${environment}.lock`, async () => {
+    const isMade = join(environment, 'complete');
+    if (existsSync(isMade)) return;
+    await succeed('python3', ['-m', 'venv', environment]);
+    await succeed(PYTHON, ['-m', 'pip', 'install', '--quiet', '-r', requirements]);
+    writeFileSync(isMade, '');
+  });
 }
 
 /** Runs a command to its end. Throws, with what it said, unless it exits with 0. */
