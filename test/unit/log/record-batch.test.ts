@@ -7,9 +7,16 @@ import { maxRecordBytes, RecordBatch, type BatchRecord } from '../../../src/log/
 
 type Request = (options: object) => { encode: () => Promise<{ buffer: Buffer }>; apiVersion: number };
 
+/** What kafkajs sends: a request after its head and length. */
+interface Sent {
+  readonly buffer: Buffer;
+  size(): number;
+}
+
 const require = createRequire(import.meta.url);
 const V3 = 'kafkajs/src/protocol/requests/produce/v3/request';
 const encodeByKafkaJs = require(V3) as Request;
+const createRequest = require('kafkajs/src/protocol/request') as (options: object) => Promise<Sent>;
 const NOW_MS = 1_763_856_000_123;
 const RECORD_OWNER = {
   transactionalId: 'rollcall.north',
@@ -119,6 +126,10 @@ describe('RecordBatch', () => {
   });
 });
 
+function sentFor(request: object): Promise<Sent> {
+  return createRequest({ correlationId: 7, clientId: 'rollcall', request });
+}
+
 describe('sendEncodedBatches', () => {
   beforeAll(sendEncodedBatches);
 
@@ -159,6 +170,12 @@ describe('sendEncodedBatches', () => {
               );
               expect(ours.apiVersion).toBe(version);
               expect((await ours.encode()).buffer.equals((await theirs.encode()).buffer)).toBe(true);
+              const [sent, wanted] = await Promise.all([sentFor(ours), sentFor(theirs)]);
+              expect(sent.size()).toBe(wanted.size());
+              expect(sent.buffer.equals(wanted.buffer)).toBe(true);
+              // kafkajs asks for the bytes to log their number, and again to send them.
+              expect(sent.buffer.buffer).toBe(sent.buffer.buffer);
+              expect(sent.buffer.equals(wanted.buffer)).toBe(true);
             },
           ),
           { numRuns: 30 },
@@ -168,4 +185,13 @@ describe('sendEncodedBatches', () => {
       }
     },
   );
+
+  it('a request of kafkajs with head and length has the length that it says, whatever it holds', async () => {
+    const metadata = (require('kafkajs/src/protocol/requests/metadata/v5/request') as Request)({
+      topics: ['rollcall.north.users'],
+    });
+    const { buffer } = await sentFor(metadata);
+    expect(buffer.readInt32BE()).toBe(buffer.length - 4);
+    expect(buffer.includes('rollcall.north.users')).toBe(true);
+  });
 });
