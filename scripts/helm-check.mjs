@@ -2,49 +2,15 @@
 // the PATH or the cache, kubeconform and the schemas from the cache; in CI Go builds them once, if Go is installed.
 //   node scripts/helm-check.mjs [--fetch-only]
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { cache, findBuilt, HELM, succeeds } from './go-programs.mjs';
 import { findSchemas } from './kubernetes-schemas.mjs';
-import { withPidLock } from './pid-lock.mjs';
 import { checkout } from './setup.mjs';
 
-const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall');
 const chart = join(checkout, 'helm', 'rollcall');
 
 const print = (/** @type {string} */ line) => process.stdout.write(`helm: ${line}\n`);
-const succeeds = (/** @type {string} */ command, /** @type {string[]} */ args) =>
-  spawnSync(command, args, { stdio: 'ignore' }).status === 0;
-
-/** The path of a program that Go builds once into the cache; undefined where it is neither there nor can be built. */
-async function findBuilt(/** @type {string} */ name, /** @type {string} */ module) {
-  const cached = join(cache, `${name}-${module.split('@')[1]}`);
-  if (!existsSync(cached) && process.env.CI && succeeds('go', ['version'])) {
-    const onWait = (/** @type {number} */ pid) =>
-      print(`waiting for process ${pid}, which is building ${name}`);
-    await withPidLock(
-      join(cache, `${name}.lock`),
-      async () => existsSync(cached) || build(name, module, cached),
-      {
-        onWait,
-      },
-    );
-  }
-  return existsSync(cached) ? cached : undefined;
-}
-
-function build(/** @type {string} */ name, /** @type {string} */ module, /** @type {string} */ target) {
-  print(`building ${module} with Go, once`);
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, `${name}-build-`));
-  const { status, stderr } = spawnSync('go', ['install', module], {
-    env: { ...process.env, GOBIN: folder },
-    encoding: 'utf8',
-  });
-  if (status === 0) renameSync(join(folder, name), target);
-  else print(`go install failed (exit ${status}): ${stderr.trim().split('\n').slice(-5).join('\n')}`);
-  rmSync(folder, { recursive: true, force: true });
-}
 
 /** @param {string} helm @param {Kubeconform | undefined} kubeconform */
 function checkChart(helm, kubeconform) {
@@ -125,10 +91,8 @@ function isRefused(helm, values) {
   return `${values} must be refused for "${reason}", but helm template ${status === 0 ? 'accepted it' : `answered: ${stderr.trim()}`}`;
 }
 
-const helm = succeeds('helm', ['version'])
-  ? 'helm'
-  : await findBuilt('helm', 'helm.sh/helm/v3/cmd/helm@v3.22.0');
-const program = await findBuilt('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0');
+const helm = succeeds('helm', ['version']) ? 'helm' : await findBuilt('helm', HELM, print);
+const program = await findBuilt('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0', print);
 const schemas = await findSchemas(cache, print);
 const kubeconform = program === undefined || schemas === undefined ? undefined : { program, schemas };
 const isComplete = helm !== undefined && kubeconform !== undefined;

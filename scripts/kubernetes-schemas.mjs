@@ -72,10 +72,18 @@ function reachable(first, definitions) {
   return found;
 }
 
+/** The folder of the Prometheus Operator's CRDs; undefined where Go cannot fetch them. */
+export function findCrds() {
+  const folder = moduleFolder(OPERATOR);
+  return folder === undefined ? undefined : crdsIn(folder);
+}
+
+const crdsIn = (/** @type {string} */ folder) => join(folder, 'example', 'prometheus-operator-crd');
+
 /** @param {string} folder @returns {[string, Schema][]} */
 function custom(folder) {
   return CUSTOM.map((name) => {
-    const file = join(folder, 'example', 'prometheus-operator-crd', `monitoring.coreos.com_${name}.yaml`);
+    const file = join(crdsIn(folder), `monitoring.coreos.com_${name}.yaml`);
     const { spec } = parse(readFileSync(file, 'utf8'));
     const version = spec.versions.find((/** @type {Schema} */ each) => each.name === 'v1');
     return [`${spec.names.kind}-monitoring-v1`, strict(version.schema.openAPIV3Schema)];

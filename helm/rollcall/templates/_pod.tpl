@@ -80,6 +80,8 @@ securityContext:
 {{- define "rollcall.jobSpec" -}}
 backoffLimit: 2
 activeDeadlineSeconds: 300
+# Helm does not remove the Jobs of hooks with the release: a day for their logs, also after an uninstallation.
+ttlSecondsAfterFinished: 86400
 template:
   metadata:
     labels:
