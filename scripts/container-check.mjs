@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { printMemory } from './container-memory.mjs';
 import { checkout } from './setup.mjs';
 
 const IMAGE = 'rollcall:container-check';
@@ -96,6 +97,14 @@ function inspect() {
   expect(writes.status !== 0, 'nothing can be written below /app');
 }
 
+/** The memory settings of the image's environment work with its Node and its C library, and not only on this machine. */
+function inspectMemory() {
+  const { status, output, all } = inside('node', '--expose-gc', '-e', `(${printMemory.toString()})()`);
+  const { young, kept } = status === 0 ? JSON.parse(output) : {};
+  expect(young <= 16, `the young generation stays within 16 MiB (${young ?? all} MiB)`);
+  expect(kept < 8, `glibc returns large buffers: of 60 MiB its heap keeps ${kept ?? all} MiB`);
+}
+
 /** @param {string} folder */
 async function run(folder) {
   const mounts = ['rollcall.yaml', 'secret'].flatMap((name) => [
@@ -150,6 +159,7 @@ try {
   if (docker('version').status !== 0) throw new Error('no Docker engine answers');
   if (!build()) throw new Error('the image cannot be built');
   inspect();
+  inspectMemory();
   await run(folder);
 } catch (error) {
   expect(false, error instanceof Error ? error.message : String(error));
