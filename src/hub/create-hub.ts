@@ -7,7 +7,7 @@ import { createHttpClient, type HttpTimeouts } from './http.ts';
 import type { Hub } from './hub.ts';
 import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts';
 import { PagingMemory } from './paging-memory.ts';
-import { ByteBudget, MOST_WAITING_BYTES } from './prefetch.ts';
+import { WAITING_ANSWERS } from './prefetch.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests, type Requests, type RequestsOptions } from './requests.ts';
 import { permitsOfBoth, Semaphore } from './semaphore.ts';
@@ -70,7 +70,7 @@ export function createHub(settings: HubSettings, tools: HubTools = {}): Hub & Co
   const reported = new Set<string>();
   const firstTime = (what: string): boolean => !reported.has(what) && reported.add(what).has(what);
   const memory = new PagingMemory({ now, pageSize });
-  const ahead = { pagesAtMost: maxConcurrentRequests, budget: new ByteBudget(MOST_WAITING_BYTES) };
+  const ahead = { pagesAtMost: maxConcurrentRequests, budget: WAITING_ANSWERS };
   const finding = { baseUrl, concurrency: maxConcurrentRequests };
   // A hub that serves lists but fails on single rows must not count as down.
   const single = createRequests({

@@ -2,10 +2,7 @@ import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { Sent } from './hub-answer.ts';
 import type { Requests } from './requests.ts';
 
-/** Of all answers of a hub that wait for their turn. */
-export const MOST_WAITING_BYTES = 16_000_000;
-
-/** Bytes that the scans of one hub share. */
+/** Bytes that scans share. */
 export class ByteBudget {
   #left: number;
 
@@ -24,6 +21,9 @@ export class ByteBudget {
     this.#left += bytes;
   }
 }
+
+/** The answers that wait for their turn, in all scans of the process: many tenants may have their full syncs at one time. */
+export const WAITING_ANSWERS = new ByteBudget(16_000_000);
 
 export interface PrefetchParts {
   readonly requests: Pick<Requests, 'inAdvance'>;
