@@ -147,7 +147,8 @@ describe('another tenant’s data by mistake', () => {
       if (pages === 8) fill(mirror, 'categories', rowsOf(1_000, 'c'));
     };
     expect(await codes(mirror, 'FULL')).toEqual(['HUB_FOREIGN_DATA']);
-    expect(pages).toBeLessThan(12);
+    // Of 20: the pages that were requested before their turn are still this tenant's.
+    expect(pages).toBeLessThan(16);
     expect(await mirror.ends()).toEqual(before);
   });
 
