@@ -146,6 +146,16 @@ export class Fingerprints {
     };
   }
 
+  /** The position of a key; -1 if it is not there. */
+  indexOf(key: string): number {
+    const high = highOf(key, this.seed);
+    const low = Fingerprints.lowOf(key, this.seed);
+    const { words } = this;
+    for (let at = 0; at < words.length; at += 2)
+      if (words[at] === high && words[at + 1] === low) return at / 2;
+    return -1;
+  }
+
   everyLow(test: (low: number) => boolean): boolean {
     for (let at = 1; at < this.words.length; at += 2) if (!test(this.words[at] ?? 0)) return false;
     return true;

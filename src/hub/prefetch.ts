@@ -1,5 +1,6 @@
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
 import type { Sent } from './hub-answer.ts';
+import type { ReadOptions } from './hub.ts';
 import type { Requests } from './requests.ts';
 
 /** Bytes that scans share. */
@@ -60,9 +61,9 @@ export class Prefetch {
     this.#parts = parts;
   }
 
-  /** Requests the page at `cursor` and those that followed it, while the hub has places and memory is left. */
-  pagesFrom(cursor: string | null): void {
-    const pages = this.#remembered(cursor);
+  /** Requests a remembered page and those that followed it, while the hub has places and memory is left. */
+  pagesFrom(first: RememberedPage | null): void {
+    const pages = this.#followed(first);
     const addresses = new Set(pages.map(({ address }) => address));
     for (const address of this.#waiting.keys()) if (!addresses.has(address)) this.#drop(address);
     for (const page of pages) {
@@ -87,17 +88,25 @@ export class Prefetch {
     this.#newest = Math.max(this.#newest, readVersion);
   }
 
+  /**
+   * The read version for a request whose answer is used before the waiting ones, though it is sent after them: that of the
+   * page before. Too old a version is safe, as if the hub had taken long to answer.
+   */
+  asOfPageBefore(readVersion: number): number {
+    return Math.min(readVersion, this.#newest);
+  }
+
   /** The scan has ended. */
   end(): void {
     this.#isOver = true;
     for (const address of this.#waiting.keys()) this.#drop(address);
   }
 
-  /** The page at a cursor, and those that followed it. */
-  #remembered(cursor: string | null): RememberedPage[] {
+  /** A page, and those that followed it. */
+  #followed(first: RememberedPage | null): RememberedPage[] {
     const { pages, pagesAtMost } = this.#parts;
     const found: RememberedPage[] = [];
-    let page = pages.at(cursor);
+    let page = first;
     while (page !== null && found.length < pagesAtMost) {
       found.push(page);
       page = pages.at(page.lastId);
@@ -133,4 +142,20 @@ export class Prefetch {
     this.#parts.budget.give(dropped.bytes);
     dropped.cancel();
   }
+}
+
+/** The prefetch of a scan; null where nothing is known: an incremental scan has no page twice, so none is remembered. */
+export function prefetchFor(
+  limits: {
+    readonly requests: Requests;
+    readonly ahead?: { readonly pagesAtMost: number; readonly budget: ByteBudget };
+  },
+  scan: { read: ReadOptions; signal: AbortSignal; where: string },
+): Prefetch | null {
+  const { requests, ahead } = limits;
+  const { read, signal, where } = scan;
+  const { collection, modifiedAfterMs, pages, readVersion } = read;
+  if (ahead === undefined || pages === undefined || modifiedAfterMs !== undefined) return null;
+  const request = { target: collection.name, where, readVersion, signal };
+  return new Prefetch({ requests, pages, request, ...ahead });
 }

@@ -43,7 +43,9 @@ export function readPage(
     next: links.next,
   };
   const canBeKnown = cursor !== undefined && isUtf8 && rows.length > 0 && ids.length === rows.length;
-  const print = canBeKnown ? () => printOf(answer, { cursor, ids, envelope, where }) : undefined;
+  const print = canBeKnown
+    ? () => printOf(answer, { cursor, limit: facts.limit, ids, envelope, where })
+    : undefined;
   return { page: { rows, isUtf8, hubTimeMs, total, readVersion, bytes, print }, facts, links };
 }
 
@@ -73,9 +75,9 @@ function readKnownPage(
 
 function printOf(
   { raw, requested, bytes }: HubAnswer,
-  page: { cursor: string | null; ids: readonly string[]; envelope: string; where: string },
+  page: { cursor: string | null; limit: number; ids: readonly string[]; envelope: string; where: string },
 ): PagePrint | null {
-  const { cursor, ids, envelope, where } = page;
+  const { cursor, limit, ids, envelope, where } = page;
   const digest = proveDigest(raw, (body) => listIn(body, { envelope, where }) ?? []);
-  return digest === null ? null : { cursor, address: requested.href, bytes, digest, ids };
+  return digest === null ? null : { cursor, address: requested.href, limit, bytes, digest, ids };
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
 import { asksForSmallerPages, HubError } from './hub-error.ts';
@@ -14,7 +15,7 @@ import {
   type PageFacts,
 } from './paging-decision.ts';
 import type { PagingMemory } from './paging-memory.ts';
-import { Prefetch, type ByteBudget } from './prefetch.ts';
+import { prefetchFor, type ByteBudget, type Prefetch } from './prefetch.ts';
 import { readPage, type FetchedPage } from './read-page.ts';
 import type { Requests } from './requests.ts';
 import { pageUrl, type Position } from './scan-request.ts';
@@ -54,13 +55,18 @@ class Scanner {
   readonly #read: ReadOptions;
   readonly #signal: AbortSignal;
   readonly #where: string;
-  /** Null without remembered pages. */
+  /** Null without remembered pages, like `#cuts`. */
   readonly #prefetch: Prefetch | null;
+  readonly #cuts: PageCuts | null;
   #state: ScanState;
   #position: Position = { kind: 'first' };
   #offset = 0;
   /** Upper bound for `limit` at this place, where even a small page was too large. */
   #atMost = Infinity;
+  /** Rows that lead to a remembered page; null: as many as usual. */
+  #cut: number | null = null;
+  /** Of the request before; a link may repeat it. */
+  #limitBefore: number | null = null;
   #pages = 0;
   #rows = 0;
   #totalAtStart: number | null = null;
@@ -75,7 +81,8 @@ class Scanner {
     this.#signal = signal;
     const { name, path, keyset } = read.collection;
     this.#where = `${context.baseUrl.origin}${context.baseUrl.pathname.replace(/\/+$/, '')}${path}`;
-    this.#prefetch = prefetchOf(context, { read, signal, where: this.#where });
+    this.#prefetch = prefetchFor(context, { read, signal, where: this.#where });
+    this.#cuts = this.#prefetch === null || read.pages === undefined ? null : new PageCuts(read.pages);
     const auto = keyset && context.paging === 'auto';
     const mode = context.paging === 'auto' ? (context.memory.mode(name) ?? 'keyset') : context.paging;
     this.#state = beginIn(keyset ? mode : 'offset', {
@@ -128,14 +135,23 @@ class Scanner {
     // Without a cursor the hub chooses what a page begins with.
     const prefetch = this.#state.mode === 'keyset' ? this.#prefetch : null;
     const pages = prefetch === null ? undefined : read.pages;
-    prefetch?.pagesFrom(cursor);
+    const isInTurn = prefetch === null || this.#cutPage(prefetch);
     this.#pages += 1;
     if (this.#pages > MAX_PAGES_PER_SCAN) throw brokenPaging(where, 'it has no end', this.#state.auto);
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;
       const { mode } = this.#state;
-      return pageUrl({ baseUrl, read, mode, position: this.#position, limit, sort: this.#sorts });
+      const limitBefore = this.#limitBefore;
+      return pageUrl({
+        baseUrl,
+        read,
+        mode,
+        position: this.#position,
+        limit,
+        limitBefore,
+        sort: this.#sorts,
+      });
     };
     try {
       const fetched = await requests.get({
@@ -143,7 +159,7 @@ class Scanner {
         where,
         url,
         signal: this.#signal,
-        readVersion: read.readVersion,
+        readVersion: isInTurn ? read.readVersion : () => prefetch.asOfPageBefore(read.readVersion()),
         prefetched: prefetch === null ? undefined : (address) => prefetch.take(address),
         recognise:
           pages === undefined
@@ -156,11 +172,17 @@ class Scanner {
           readPage(answer, { baseUrl, read, limit, where, ...(pages === undefined ? {} : { cursor }) }),
         onFailure: (error) => {
           const because = asksForSmallerPages(error);
+          // What a short page takes says nothing about usual ones.
+          if (because !== null && this.#cut !== null && this.#cut < this.#usualLimit) {
+            this.#cut = null;
+            return because === 'too-large';
+          }
           const halved = because === null ? null : memory.halve(name, limit);
           if (halved !== null) onEvent({ type: 'page-size-reduced', collection: name, ...halved });
           return because === 'too-large' && (halved !== null || this.#narrow(limit));
         },
       });
+      this.#limitBefore = limit;
       prefetch?.noteUsed(fetched.page.readVersion);
       return fetched;
     } catch (error) {
@@ -169,8 +191,22 @@ class Scanner {
     }
   }
 
-  get #limit(): number {
+  get #usualLimit(): number {
     return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
+  }
+
+  get #limit(): number {
+    return Math.min(this.#usualLimit, this.#cut ?? Infinity);
+  }
+
+  /** Returns false if the page is to be used before others that were requested earlier. */
+  #cutPage(prefetch: Prefetch): boolean {
+    const { cursor } = this.#state;
+    const idsBefore = this.#previous?.ids ?? [];
+    const cut = this.#cuts?.at(cursor, { idsBefore, usual: this.#usualLimit });
+    this.#cut = cut?.rows ?? null;
+    prefetch.pagesFrom(cut?.known ?? null);
+    return cut?.known == null || cut.known.cursor === cursor;
   }
 
   /** Halves the limit at this place when few rows are too large for a page. False when a single row is too large. */
@@ -202,6 +238,7 @@ class Scanner {
     this.#marks.clear();
     this.#offset = 0;
     this.#previous = null;
+    this.#cut = null;
     this.#position = mode === 'offset' ? { kind: 'offset', offset: 0 } : { kind: 'first' };
   }
 
@@ -305,18 +342,6 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
     abandoned.abort();
     scanner.end();
   }
-}
-
-/** An incremental scan has no page twice, so none is remembered of it. */
-function prefetchOf(
-  { requests, ahead }: ScanContext,
-  scan: { read: ReadOptions; signal: AbortSignal; where: string },
-): Prefetch | null {
-  const { read, signal, where } = scan;
-  const { collection, modifiedAfterMs, pages, readVersion } = read;
-  if (ahead === undefined || pages === undefined || modifiedAfterMs !== undefined) return null;
-  const request = { target: collection.name, where, readVersion, signal };
-  return new Prefetch({ requests, pages, request, ...ahead });
 }
 
 /** Counts the duplicates among a page's ids. */

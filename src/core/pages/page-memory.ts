@@ -6,6 +6,8 @@ export interface RememberedPage {
   readonly cursor: string | null;
   /** The address of its request. */
   readonly address: string;
+  /** Rows that it asked for. */
+  readonly limit: number;
   /** Size of its body. */
   readonly bytes: number;
   readonly digest: string;

@@ -13,6 +13,8 @@ export interface PagePrint {
   readonly cursor: string | null;
   /** The address of the request. */
   readonly address: string;
+  /** Rows that were asked for. */
+  readonly limit: number;
   /** Size of the body. */
   readonly bytes: number;
   /** 32 bytes, one a character. */

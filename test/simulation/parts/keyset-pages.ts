@@ -76,7 +76,14 @@ export function asListed(rows: readonly unknown[], cursor: string | null, { page
     const ids = rows.map((row) => (row as { sourcedId: string }).sourcedId);
     return digest === null
       ? null
-      : { cursor, address: `https://hub.example/rows?after=${cursor}`, bytes: text.length, digest, ids };
+      : {
+          cursor,
+          address: `https://hub.example/rows?after=${cursor}`,
+          limit: rows.length,
+          bytes: text.length,
+          digest,
+          ids,
+        };
   };
   return { rows, print };
 }

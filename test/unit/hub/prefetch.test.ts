@@ -22,6 +22,9 @@ async function school(settings: Partial<HubSettings> = {}) {
     onWay: 0,
     mostOnWay: 0,
     version: 0,
+    /** How the hub pages: a link that repeats the limit, none, or as many rows as it likes. */
+    style: 'links' as 'links' | 'no links' | 'ignores limit' | 'clamps limit',
+    limits: [] as number[],
     refuses: (_cursor: string) => false,
   };
   const test = await testHub(
@@ -34,16 +37,21 @@ async function school(settings: Partial<HubSettings> = {}) {
       state.onWay -= 1;
       if (state.refuses(after)) return sendJson(response, {}, { status: 503 });
       const rest = ids.filter((id) => id > after);
-      const users = rest.slice(0, PAGE_ROWS).map((sourcedId) => ({
+      const limit = Number(request.query.get('limit'));
+      state.limits.push(limit);
+      const mosts = { 'ignores limit': PAGE_ROWS, 'clamps limit': Math.min(limit, PAGE_ROWS) };
+      const most = { links: limit, 'no links': limit, ...mosts }[state.style];
+      const users = rest.slice(0, most).map((sourcedId) => ({
         sourcedId,
         name: names.get(sourcedId) ?? 'n',
         dateLastModified: '2026-01-01T00:00:00Z',
       }));
-      const next = `<${request.path}?limit=3&afterSourcedId=${users.at(-1)?.sourcedId}>; rel="next"`;
-      const link = ['<x>; rel="first"', ...(rest.length > PAGE_ROWS ? [next] : [])].join(', ');
-      return sendJson(response, { users }, { headers: { link, 'x-total-count': String(ids.length) } });
+      const next = `<${request.path}?limit=${limit}&afterSourcedId=${users.at(-1)?.sourcedId}>; rel="next"`;
+      const links = ['<x>; rel="first"', ...(rest.length > most ? [next] : [])].join(', ');
+      const link: { link?: string } = state.style === 'no links' ? {} : { link: links };
+      return sendJson(response, { users }, { headers: { ...link, 'x-total-count': String(ids.length) } });
     },
-    { maxConcurrentRequests: 4, ...settings },
+    { maxConcurrentRequests: 4, pageSize: PAGE_ROWS, ...settings },
   );
   const pages = new PageMemory(() => 1);
   const open = () =>
@@ -119,7 +127,61 @@ describe('a full scan that knows the pages of the last one', () => {
     );
   });
 
-  it('cancels the waiting pages once the pages begin elsewhere', async () => {
+  it.each(['links', 'no links'] as const)(
+    'reads only two pages anew after a removed row (%s)',
+    async (style) => {
+      await using test = await school();
+      test.state.style = style;
+      await test.scan();
+      test.ids.splice(7, 1);
+      const { found, ids } = await test.scan();
+      expect(ids).toEqual(test.ids);
+      expect(knownOf(found)).toEqual([true, true, false, false, true, true, true, true]);
+      expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES }, () => true));
+    },
+  );
+
+  it.each(['links', 'no links'] as const)(
+    'asks for the rest of its page alone after an inserted row (%s)',
+    async (style) => {
+      await using test = await school();
+      test.state.style = style;
+      await test.scan();
+      test.ids.splice(7, 0, 'id-06b');
+      test.state.limits = [];
+      const { found, ids } = await test.scan();
+      expect(ids).toEqual(test.ids);
+      expect(knownOf(found)).toEqual([true, true, false, false, true, true, true, true, true]);
+      expect(test.state.limits.toSorted((a, b) => a - b).slice(0, 2)).toEqual([1, 3]);
+      expect(knownOf((await test.scan()).found)).toEqual(Array.from({ length: PAGES + 1 }, () => true));
+    },
+  );
+
+  it('uses the waiting answers after the rest of a page, also while changes are published', async () => {
+    await using test = await school();
+    await test.scan();
+    test.ids.splice(7, 0, 'id-06b');
+    const { ids, requests, versions } = await test.scan(() => {
+      test.state.version += 1;
+    });
+    expect({ ids, requests }).toEqual({ ids: test.ids, requests: PAGES + 1 });
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+  });
+
+  it('joins short pages, so that rows inserted into one page again and again do not make ever shorter ones', async () => {
+    await using test = await school();
+    await test.scan();
+    for (const id of ['id-01b', 'id-01a', 'id-01A', 'id-00b', 'id-00a']) {
+      test.ids.push(id);
+      test.ids.sort();
+      expect(await test.scan()).toMatchObject({ ids: test.ids });
+    }
+    const { found } = await test.scan();
+    expect(knownOf(found)).not.toContain(false);
+    expect(found.length).toBeLessThanOrEqual(PAGES + 3);
+  });
+
+  it('cancels of the waiting pages only the one that begins elsewhere', async () => {
     await using test = await school();
     await test.scan();
     test.ids.splice(1, 1);
@@ -127,12 +189,25 @@ describe('a full scan that knows the pages of the last one', () => {
     const scanned = test.scan();
     await vi.waitFor(() => expect(test.held()).toBe(4));
     test.answer(1);
-    await vi.waitFor(() => expect(test.state.cancelled).toBe(3));
+    await vi.waitFor(() => expect(test.state.cancelled).toBe(1));
     test.state.holds = false;
     test.answer();
-    expect(await scanned).toMatchObject({ ids: test.ids });
-    test.ids.splice(7, 0, 'id-07b');
+    const { found, ids, requests } = await scanned;
+    expect(ids).toEqual(test.ids);
+    expect(requests).toBe(PAGES + 1);
+    expect(knownOf(found)).toEqual([false, false, true, true, true, true, true, true]);
+    expect(test.state.cancelled).toBe(1);
+  });
+
+  it('asks for a usual page when the rest of one fails, and for pages as large as before', async () => {
+    await using test = await school();
+    await test.scan();
+    test.ids.splice(7, 0, 'id-06b');
+    let refusals = 1;
+    test.state.refuses = (after) => after === 'id-07' && refusals-- > 0;
+    test.state.limits = [];
     expect(await test.scan()).toMatchObject({ ids: test.ids });
+    expect(new Set(test.state.limits)).toEqual(new Set([1, 3]));
   });
 
   it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
@@ -189,6 +264,11 @@ describe('a full scan that knows the pages of the last one', () => {
   });
 });
 
+/** Whether each page with rows was recognised. */
+function knownOf(pages: readonly HubPage[]): boolean[] {
+  return pages.filter(({ rows }) => rows.length > 0).map(({ known }) => known !== undefined);
+}
+
 const changes = fc.record({
   /** What happens to a row before a scan, and which cursors the hub refuses once meanwhile. */
   rows: fc.array(fc.tuple(fc.constantFrom('rename', 'add', 'remove'), fc.nat(PAGES * PAGE_ROWS - 1)), {
@@ -198,11 +278,14 @@ const changes = fc.record({
   publishes: fc.boolean(),
 });
 
+const styles = fc.constantFrom('links', 'no links', 'ignores limit', 'clamps limit' as const);
+
 describe('random changes and failures between scans that know pages', () => {
   it('leave each scan with every row once, as the hub has it, and read versions that never go back', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(changes, { minLength: 2, maxLength: 5 }), async (scans) => {
-        await using test = await school();
+      fc.asyncProperty(fc.array(changes, { minLength: 2, maxLength: 5 }), styles, async (scans, style) => {
+        await using test = await school({ pageSize: style === 'clamps limit' ? 2 * PAGE_ROWS : PAGE_ROWS });
+        test.state.style = style;
         for (const { rows, refused, publishes } of scans) {
           for (const [what, at] of rows) change(test, what, at);
           const refusals = new Set(refused.map((at) => test.ids[at] ?? ''));
@@ -215,6 +298,9 @@ describe('random changes and failures between scans that know pages', () => {
           expect(names).toEqual(test.ids.map((id) => test.names.get(id) ?? 'n'));
           expect(versions).toEqual(versions.toSorted((a, b) => a - b));
         }
+        test.state.refuses = () => false;
+        await test.scan();
+        expect(knownOf((await test.scan()).found)).not.toContain(false);
       }),
       { numRuns: 40 },
     );

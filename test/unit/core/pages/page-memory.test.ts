@@ -21,7 +21,7 @@ function remember(memory: PageMemory, cursor: string | null, ids: readonly strin
   const digest = digestOf(textOf(ids));
   if (digest === null) throw new Error('no digest');
   const address = `https://hub.example/users?after=${cursor}`;
-  memory.remember({ cursor, address, bytes: 100, digest, ids }, ids);
+  memory.remember({ cursor, address, limit: 3, bytes: 100, digest, ids }, ids);
 }
 
 function recognised(memory: PageMemory, cursor: string | null = null, ids = PAGE): RememberedPage {
