@@ -23,7 +23,7 @@ const DAY_MS = 24 * 3_600_000;
 export function differencesFromIndex(world: ChainWorld, log: PublishedLog): string[] {
   const { hub, index, rebuilt, imported } = world;
   const besideLeft = [...idsBesideLeft(log)].filter((id) => hub.chainOf(id)?.isTainted !== false);
-  const mayBeOpen = new Set([...besideLeft, ...mergedSilently(index, log)]);
+  const mayBeOpen = new Set([...besideLeft, ...mergedSilently(index, log), ...namedByTwo(log)]);
   return [
     ...problemsOfIndex('the index', { index, world, log, mayBeOpen: new Set() }),
     ...problemsOfIndex('the imported index', { index: imported, world, log, mayBeOpen }),
@@ -46,6 +46,26 @@ function mergedSilently({ contents }: SimulatedIndex, log: PublishedLog): string
     const isMerged = (published?.entry?.mergedInto ?? null) !== null;
     return isMerged && changes.get(absenceId ?? '')?.value?.mergedInto === null ? [id] : [];
   });
+}
+
+/**
+ * Versions of absences that named the same version, one of which has ended: partitions are read in any order, so an import
+ * may give the version to the absence that named it first. Its chain is then resolved once more.
+ */
+function namedByTwo({ changes }: PublishedLog): string[] {
+  const namers = new Map<string, Set<string>>();
+  const named = new Map<string, string[]>();
+  for (const { key, value } of changes) {
+    if (value === null) continue;
+    const id = value.version.sourcedId;
+    namers.set(id, (namers.get(id) ?? new Set()).add(key));
+    named.set(key, [...(named.get(key) ?? [key]), id]);
+  }
+  const view = viewOf(changes);
+  const hasEnded = (absenceId: string): boolean => view.get(absenceId)?.value?.operation === 'DELETED';
+  return [...namers.values()]
+    .filter((absences) => absences.size > 1 && [...absences].some(hasEnded))
+    .flatMap((absences) => [...absences].flatMap((id) => named.get(id) ?? []));
 }
 
 /** The entries of versions, with those that absences stand for. */
