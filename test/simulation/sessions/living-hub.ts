@@ -7,6 +7,7 @@ const PAGE_ROWS = 4;
 /** These rows never leave, so that the guard never finds half of the rows gone. */
 const RESIDENTS = 24;
 const GUESTS = 14;
+const UNSTAMPED_CHANGES = 4;
 
 /**
  * A hub with keyset paging whose rows change while they are read: they get new content, leave, come back, become unreadable
@@ -46,6 +47,16 @@ export class LivingHub implements Hub {
 
   freeze(): void {
     this.#isStill = true;
+  }
+
+  /** Some rows get new content, leave or come, and no time of modification shows it: only a full sync can. */
+  changeUnstamped(): void {
+    const { random } = this.#at;
+    for (let change = 0; change < UNSTAMPED_CHANGES; change += 1) {
+      const row = random.pick([...this.#rows.values()]);
+      if (random.chance(0.5)) this.#put(row.sourcedId, row.isReadable, row.modifiedAtMs);
+      else this.#comeOrGo(idOf(RESIDENTS + random.below(GUESTS)), 0);
+    }
   }
 
   readPages(options: ReadOptions): AsyncGenerator<HubPage, ScanEnd> {
@@ -109,17 +120,16 @@ export class LivingHub implements Hub {
     else for (const each of this.#rows.values()) this.#restamp(each, time.now());
   }
 
-  #comeOrGo(guest: string): void {
+  #comeOrGo(guest: string, modifiedAtMs?: number): void {
     if (this.#rows.delete(guest)) {
       this.#departures.set(guest, [...this.departuresOf(guest), this.#at.time.now()]);
     } else {
-      this.#put(guest, true);
+      this.#put(guest, true, modifiedAtMs);
     }
   }
 
-  #put(sourcedId: string, isReadable: boolean): void {
+  #put(sourcedId: string, isReadable: boolean, modifiedAtMs = this.#at.time.now()): void {
     this.#version += 1;
-    const modifiedAtMs = this.#at.time.now();
     this.#rows.set(sourcedId, { sourcedId, version: this.#version, modifiedAtMs, isReadable });
   }
 

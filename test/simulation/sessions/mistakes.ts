@@ -1,4 +1,4 @@
-import type { Hub, HubPage, ScanEnd } from '../../../src/hub/hub.ts';
+import type { Hub, HubPage, ReadOptions, ScanEnd } from '../../../src/hub/hub.ts';
 import { splitCompositeKey } from '../../../src/model/keys.ts';
 import type { TenantLog, Transaction } from '../../../src/log/log.ts';
 import type { CollectionIndex, IndexPosition } from '../../../src/state/index-store.ts';
@@ -152,7 +152,45 @@ export const MISTAKES: readonly SeededMistake[] = [
     finds: 'removed, but it never left',
     mistake: { hub: (hub) => hiding('k05', hub) },
   },
+  {
+    name: 'a page is recognised by its cursor alone',
+    kind: 'restarts',
+    finds: 'left over',
+    mistake: { hub: (hub) => recognising(hub, ({ cursor, pages }) => pages.at(cursor)) },
+  },
+  {
+    name: 'a page is recognised by its cursor and its number of rows',
+    kind: 'take-overs',
+    finds: 'differs from the hub',
+    mistake: {
+      hub: (hub) =>
+        recognising(hub, ({ cursor, text, pages }) => {
+          const page = pages.at(cursor);
+          return page?.rows === text.toString().split('sourcedId').length - 1 ? page : null;
+        }),
+    },
+  },
 ];
+
+type Pages = NonNullable<ReadOptions['pages']>;
+
+/** A hub whose scans recognise pages in another way. */
+function recognising(
+  hub: Hub,
+  recognise: (read: { cursor: string | null; text: Buffer; pages: Pages }) => ReturnType<Pages['recognise']>,
+): Hub {
+  return withOther(hub, {
+    readPages: (options) => {
+      const { pages } = options;
+      if (pages === undefined) return hub.readPages(options);
+      const spoiled: Pages = {
+        at: (cursor) => pages.at(cursor),
+        recognise: (cursor, text) => recognise({ cursor, text, pages }),
+      };
+      return hub.readPages({ ...options, pages: spoiled });
+    },
+  });
+}
 
 /** A log that forgets all take-overs before the current one. */
 function forgetful(open: () => TenantLog): TenantLog {

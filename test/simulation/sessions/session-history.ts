@@ -52,7 +52,7 @@ const LONGEST_SLEEP_MS = 20;
 /**
  * Plays the random history of a seed: processes come and go while the hub changes and every part fails at times.
  * Then nothing fails any more and the hub does not change: a last process makes an incremental sync (`afterDelta` is called then) and
- * two full syncs (`afterFull` is called then).
+ * a full sync. The hub changes once more without a stamp, and after two more full syncs `afterFull` is called.
  */
 export async function playHistory(
   options: { seed: number; kind: HistoryKind; mistake?: Mistake | undefined },
@@ -135,6 +135,8 @@ class History implements World {
     );
     await process.runner(MIRRORED).request('DELTA');
     check.afterDelta(this);
+    await process.runner(MIRRORED).request('FULL');
+    this.hub.changeUnstamped();
     await process.runner(MIRRORED).request('FULL');
     await process.runner(MIRRORED).request('FULL');
     process.stop();
