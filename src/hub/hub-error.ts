@@ -72,3 +72,11 @@ export function asksForSmallerPages(error: HubError): SmallerPagesReason | null 
   const isTimeoutStatus = error.code === 'HUB_UNAVAILABLE' && (error.status === 408 || error.status === 504);
   return isTimeoutStatus ? 'timeout' : null;
 }
+
+export function brokenPaging(where: string, reason: string, auto: boolean): HubError {
+  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
+    remedy: auto
+      ? 'No paging mode works here; a hub.pageSize above the size of the collection may help.'
+      : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
+  });
+}

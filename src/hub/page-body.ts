@@ -59,3 +59,8 @@ export function markOf(rows: readonly unknown[]): string | null {
 export function markOfId(firstId: string): string {
   return `id ${firstId}`;
 }
+
+/** Counts the duplicates among a page's ids. */
+export function repeatedIn(ids: readonly string[]): number {
+  return ids.length - new Set(ids).size;
+}

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
-import { asksForSmallerPages, HubError } from './hub-error.ts';
+import { asksForSmallerPages, brokenPaging, HubError } from './hub-error.ts';
 import type { WayOut } from './link.ts';
 import {
   afterPage,
@@ -14,6 +14,7 @@ import {
   type ScanState,
   type PageFacts,
 } from './paging-decision.ts';
+import { repeatedIn } from './page-body.ts';
 import type { PagingMemory } from './paging-memory.ts';
 import { prefetchFor, type ByteBudget, type Prefetch } from './prefetch.ts';
 import { readPage, type FetchedPage } from './read-page.ts';
@@ -41,14 +42,6 @@ interface ScanStep {
   readonly end: ScanEnd | null;
 }
 
-function brokenPaging(where: string, reason: string, auto: boolean): HubError {
-  return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
-    remedy: auto
-      ? 'No paging mode works here; a hub.pageSize above the size of the collection may help.'
-      : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
-  });
-}
-
 /** One scan of a collection: its state, and the next request. */
 class Scanner {
   readonly #context: ScanContext;
@@ -57,7 +50,7 @@ class Scanner {
   readonly #where: string;
   /** Null without remembered pages, like `#cuts`. */
   readonly #prefetch: Prefetch | null;
-  readonly #cuts: PageCuts | null;
+  #cuts: PageCuts | null;
   #state: ScanState;
   #position: Position = { kind: 'first' };
   #offset = 0;
@@ -173,7 +166,7 @@ class Scanner {
         onFailure: (error) => {
           const because = asksForSmallerPages(error);
           // What a short page takes says nothing about usual ones.
-          if (because !== null && this.#cut !== null && this.#cut < this.#usualLimit) {
+          if (because !== null && this.#isCutShort) {
             this.#cut = null;
             return because === 'too-large';
           }
@@ -199,6 +192,10 @@ class Scanner {
     return Math.min(this.#usualLimit, this.#cut ?? Infinity);
   }
 
+  get #isCutShort(): boolean {
+    return this.#cut !== null && this.#cut < this.#usualLimit;
+  }
+
   /** Returns false if the page is to be used before others that were requested earlier. */
   #cutPage(prefetch: Prefetch): boolean {
     const { cursor } = this.#state;
@@ -216,10 +213,14 @@ class Scanner {
     return true;
   }
 
-  /** A 400 may mean that the hub does not know a parameter: the scan tries the next mode. */
+  /** A 400 may mean that the hub does not take a short limit, or does not know a parameter: the scan tries without. */
   #triesOtherwise(error: unknown): boolean {
     if (!(error instanceof HubError) || (error.status !== 400 && error.status !== 422)) return false;
     const { mode, auto } = this.#state;
+    if (this.#isCutShort) {
+      this.#cuts = null;
+      return true;
+    }
     // Filter mode depends on the order: it drops `sort` only if hub.paging prescribes this mode.
     if (this.#sorts && (mode === 'offset' || (mode === 'sourced-id-filter' && !auto))) {
       this.#context.memory.rememberSortRefused(this.#read.collection.name);
@@ -342,9 +343,4 @@ export async function* scanPages(context: ScanContext, read: ReadOptions): Async
     abandoned.abort();
     scanner.end();
   }
-}
-
-/** Counts the duplicates among a page's ids. */
-function repeatedIn(ids: readonly string[]): number {
-  return ids.length - new Set(ids).size;
 }

@@ -26,6 +26,7 @@ async function school(settings: Partial<HubSettings> = {}) {
     style: 'links' as 'links' | 'no links' | 'ignores limit' | 'clamps limit',
     limits: [] as number[],
     refuses: (_cursor: string) => false,
+    leastLimit: 1,
   };
   const test = await testHub(
     async (request, response) => {
@@ -35,6 +36,8 @@ async function school(settings: Partial<HubSettings> = {}) {
       state.mostOnWay = Math.max(state.mostOnWay, state.onWay);
       if (state.holds) await new Promise<void>((resolve) => held.push(resolve));
       state.onWay -= 1;
+      if (Number(request.query.get('limit')) < state.leastLimit)
+        return sendJson(response, {}, { status: 400 });
       if (state.refuses(after)) return sendJson(response, {}, { status: 503 });
       const rest = ids.filter((id) => id > after);
       const limit = Number(request.query.get('limit'));
@@ -82,6 +85,7 @@ async function school(settings: Partial<HubSettings> = {}) {
     },
     answer: (count = Infinity) => held.splice(0, count).forEach((release) => release()),
     held: () => held.length,
+    data: () => test.data(),
     [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
   };
 }
@@ -208,6 +212,16 @@ describe('a full scan that knows the pages of the last one', () => {
     test.state.limits = [];
     expect(await test.scan()).toMatchObject({ ids: test.ids });
     expect(new Set(test.state.limits)).toEqual(new Set([1, 3]));
+  });
+
+  it('stays in its paging mode where the hub refuses the limit of the rest of a page', async () => {
+    await using test = await school();
+    await test.scan();
+    test.ids.splice(7, 0, 'id-06b');
+    test.state.leastLimit = 2;
+    expect(await test.scan()).toMatchObject({ ids: test.ids });
+    expect(test.data().filter(({ query }) => query.get('limit') !== '3')).toHaveLength(1);
+    expect(test.data().some(({ query }) => query.has('offset') || query.has('filter'))).toBe(false);
   });
 
   it('asks in its turn for a page that failed before its turn, and for all further ones', async () => {
