@@ -11,6 +11,8 @@ import { checkout } from './setup.mjs';
 
 const IMAGE = 'rollcall:container-check';
 const CONTAINER = `rollcall-container-check-${process.pid}`;
+const NO_ENGINE =
+  'no Docker engine answers. Install Docker and start its engine, or set DOCKER_HOST to one that runs; nothing else of Rollcall needs it.';
 const HEALTHY_WITHIN_MS = 90_000;
 const ENDS_WITHIN_MS = 30_000;
 /** Nothing answers there: the process must stay up, say why it is not ready, and end when it is told to. */
@@ -35,11 +37,13 @@ const print = (/** @type {string} */ line) => process.stdout.write(`container: $
 
 /** @param {string[]} args */
 function docker(...args) {
-  const { status, stdout, stderr } = spawnSync('docker', args, {
+  const { error, status, ...streams } = spawnSync('docker', args, {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
     cwd: checkout,
   });
+  // without a docker command there is no output at all
+  const { stdout = '', stderr = '' } = error === undefined ? streams : { stderr: error.message };
   return { status, output: stdout.trim(), all: `${stdout}${stderr}`.trim() };
 }
 
@@ -156,7 +160,8 @@ const folder = mkdtempSync(join(tmpdir(), 'rollcall-container-'));
 try {
   writeFileSync(join(folder, 'rollcall.yaml'), JSON.stringify(CONFIG));
   writeFileSync(join(folder, 'secret'), 'S3CRET');
-  if (docker('version').status !== 0) throw new Error('no Docker engine answers');
+  const engine = docker('version');
+  if (engine.status !== 0) throw new Error(`${NO_ENGINE} docker version said: ${engine.all}`);
   if (!build()) throw new Error('the image cannot be built');
   inspect();
   inspectMemory();
