@@ -6,7 +6,14 @@ import type { FillSources } from './config/fill.ts';
 import { FilledFiles, followFiles } from './config/follow-files.ts';
 import { describeIssue, problemsOf } from './config/issues.ts';
 import { jsonSchemaOf, knownKeys, type JsonSchema } from './config/json-schema.ts';
-import { formatPath, problemsError, SMALLEST_REMEDY, type KeyPath, type Problem } from './config/problem.ts';
+import {
+  formatPath,
+  problemsError,
+  remedyFor,
+  SMALLEST_REMEDY,
+  type KeyPath,
+  type Problem,
+} from './config/problem.ts';
 import { kafka, redis, registry } from './config/services.ts';
 import { tenant, type CollectionSettings } from './config/tenant.ts';
 import { readYaml, type YamlFile } from './config/yaml-file.ts';
@@ -137,7 +144,7 @@ function parseConfig(text: string, options: FillSources & { path: string; withou
   const unfilled = new Set(file.problems.map((problem) => formatPath(problem.path)));
   const problems = [...file.problems, ...found.filter((problem) => !unfilled.has(formatPath(problem.path)))];
   if (!result.success || problems.length > 0)
-    throw problemsError(path, problems, file.value === null ? SMALLEST_REMEDY : undefined);
+    throw problemsError(path, problems, remedyFor(problems, file.value));
   return result.data;
 }
 

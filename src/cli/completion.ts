@@ -37,7 +37,7 @@ export function completeCommand(verbs: readonly Verb[]): Command {
     verbAction(async (context, { args }) => {
       const program = new Command('rollcall');
       for (const verb of verbs.filter(({ hidden }) => hidden !== true))
-        program.addCommand((await verb.load()).description(verb.summary));
+        program.addCommand(describedShortly((await verb.load()).summary(verb.summary)));
       addGlobalOptions(program);
       const completion = tab(program);
       completion.commands.delete('complete');
@@ -53,6 +53,12 @@ export function completeCommand(verbs: readonly Verb[]): Command {
       completion.parse(args.map((word) => word ?? ''));
     }),
   );
+}
+
+/** Shells have room for one line; descriptions are for `--help`. */
+function describedShortly(command: Command): Command {
+  for (const each of [command, ...command.commands]) each.description(each.summary() || each.description());
+  return command;
 }
 
 /** The ids as they are written: a variable without a value, or no file at all, must not disturb a person who types. */

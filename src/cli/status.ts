@@ -78,7 +78,10 @@ async function status(context: VerbContext, { options }: VerbInput<StatusFlags>)
       // Clears the screen only where there is one; elsewhere one look follows the other.
       const clear = stdout.isTTY && !context.output.json ? () => stdout.write(CLEAR_SCREEN) : () => undefined;
       try {
-        await look().then(undefined, (error: unknown) => context.output.note(describeError(error)));
+        await look().catch((error: unknown) => {
+          signal.throwIfAborted();
+          context.output.note(describeError(error));
+        });
         await sleep(WATCH_EVERY_MS, signal);
       } catch (error) {
         if (signal.aborted) return EXIT.ok;

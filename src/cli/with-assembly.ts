@@ -4,6 +4,8 @@ import type { Config } from '../config.ts';
 import { assemble, type Assembly } from '../pipeline/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 
+const SAY_AFTER_MS = 2_000;
+
 /** The parts for a verb that only reads: without logs, and closed when `work` is done. */
 export async function withAssembly<T>(config: Config, work: (assembly: Assembly) => Promise<T>): Promise<T> {
   await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
@@ -12,7 +14,7 @@ export async function withAssembly<T>(config: Config, work: (assembly: Assembly)
 
 /**
  * A connected admin client, closed when `work` is done. Throws `KAFKA_…`, and the signal's reason when it aborts during
- * the connection, which can take long when no broker answers.
+ * the connection, which can take long when no broker answers: then stderr says what it waits for.
  */
 export async function withAdmin<T>(
   parts: { assembly: Assembly; signal?: AbortSignal | undefined },
@@ -20,16 +22,23 @@ export async function withAdmin<T>(
 ): Promise<T> {
   const { assembly, signal } = parts;
   const admin = assembly.kafka.admin();
+  const saying = setTimeout(() => sayWaiting(assembly), SAY_AFTER_MS);
   try {
     const connected = admin.connect().catch((error: unknown) => {
       throw kafkaError(error, 'connecting');
     });
     await (signal === undefined ? connected : Promise.race([connected, rejectOnAbort(signal)]));
+    clearTimeout(saying);
     return await work(admin);
   } finally {
+    clearTimeout(saying);
     const closed = admin.disconnect().catch(() => undefined);
     if (signal?.aborted !== true) await closed;
   }
+}
+
+function sayWaiting({ config }: Assembly): void {
+  process.stderr.write(`Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; trying on.\n`);
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {

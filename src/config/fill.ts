@@ -14,6 +14,8 @@ export interface Filled {
 }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g;
+/** Begins the problem of a variable without a value. */
+export const NEEDS_VARIABLE = 'needs the environment variable';
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
@@ -45,9 +47,7 @@ function lookUp(name: string, sources: FillSources): { value: string } | { probl
   }
   // Object.hasOwn, because `${constructor}` is not a variable.
   const value = Object.hasOwn(sources.env, name) ? sources.env[name] : undefined;
-  return value === undefined
-    ? { problem: `needs the environment variable ${name}, which is not set` }
-    : { value };
+  return value === undefined ? { problem: `${NEEDS_VARIABLE} ${name}, which is not set` } : { value };
 }
 
 function readSecretFile(path: string, sources: FillSources): { value: string } | { problem: string } {

@@ -1,4 +1,5 @@
 import { RollcallError } from '../errors.ts';
+import { NEEDS_VARIABLE } from './fill.ts';
 
 export type KeyPath = readonly (string | number)[];
 
@@ -25,6 +26,9 @@ redis: { url: "redis://localhost:6379" }
 `;
 export const SMALLEST_REMEDY = `"rollcall init" writes a commented one; the smallest is\n\n${SMALLEST_CONFIG.replaceAll(/^(?=.)/gm, '  ')}`;
 
+const VARIABLES_REMEDY =
+  'Set each variable before the command, such as with "export NAME=value"; or name a file that holds the value: ${file:/path}.';
+
 const MAX_SHOWN = 50;
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/;
 
@@ -38,6 +42,12 @@ export function formatPath(path: KeyPath): string {
     .join('')
     .replace(/^\./, '');
   return text === '' ? 'the configuration' : text;
+}
+
+/** What to do, where the usual remedy does not say it. `value`: of the whole file. */
+export function remedyFor(problems: readonly Problem[], value: unknown): string | undefined {
+  if (value === null) return SMALLEST_REMEDY;
+  return problems.every(({ message }) => message.startsWith(NEEDS_VARIABLE)) ? VARIABLES_REMEDY : undefined;
 }
 
 /** Returns one error with all problems, in the order of the file. */

@@ -45,6 +45,17 @@ describe('completion', () => {
     expect(offered('compl')).toEqual(['completion']);
   });
 
+  it.each([[['']], [['deletes', '']], [['topics', '']]])(
+    'describes each verb in one line for %j',
+    (words) => {
+      const lines = rollcall('complete', '--', ...words)
+        .split('\n')
+        .filter((line) => /^[a-z].*\t/.test(line));
+      expect(lines.length).toBeGreaterThan(2);
+      expect(lines.filter((line) => line.length > 120)).toEqual([]);
+    },
+  );
+
   it.each(['zsh', 'fish'])('has a script for %s that asks this program', (shell) => {
     expect(rollcall('completion', shell)).toContain(`'${PROGRAM}' complete --`);
   });

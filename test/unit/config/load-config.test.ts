@@ -77,6 +77,13 @@ describe('every problem at once, each with its path and line', () => {
     ]);
   });
 
+  it('where only variables are missing, the remedy is to set them', () => {
+    expect(refusal(() => load(yamlWith(), { env: {} })).remedy).toMatch(/^Set each variable/);
+    expect(refusal(() => load(yamlWith({ root: 'htpp: {}' }), { env: {} })).remedy).toMatch(
+      /^Correct the configuration/,
+    );
+  });
+
   it.each([
     ['hub: an unknown key', { hub: 'base_url: x' }, 'tenants[0].hub.base_url', 'did you mean "baseUrl"'],
     ['a key near nothing', { root: 'zebra: 1' }, 'zebra', 'known here: tenants, kafka'],
