@@ -38,7 +38,7 @@ export async function withAdmin<T>(
 }
 
 function sayWaiting({ config }: Assembly): void {
-  process.stderr.write(`Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; trying on.\n`);
+  process.stderr.write(`Kafka (${config.kafka.brokers.join(', ')}) has not answered yet; still trying.\n`);
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {

@@ -51,7 +51,7 @@ describe('a verb that waits for Kafka', () => {
     ['deletes list', 1, ['deletes', 'list'], '✗ stopped before it was done\n'],
   ])('%s says so, and when it is stopped it ends with %i', async (_name, expected, args, atTheEnd) => {
     const { code, said } = await stoppedOnceItSpoke(...args);
-    expect(said).toBe(`Kafka (${address}) has not answered yet; trying on.\n${atTheEnd}`);
+    expect(said).toBe(`Kafka (${address}) has not answered yet; still trying.\n${atTheEnd}`);
     expect(code).toBe(expected);
   });
 });
