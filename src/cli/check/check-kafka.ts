@@ -13,7 +13,7 @@ export async function checkKafka(assembly: Assembly, tenants: readonly Assembled
   const title = 'Kafka';
   const findings: Finding[] = [];
   try {
-    await withAdmin({ assembly }, async (admin) => {
+    await withAdmin({ assembly, silent: true }, async (admin) => {
       const as = kafka.sasl === undefined ? '' : `, as ${kafka.sasl.username}`;
       findings.push(ok('connection', `${kafka.brokers.join(', ')}${as}`));
       const inspected = await inspectTopics(
