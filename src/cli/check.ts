@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import type { TenantConfig } from '../config.ts';
 import { enabledCollections } from '../config.ts';
 import { exitCode } from './exit-code.ts';
@@ -27,16 +28,16 @@ const HUBS_AT_ONCE = 8;
 export function checkCommand(): Command {
   return new Command('check')
     .description(
-      'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with\n' +
+      'Checks configuration, Kafka, topics, schema registry, Redis and hubs, and reports all findings at once, each with ' +
         'a remedy. It changes nothing.',
     )
     .option('--tenant <id>', "this tenant's hub, topics and schemas only")
     .addHelpText(
       'after',
-      `
+      wrapped(`
   ✓ right   ! works, but worth knowing   ✗ must be fixed
 
-Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`,
+Exit codes: 0 nothing failed; 1 something failed; 2 the configuration has mistakes (all of them are listed).`),
     )
     .action(verbAction(check));
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { pino } from 'pino';
 import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { describeError, RollcallError } from '../errors.ts';
@@ -25,13 +26,13 @@ Exit codes: 0 nothing is withheld (any more); 1 it failed; 3 something needs a d
 /** `rollcall deletes list|approve|discard`: deletions that need a decision. */
 export function deletesCommand(): Command {
   const list = withScope(new Command('list'))
-    .description('shows which deletions need a decision, since when, and why; writes nothing')
+    .description('Shows which deletions need a decision, since when, and why. It writes nothing.')
     .option('--keys', 'name every key, not only the first ten')
     .addHelpText(
       'after',
-      `
+      wrapped(`
 Each list has a short digest: "deletes approve --list <digest>" approves exactly that list and no later one.
-${EXIT_CODES}`,
+${EXIT_CODES}`),
     )
     .action(verbAction(listDeletes));
   const approve = withScope(new Command('approve'))
@@ -43,11 +44,11 @@ ${EXIT_CODES}`,
     .option('--list <digest...>', 'only lists with these digests, unless they have changed since')
     .addHelpText(
       'after',
-      `${EXIT_CODES}
+      wrapped(`${EXIT_CODES}
 
 Examples:
   rollcall deletes approve --collection enrollments
-  rollcall deletes approve --tenant north --list 3f9a0c51b2e7`,
+  rollcall deletes approve --tenant north --list 3f9a0c51b2e7`),
     )
     .action(verbAction(approveDeletes));
   const discard = withScope(new Command('discard'))
@@ -55,7 +56,7 @@ Examples:
       'Forgets the lists: nothing is removed, and nothing is withheld any more. The next full sync judges by the ' +
         'numbers alone, and may list the same rows again.',
     )
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', wrapped(EXIT_CODES))
     .action(verbAction(discardDeletes));
   return new Command('deletes')
     .description('Deletions that the guard withholds because they are too many: a person decides.')

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { wrapped } from './help-text.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ReferenceHub } from '../../reference-hub/start-reference-hub.ts';
 import { RollcallError } from '../errors.ts';
@@ -35,7 +36,7 @@ export async function hubCommand(): Promise<Command> {
   const { DEFAULT_SIZE } = await import('../../reference-hub/district/generate/district-plan.ts');
   const { describeFaults } = await import('../../reference-hub/server/faults/registry.ts');
   return new Command('hub')
-    .description('serve an invented school district the way an Education Data Hub does')
+    .description('Serves an invented school district the way an Education Data Hub does.')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 8090)
     .option('--tenant <name>', 'path prefix of the tenant', 'north')
@@ -85,7 +86,9 @@ export async function hubCommand(): Promise<Command> {
     .option('--open-control', 'let other machines use the control API', false)
     .addHelpText(
       'after',
-      `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
+      wrapped(
+        `\nFaults:\n${describeFaults()}\n\nThe same can be switched on and off while the hub runs: POST /control/faults {"set": ["latency=500@users"]}.`,
+      ),
     )
     .action(verbAction(runHub));
 }

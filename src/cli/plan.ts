@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { pino } from 'pino';
 import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
@@ -33,7 +34,7 @@ export function planCommand(): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .option('--keys', `also the keys, at most ${formatCount(KEYS_AT_MOST)} of a collection`)
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapped(HELP))
     .action(verbAction<PlanFlags>((context, { options }) => plan(context, options)));
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { wrapped } from './help-text.ts';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
@@ -56,7 +57,7 @@ async function createProgram(argv: readonly string[], verbs: readonly Verb[]): P
     .commandsGroup('Verbs:')
     .enablePositionalOptions()
     .helpCommand('help [verb]', 'all about one verb')
-    .addHelpText('after', AFTER_HELP);
+    .addHelpText('after', wrapped(AFTER_HELP));
   const wanted = verbIn(argv, verbs);
   for (const verb of verbs) {
     const command = verb === wanted ? await verb.load() : new Command(verb.name);

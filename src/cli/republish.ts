@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { pino } from 'pino';
 import { collectionSettings, type Config } from '../config.ts';
 import { RollcallError } from '../errors.ts';
@@ -46,7 +47,7 @@ export function republishCommand(): Command {
     .option('--yes', 'with --redact: publish; without it, the command only counts')
     .addHelpText(
       'after',
-      `
+      wrapped(`
 Without --key, a full sync reads the collection; it also publishes changes, and removes rows that left the hub, subject
 to the guard. A full sync also reads single keys if the hub has no request for a single row. Of schedules, only days
 that are mirrored now and have not changed are published. Keys are record keys: for schedules <student>|<YYYY-MM-DD>.
@@ -61,7 +62,7 @@ Examples:
   rollcall republish users --dry-run
   rollcall republish users --key 42 --key 43
   rollcall republish absences --tenant north
-  rollcall republish absence-changes --redact --yes`,
+  rollcall republish absence-changes --redact --yes`),
     )
     .action(verbAction<RepublishFlags>(republish));
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { wrapped } from './help-text.ts';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { describeError } from '../errors.ts';
@@ -47,12 +48,12 @@ export function runCommand(): Command {
     )
     .addHelpText(
       'after',
-      `
+      wrapped(`
 A page with the status at / on http.host:http.port, its data at /status.json; probes and metrics: /livez, /readyz, /metrics.
 On a terminal it prints one line for each sync that reads everything or changes something; elsewhere JSON lines.
 
 Exit codes: 0 after SIGTERM or SIGINT, within 30 s; 1 when another process took a tenant over, or a topic or
-schema in Kafka does not fit; 2 for a configuration with mistakes.`,
+schema in Kafka does not fit; 2 for a configuration with mistakes.`),
     )
     .action(verbAction<RunFlags>((context, { options }) => run(context, options)));
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { syncedCollections, type TenantConfig } from '../config.ts';
 import { hasLostRecords, planIndexRecovery } from '../core/index-recovery.ts';
 import { describeError } from '../errors.ts';
@@ -32,13 +33,15 @@ interface StateFlags {
 export function stateCommand(): Command {
   const show = new Command('show')
     .description(
-      "shows the size of the index, which transaction it reflects, and whether that is the log's last",
+      "Shows the size of the index, which transaction it reflects, and whether that is the log's last.",
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--collection <name...>', 'only these collections')
     .addHelpText(
       'after',
-      '\nThe index is derived from the topics: the next start of "rollcall run" brings it up to date. While a process is\nrunning, a transaction or two behind is normal: the log is read after the index.',
+      wrapped(
+        '\nThe index is derived from the topics: the next start of "rollcall run" brings it up to date. While a process is running, a transaction or two behind is normal: the log is read after the index.',
+      ),
     )
     .action(verbAction(showState));
   return new Command('state')

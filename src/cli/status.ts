@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { collectionSettings, enabledCollections, type TenantConfig } from '../config.ts';
 import { describeError } from '../errors.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
@@ -34,14 +35,14 @@ interface StatusFlags {
 export function statusCommand(): Command {
   return new Command('status')
     .description(
-      'Shows the progress of each collection and whether something needs a decision.\n' +
+      'Shows the progress of each collection and whether something needs a decision. ' +
         'Reads the progress topics and Redis: it works while the hub or Redis is unavailable.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--watch', 'read and print again every few seconds, until Ctrl-C')
     .addHelpText(
       'after',
-      `
+      wrapped(`
   rows        the number in the last complete full sync
   last full   when that sync began, by the hub's clock
   up to       every change at the hub before this time is published
@@ -61,7 +62,7 @@ afterschools, topics of other tenants under the prefix. They stay until "rollcal
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does. "rollcall deletes list" lists withheld deletions.`,
+Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does. "rollcall deletes list" lists withheld deletions.`),
     )
     .action(verbAction(status));
 }

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { wrapped } from './help-text.ts';
 import type { Admin } from 'kafkajs';
 import type { Config } from '../config.ts';
 import { RollcallError } from '../errors.ts';
@@ -25,8 +26,8 @@ interface TailFlags {
 export function tailCommand(): Command {
   return new Command('tail')
     .description(
-      "Shows a topic's records as they are committed, one per line: time, partition@offset, kind of change, key.\n" +
-        'Only --values or --json shows the contents of rows. For absence-changes the step, the version, its times in\n' +
+      "Shows a topic's records as they are committed, one per line: time, partition@offset, kind of change, key. " +
+        'Only --values or --json shows the contents of rows. For absence-changes the step, the version, its times in ' +
         "the tenant's fullPull.timeZone, and its class are always shown.",
     )
     .argument('<collection...>', 'collections, rejects, progress')
@@ -37,7 +38,7 @@ export function tailCommand(): Command {
     .option('--values', 'show the decoded values, as JSON', false)
     .addHelpText(
       'after',
-      `
+      wrapped(`
 With --json each line is {"topic", "partition", "offset", "timestamp", "key", "headers", "value"}.
 
 Examples:
@@ -46,7 +47,7 @@ Examples:
   rollcall tail progress rejects                          two topics at once
   rollcall tail results --json | jq -r .key               for programs
 
-Ends on Ctrl-C, or after --limit records, with 0.`,
+Ends on Ctrl-C, or after --limit records, with 0.`),
     )
     .action(verbAction(tail));
 }

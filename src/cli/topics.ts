@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { wrapped } from './help-text.ts';
 import { Command } from 'commander';
 import type { Admin } from 'kafkajs';
 import { EXIT, exitCode } from './exit-code.ts';
@@ -29,22 +30,26 @@ interface TopicsFlags {
 export function topicsCommand(): Command {
   const list = new Command('list')
     .description(
-      'shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +
-        'that the configuration no longer wants',
+      'Shows every topic of the configuration: whether it exists, partitions, differences, records; and the topics ' +
+        'that the configuration no longer wants.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--prefix <prefix>', 'instead, the topics under an earlier kafka.topicPrefix')
     .addHelpText(
       'after',
-      '\nRecords are counted by offsets, which include removed and compacted ones: the number is an upper bound.\nExit codes: 0 every topic fits; 1 a topic is missing or differs.',
+      wrapped(
+        '\nRecords are counted by offsets, which include removed and compacted ones: the number is an upper bound.\n\nExit codes: 0 every topic fits; 1 a topic is missing or differs.',
+      ),
     )
     .action(verbAction(listTopics));
   const apply = new Command('apply')
-    .description('creates missing topics, and applies the settings of the contract to existing ones')
+    .description('Creates missing topics, and applies the settings of the contract to existing ones.')
     .option('--tenant <id>', 'only this tenant')
     .addHelpText(
       'after',
-      '\nIt never changes the number of partitions of an existing topic, which would break the order per key. If one\ndiffers from the configuration, the command reports it and ends with 1.',
+      wrapped(
+        '\nIt never changes the number of partitions of an existing topic, which would break the order per key. If one differs from the configuration, the command reports it and ends with 1.',
+      ),
     )
     .action(verbAction(applyTopics));
   return new Command('topics')

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from './help-text.ts';
 import { enabledCollections } from '../config.ts';
 import { bringingSync } from '../core/verify/bringing-sync.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -38,16 +39,27 @@ export function verifyCommand(): Command {
       '--repair',
       'publish exactly what is missing: rebuild the index from the topics, then run a full sync',
     )
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapped(HELP))
     .action(verbAction<VerifyFlags>((context, { options }) => verify(context, options)));
 }
 
 const HELP = `
-Kinds: missing (the hub has it, the topic does not), left-over (the reverse), different, undecodable (the record cannot
-be decoded, or does not match its headers), gap (a step of an absence is missing in the topic), reject-missing and
-reject-left-over (rows that cannot be read), index (the index and the topic differ).
-States: next sync (changed at the hub since the last sync: the next incremental one publishes it), next full (gone from
-the hub, or in a collection without incremental syncs: only the next full sync finds it; "pull --full" runs one), withheld (needs a decision), not-configured (the configuration no longer names it; see "rollcall topics purge").
+Kinds of differences:
+  missing           the hub has it, the topic does not
+  left-over         the topic has it, the hub does not
+  different         both have it, with different contents
+  undecodable       the record cannot be decoded, or does not match its headers
+  gap               a step of an absence is missing in the topic
+  reject-missing    the hub has a row that cannot be read, rejects does not have it
+  reject-left-over  rejects has it, the hub does not, or it can be read now
+  index             the index and the topic differ
+
+States of a difference:
+  next sync       changed at the hub since the last sync: the next incremental one publishes it
+  next full       only the next full sync finds it ("rollcall pull --full" runs one): gone from the hub, or in a collection
+                  without incremental syncs
+  withheld        needs a decision
+  not-configured  the configuration no longer names it; see "rollcall topics purge"
 
 Memory holds one collection at a time, as keys with 16 bytes each, and fingerprints of the hub's keys: some 150 MB per
 million rows; for absences also the links between versions, about 1 KB per version. The command reads the hub

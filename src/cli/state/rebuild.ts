@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { wrapped } from '../help-text.ts';
 import { pino } from 'pino';
 import { syncedCollections } from '../../config.ts';
 import { sourceOf } from '../../model/collections.ts';
@@ -28,13 +29,13 @@ export function rebuildCommand(): Command {
     .option('--collection <name...>', 'only these collections')
     .addHelpText(
       'after',
-      `
+      wrapped(`
 Rarely needed: Rollcall itself brings an index up to date that is behind, lost, or of another log. This command is for
 an index that differs from the topics in another way: "rollcall verify" reports that as "index".
 
 Examples:
   rollcall state rebuild --tenant north
-  rollcall state rebuild --collection users enrollments`,
+  rollcall state rebuild --collection users enrollments`),
     )
     .action(verbAction<RebuildFlags>((context, { options }) => rebuild(context, options)));
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { wrapped } from '../help-text.ts';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import type { Config } from '../../config.ts';
@@ -35,14 +36,14 @@ Exit codes: 0 it is removed; 1 it failed; 2 the configuration still wants it; 3 
 export function purgeCommand(): Command {
   return new Command('purge')
     .description(
-      'removes permanently what you name and the configuration no longer wants, after a confirmation',
+      'Removes permanently what you name and the configuration no longer wants, after a confirmation.',
     )
     .option('--tenant <id>', 'the tenant')
     .option('--collection <name...>', 'disabled collections of the tenant')
     .option('--afterschool <id>', 'an afterschool of the tenant that is not configured')
     .option('--prefix <prefix>', 'an earlier kafka.topicPrefix')
     .option('--yes', 'without asking')
-    .addHelpText('after', HELP)
+    .addHelpText('after', wrapped(HELP))
     .action(verbAction<PurgeFlags>(purge));
 }
 
