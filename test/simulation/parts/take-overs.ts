@@ -30,6 +30,9 @@ export async function takeOvers(history: TakenOver, forMs: number): Promise<read
     history.disturb();
   }
   at.trouble = 0;
+  // A superseded process learns of it from its next transaction. After failures, its own next sync may be minutes away.
+  for (const { session } of processes)
+    for (const runner of session?.runners.values() ?? []) runner.request('FULL').catch(() => undefined);
   const unnoticed = (): number[] =>
     processes
       .filter(({ number, fate }) => fate === 'running' && history.isSuperseded(number))
