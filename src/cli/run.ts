@@ -95,7 +95,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   const watched = servicesOf(assembly, kafkaPing).map((service) =>
     watchService(service, { tenants, health, logger, signal: ended.signal }),
   );
-  const counted = watchWithheld({
+  const withheldWatch = watchWithheld({
     statuses: () => board.statuses(),
     readList: (tenant, collection) =>
       readWithheldList(assembly.store.tenant(tenant).deletions, collection, null),
@@ -114,7 +114,7 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   } finally {
     health.notReady({ part: 'stop', why: 'the process is ending', remedy: 'Start it again.' });
     ended.abort();
-    await Promise.all([...watched, counted]);
+    await Promise.all([...watched, withheldWatch]);
     await kafkaPing[Symbol.asyncDispose]();
     await assembly[Symbol.asyncDispose]();
     await server.close();

@@ -114,5 +114,5 @@ function missingPartner(
   const hasSecond = map[second] !== undefined;
   if (hasFirst === hasSecond) return [];
   const [absent, present] = hasFirst ? [second, first] : [first, second];
-  return [{ path: [...options.path, absent], message: `is missing; ${present} alone has no effect` }];
+  return [{ path: [...options.path, absent], message: `is missing; ${present} needs it` }];
 }

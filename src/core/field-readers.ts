@@ -39,7 +39,9 @@ function compile(schema: AvroSchema, compiling: Compiling): FieldReader {
   if (isDefinition(schema)) return compileDefinition(schema, compiling);
   const [first, second] = schema;
   if (schema.length !== 2 || first !== 'null' || second === undefined) {
-    throw new Error('a union of a row schema must be ["null", T]');
+    throw new Error(
+      `a row schema has the union ${JSON.stringify(schema)}, but only ["null", T] is supported`,
+    );
   }
   return compile(second, compiling);
 }

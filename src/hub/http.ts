@@ -64,7 +64,8 @@ function tooLarge(request: HttpRequest, maxBytes: number): HubError {
     'HUB_RESPONSE_TOO_LARGE',
     `Cannot read ${request.where}: the answer is larger than the ${maxBytes} bytes allowed`,
     {
-      remedy: 'If this continues with smaller pages, lower hub.pageSize or raise hub.maxResponseBytes.',
+      remedy:
+        'Rollcall asks for smaller pages. If this continues, lower hub.pageSize or raise hub.maxResponseBytes.',
     },
   );
 }
@@ -162,7 +163,7 @@ export function createHttpClient(options: {
             'HUB_TIMEOUT',
             `Cannot read ${request.where}: no complete answer in ${timeouts.requestMs} ms`,
             {
-              remedy: 'If this continues with smaller pages, lower hub.pageSize.',
+              remedy: 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.',
             },
           );
         }

@@ -73,6 +73,17 @@ export function asksForSmallerPages(error: HubError): SmallerPagesReason | null 
   return isTimeoutStatus ? 'timeout' : null;
 }
 
+export function endlessPaging(where: string, pages: number): HubError {
+  return new HubError(
+    'HUB_PAGING_BROKEN',
+    `Cannot page through ${where}: it has no end after ${pages} pages`,
+    {
+      remedy:
+        "Check the hub's links to the next page. If the collection is as large as that, raise hub.pageSize.",
+    },
+  );
+}
+
 export function brokenPaging(where: string, reason: string, auto: boolean): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
     remedy: auto

@@ -88,7 +88,8 @@ export interface FoundRows {
 }
 
 /**
- * The client of one hub. Reads are idempotent; the implementation handles retries, the token, rate limits and paging.
+ * The client of one hub. Reads are idempotent; the implementation handles retries and `Retry-After`, the token, the
+ * limit of requests at once, and paging.
  * Errors are `RollcallError`s with a `HUB_…` code.
  */
 export interface Hub {

@@ -73,7 +73,7 @@ function explain(code: string, setting: string): Explanation {
         code: 'HUB_TIMEOUT',
         what:
           code === 'UND_ERR_HEADERS_TIMEOUT' ? 'it did not begin to answer in time' : 'its answer stalled',
-        remedy: 'If this continues with smaller pages, lower hub.pageSize.',
+        remedy: 'Rollcall asks for smaller pages. If this continues, lower hub.pageSize.',
         retryable: true,
       };
     case 'UND_ERR_DESTROYED':

@@ -15,7 +15,8 @@ const BRACE = 0x7b;
 
 function tooLong(where: string, what: string): HubError {
   return new HubError('HUB_PAGE_TOO_LONG', `Cannot read ${where}: a page has ${what}`, {
-    remedy: 'If this continues with smaller pages, have the hub honour limit, or lower hub.pageSize.',
+    remedy:
+      'Rollcall asks for smaller pages. If this continues, lower hub.pageSize, or have the hub honour the parameter "limit".',
   });
 }
 

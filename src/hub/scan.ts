@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PageCuts } from '../core/pages/page-cuts.ts';
 import type { HubEvent } from './hub-events.ts';
 import type { HubPage, PagingMode, ReadOptions, ScanEnd } from './hub.ts';
-import { asksForSmallerPages, brokenPaging, HubError } from './hub-error.ts';
+import { asksForSmallerPages, brokenPaging, endlessPaging, HubError } from './hub-error.ts';
 import type { WayOut } from './link.ts';
 import {
   afterPage,
@@ -130,7 +130,7 @@ class Scanner {
     const pages = prefetch === null ? undefined : read.pages;
     const isInTurn = prefetch === null || this.#cutPage(prefetch);
     this.#pages += 1;
-    if (this.#pages > MAX_PAGES_PER_SCAN) throw brokenPaging(where, 'it has no end', this.#state.auto);
+    if (this.#pages > MAX_PAGES_PER_SCAN) throw endlessPaging(where, MAX_PAGES_PER_SCAN);
     let limit = this.#limit;
     const url = (): URL => {
       limit = this.#limit;

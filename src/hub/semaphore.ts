@@ -1,4 +1,4 @@
-/** Bounds concurrent work. */
+/** Bounds concurrent work, such as the requests to one hub (`hub.maxConcurrentRequests`). */
 export interface Permits {
   /** Resolves with a function that returns the permit (further calls do nothing). Rejects with the signal's reason. */
   acquire(signal: AbortSignal): Promise<() => void>;

@@ -130,9 +130,13 @@ export function outcomeUnknown(error: unknown, doing: string): RollcallError {
 
 /** The error for a batch that the broker does not accept: a retry would not help. */
 export function tooLarge(error: unknown, collection: string): RollcallError {
-  return new RollcallError('KAFKA_REFUSED', `Kafka refused records of ${collection} as too large`, {
-    remedy:
-      'Raise message.max.bytes of the brokers, or max.message.bytes of the topic, to its default of 1048588 or more.',
-    cause: error,
-  });
+  return new RollcallError(
+    'KAFKA_REFUSED',
+    `Kafka refused a batch of records as too large, in a transaction of ${collection}`,
+    {
+      remedy:
+        'Raise message.max.bytes of the brokers, or max.message.bytes of the topics, to its default of 1048588. If it is that already, a single record is larger: raise it further.',
+      cause: error,
+    },
+  );
 }

@@ -71,10 +71,14 @@ export async function requireRecords(
 }
 
 function recordsLost(collection: CollectionName): RollcallError {
-  return new RollcallError('KAFKA_RECORDS_LOST', `A topic of ${collection} holds less than was written`, {
-    remedy:
-      'Nothing to do: Rollcall publishes the missing records again. Find out who deleted topics or records; this must not happen.',
-  });
+  return new RollcallError(
+    'KAFKA_RECORDS_LOST',
+    `A topic that ${collection} is written to holds fewer records than were committed`,
+    {
+      remedy:
+        'Rollcall publishes the missing records again by itself. Find out what removed them: a deleted topic, deleted records, or a retention that is not of Rollcall.',
+    },
+  );
 }
 
 /** `<prefix>.<tenant>.<collection>/<partition>` */

@@ -1,8 +1,9 @@
 import type { HealthPart, NotReady } from '../core/health/parts.ts';
 
 /**
- * The reasons against readiness and liveness that events reported, by part (hub, Kafka, Redis, …). The answer of `/readyz` also follows from the state of
- * each collection: core/health/tenant-status.ts, put together in monitor/board.ts.
+ * The reasons against readiness and liveness that events reported, by part (hub, Kafka, Redis, …). The answer of
+ * `/readyz` also follows from the state of each collection: core/health/tenant-status.ts, put together in
+ * monitor/board.ts.
  */
 export interface Health {
   /** Sets the reason why a part is not ready, in place of the one before; returns whether the text is new. */

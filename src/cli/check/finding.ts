@@ -40,7 +40,7 @@ export function failureOf(subject: string, error: unknown): Finding {
   return failure(
     subject,
     safeErrorMessage(error),
-    'ROLLCALL_DEBUG=1 shows more with other verbs; please report this.',
+    'Please report this. ROLLCALL_DEBUG=1 shows more, with other verbs than check.',
   );
 }
 

@@ -109,6 +109,7 @@ function kindOf({ topic, body, headers }: OutgoingRecord): PlannedKind {
   const type = headers['ce_type'] ?? '';
   const last = type.slice(type.lastIndexOf('.') + 1);
   const kind = PLANNED_KINDS.find((each) => each === last);
-  if (kind === undefined) throw new Error(`a record of ${topic} says no kind of change`);
+  if (kind === undefined)
+    throw new Error(`a record of ${topic} has the ce_type "${type}", which names no known kind of change`);
   return kind;
 }

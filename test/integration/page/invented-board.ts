@@ -22,13 +22,14 @@ const ROWS = {
   schedules: 184_300,
 } as const satisfies Partial<Record<CollectionName, number>>;
 type Mirrored = keyof typeof ROWS;
+export const INVENTED_COLLECTIONS: readonly string[] = [...Object.keys(ROWS), 'absences', 'absence-changes'];
 
 const CONFIG = `
 kafka: { brokers: [localhost:9092] }
 registry: { url: http://localhost:8081 }
 tenants:
   - id: north
-    collections: [${Object.keys(ROWS).join(', ')}, absences, absence-changes]
+    collections: [${INVENTED_COLLECTIONS.join(', ')}]
     schedules: { students: all }
     hub: { baseUrl: https://hub.example, tokenUrl: https://hub.example/token, clientId: c, clientSecret: s }
 `;

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchChromium, violationsOn, type Browser, type Page } from './browser.mjs';
-import { startInventedPage } from './invented-board.ts';
+import { INVENTED_COLLECTIONS, startInventedPage } from './invented-board.ts';
 
 const EXECUTABLE = await chromiumPath();
 // In CI a browser is installed; a developer's machine may have none.
@@ -39,6 +39,8 @@ describe.skipIf(EXECUTABLE === undefined)('the status page in Chromium', () => {
     );
     const users = cells.find(([name]) => name === 'users');
     expect(users?.slice(0, 3)).toEqual(['users', '21,430', '21,430']);
+    const names = cells.map(([name = '']) => name.replace('↳ ', ''));
+    expect(names.toSorted()).toEqual([...INVENTED_COLLECTIONS].toSorted());
     expect(cells.map(([name]) => name)).toContain('↳ absence-changes');
     await screenshot(page, 'well');
   });

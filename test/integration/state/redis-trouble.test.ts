@@ -142,7 +142,7 @@ describe('trouble with Redis', () => {
     }
   });
 
-  it('a step of the largest allowed size is written, and a larger one is refused with nothing written', async () => {
+  it('250,000 changes are written in one step, and one more is refused with nothing written', async () => {
     const index = newStore({ commandTimeoutMs: 60_000 }).tenant('north').collection('absence-versions');
     const areas = areasOf('absence-versions');
     const value = randomBytes(23);

@@ -72,7 +72,7 @@ describe('a recheck of rows', () => {
     await expect(find(test, 'users', ['k49'])).rejects.toThrow(/does not find by sourcedId/);
   });
 
-  it('proves nothing by rows without a usable id', async () => {
+  it('reports no row as gone where no listed row has an id to test the filter with', async () => {
     await using test = await testHub(({ query }, response) =>
       sendJson(response, { users: query.has('filter') ? [] : [{ sourcedId: 17 }, {}] }),
     );

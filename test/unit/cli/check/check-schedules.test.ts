@@ -78,7 +78,7 @@ describe('check of schedules', () => {
     expect(findings[0]?.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
   });
 
-  it('where the hub has no absences, asks for none and warns that there are no schedules of absent students', async () => {
+  it("where the hub does not offer absences, asks for no student's lessons and warns that absent students get no schedules", async () => {
     const [tenant] = load(yamlWith({ tenant: 'deltaEvery: 1m' })).tenants;
     if (tenant === undefined) throw new Error('no tenant');
     const error = new HubError('HUB_NOT_OFFERED', 'no', { remedy: 'r' });
