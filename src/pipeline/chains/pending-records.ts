@@ -14,9 +14,10 @@ export class PendingRecords {
   }
 
   keep(versionId: string, body: Buffer): void {
+    if (this.#bodies.get(versionId) === body) return;
     this.drop(versionId);
     if (this.#bytes + body.length > MAX_BYTES) return;
-    this.#bodies.set(versionId, body);
+    this.#bodies.set(versionId, copyOf(body));
     this.#bytes += body.length;
   }
 
@@ -26,4 +27,11 @@ export class PendingRecords {
     this.#bodies.delete(versionId);
     this.#bytes -= body.length;
   }
+}
+
+/** A small Buffer is a part of a larger one, and keeps the other records in that from being collected. */
+function copyOf(body: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(body.length);
+  body.copy(copy);
+  return copy;
 }
