@@ -24,7 +24,7 @@ export class RowComparison {
   readonly #seen: Readonly<Record<RowArea, SeenKeys>>;
   readonly #skipsEmpty: boolean;
 
-  /** `seed`: any 32-bit integer, new for each comparison. `skipsEmpty`: an empty value needs no record. */
+  /** `seed`: any 32-bit integer, new for each comparison. `skipsEmpty`: an empty value needs no record, and does not count. */
   constructor(view: TopicView, options: { readonly seed: number; readonly skipsEmpty: boolean }) {
     this.#view = view;
     this.#seen = { rows: new SeenKeys(options.seed), rejects: new SeenKeys(options.seed) };
@@ -43,11 +43,12 @@ export class RowComparison {
     }
     if (key === null) return isNewReject;
     this.#seen.rows.add(key);
+    const isKnown = this.#view.rows.has(key);
+    if (this.#skipsEmpty && row.becameEmpty === true && !isKnown) return true;
     this.keysSeen += 1;
-    if (this.#view.rows.has(key)) this.keysKnown += 1;
+    if (isKnown) this.keysKnown += 1;
     if (!isReject) this.hubRows += 1;
-    const isSkipped = this.#skipsEmpty && row.becameEmpty === true && !this.#view.rows.has(key);
-    if (!isSkipped) this.#compare('rows', key, hubSideOf('rows', row));
+    this.#compare('rows', key, hubSideOf('rows', row));
     return true;
   }
 

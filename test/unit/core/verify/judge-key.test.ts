@@ -141,12 +141,14 @@ describe('a comparison of rows', () => {
     expect([...comparison.candidates.rejects.keys()].toSorted()).toEqual(['over', 'sha256:00']);
   });
 
-  it('wants no record of a day that never had lessons', () => {
-    const view = viewOf({ emptied: entry(A) });
+  it('wants no record of a day that never had lessons, and does not count it', () => {
+    const view = viewOf({ emptied: entry(A), same: entry(A) });
     const comparison = new RowComparison(view, { seed: 1, skipsEmpty: true });
     comparison.take(row('never', A, true));
     comparison.take(row('emptied', B, true));
+    comparison.take(row('same', A));
     comparison.finish();
     expect([...comparison.candidates.rows.keys()]).toEqual(['emptied']);
+    expect([comparison.hubRows, comparison.keysSeen, comparison.keysKnown]).toEqual([2, 2, 2]);
   });
 });
