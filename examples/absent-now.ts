@@ -28,6 +28,16 @@ interface Absence {
   readonly classesAffected: { readonly sourcedId: string } | null;
 }
 
+/** A row of the table. */
+interface Absent {
+  readonly absenceId: string;
+  readonly student: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Null: the whole day, or outside of class. */
+  readonly class: string | null;
+}
+
 /** The fields of a value in `progress` that this program uses (avro/progress.avsc). */
 interface Progress {
   readonly watermark: number | null;
@@ -52,6 +62,7 @@ const oldAfterMs = Number(options['old-after']) * 60_000;
 if (!(oldAfterMs > 0)) throw new Error('--old-after takes a number of minutes');
 const ABSENCES = `${options.topics}.absences`;
 const PROGRESS = `${options.topics}.progress`;
+const MOST_SHOWN = 20;
 const LOOK_AGAIN_MS = 30_000;
 
 /** Absences that are not over yet, by absence id. */
@@ -138,12 +149,12 @@ function print(completeAsOf: number): void {
   for (const [id, { toTime }] of notOver) if ((toTime ?? 0) <= now) notOver.delete(id);
   const absent = [...notOver]
     .filter(([, { fromTime }]) => fromTime !== null && fromTime <= now)
-    .map(([absenceId, { student, fromTime, toTime, classesAffected }]) => ({
+    .map(([absenceId, { student, fromTime, toTime, classesAffected }]): Absent => ({
       absenceId,
       student: student?.sourcedId ?? null,
       from: iso(fromTime),
       to: iso(toTime),
-      class: classesAffected?.sourcedId ?? null, // null: the whole day, or outside of class
+      class: classesAffected?.sourcedId ?? null,
     }))
     .toSorted((a, b) => (a.absenceId < b.absenceId ? -1 : 1));
   const old = Math.min(watermark ?? 0, completeAsOf) < Date.now() - oldAfterMs;
@@ -159,8 +170,18 @@ function print(completeAsOf: number): void {
         `records that have left it since ${iso(completeAsOf)} may be shown still`,
     );
     if (old) console.log('OLD: Rollcall has not read the hub for long. Some may be back, or may have left.');
-    if (absent.length > 0) console.table(absent);
+    if (absent.length > 0) console.table(absent.slice(0, MOST_SHOWN).map(shortened));
+    if (absent.length > MOST_SHOWN) console.log(`and ${absent.length - MOST_SHOWN} more: --json has all`);
   }
+}
+
+/** Ids by their first eight characters and times to the minute (UTC), so that a row fits into a terminal. */
+function shortened({ absenceId, student, from, to, class: classId }: Absent): Absent {
+  const [id = '', ofStudent = null, ofClass = null] = [absenceId, student, classId].map((each) =>
+    each?.slice(0, 8),
+  );
+  const [start = null, end = null] = [from, to].map((each) => each?.slice(0, 16));
+  return { absenceId: id, student: ofStudent, from: start, to: end, class: ofClass };
 }
 
 function timeOfInterest(): number {
