@@ -70,10 +70,14 @@ export class AbsenceEmitter {
     }
     const { isProven, isComplete } = end;
     let isResolved = false;
-    for await (const revisit of view.pendingVersions()) {
+    for await (const group of view.pendingVersions()) {
       // The next resolution must see the result of the previous one.
       if (isResolved) await unitOfWork.commit(sync);
-      await this.#resolveChains(sync, { mode: 'final', revisit, isProven, isComplete });
+      const batches = await view.readBack(group, unitOfWork.table.lookUpCommitted);
+      for (const [at, revisit] of batches.entries()) {
+        if (at > 0) await unitOfWork.commit(sync);
+        await this.#resolveChains(sync, { mode: 'final', revisit, isProven, isComplete });
+      }
       isResolved = true;
     }
     if (!isResolved && !unitOfWork.table.staged.isEmpty) {

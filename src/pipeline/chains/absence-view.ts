@@ -5,7 +5,7 @@ import type { AbsenceVersionValue } from '../../core/chains/chain-row.ts';
 import type { ChainCollection } from '../../model/collections.ts';
 import type { CollectionIndex, IndexArea, IndexChange } from '../../state/index-store.ts';
 import type { OutgoingRecord } from '../../log/log.ts';
-import type { LookUp } from './chain-lookup.ts';
+import { KnownChains, type LookUp } from './chain-lookup.ts';
 import { contradictionChanges } from './contradiction-changes.ts';
 import { noTally, type ChainOutcome, type ChainTask, type RecordPlace } from './chain-task.ts';
 import { dayNumber, decodeDay } from './ended-day.ts';
@@ -26,6 +26,9 @@ export interface AbsenceViewParts extends RenderChainsParts {
 
 /** At most so many pending versions are revisited in one transaction. */
 const REVISIT_AT_ONCE = 5_000;
+/** Where more are pending, the records of so many are read back in one pass over the log. */
+const READ_BACK_AT_ONCE = 40_000;
+const NONE: ReadonlySet<string> = new Set();
 const FORGET_AT_ONCE = 5_000;
 /** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
 const UNANSWERED_FOR_AT_MOST_MS = 5 * 60_000;
@@ -91,16 +94,47 @@ export class AbsenceView {
     return value;
   }
 
-  /** Versions of pending chains, in batches. */
+  /** Versions of pending chains, in groups for {@link readBack}. */
   async *pendingVersions(): AsyncGenerator<readonly string[]> {
-    let batch: string[] = [];
+    let group: string[] = [];
     for await (const ids of this.#parts.index.keys('open')) {
-      batch.push(...ids);
-      if (batch.length < REVISIT_AT_ONCE) continue;
-      yield batch;
-      batch = [];
+      group.push(...ids);
+      if (group.length < READ_BACK_AT_ONCE) continue;
+      yield group;
+      group = [];
     }
-    if (batch.length > 0) yield batch;
+    if (group.length > 0) yield group;
+  }
+
+  /**
+   * Returns a group of pending versions in batches that each fit into a transaction. The records of several batches and
+   * of the rest of their chains are read in one pass over the log: otherwise each batch would take a pass of its own.
+   * Every change of these versions must be committed, or staged and not resolved yet.
+   */
+  async readBack(group: readonly string[], lookUp: LookUp): Promise<readonly (readonly string[])[]> {
+    const batches: (readonly string[])[] = [];
+    for (let at = 0; at < group.length; at += REVISIT_AT_ONCE)
+      batches.push(group.slice(at, at + REVISIT_AT_ONCE));
+    if (batches.length < 2) return batches;
+    const wanted = new Set<string>();
+    for (const revisit of batches) {
+      const known = new KnownChains(lookUp);
+      await known.complete({ rows: [], gone: [], vanished: [], revisit });
+      for (const [id, entry] of known.versions) if (entry?.state === 'present') wanted.add(id);
+    }
+    const lacking = [...wanted].filter((id) => !this.#pending.has(id));
+    if (lacking.length > REVISIT_AT_ONCE) await this.#keepPublished(wanted);
+    return batches;
+  }
+
+  async #keepPublished(versionIds: ReadonlySet<string>): Promise<void> {
+    const { readPublishedVersions, encodeVersion } = this.#parts;
+    this.#pending.clear();
+    await readPublishedVersions({ versionIds, absenceIds: NONE }, (id, { value, hash }) => {
+      // A value that the mapping in force changed needs its hash, too: its batch reads it once more.
+      if (hash === null) this.#pending.keep(id, encodeVersion(value));
+      else this.#pending.drop(id);
+    });
   }
 
   /** How many keys the two topics have after these changes, by the index. */

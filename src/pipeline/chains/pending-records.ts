@@ -21,6 +21,15 @@ export class PendingRecords {
     this.#bytes += body.length;
   }
 
+  has(versionId: string): boolean {
+    return this.#bodies.has(versionId);
+  }
+
+  clear(): void {
+    this.#bodies.clear();
+    this.#bytes = 0;
+  }
+
   drop(versionId: string): void {
     const body = this.#bodies.get(versionId);
     if (body === undefined) return;

@@ -5,7 +5,7 @@ import type { RowReader } from '../../core/decoded-row.ts';
 import type { TopicSuffix } from '../../model/collections.ts';
 import { isFramed } from '../../log/framing.ts';
 import type { LoggedRecord, TenantLog } from '../../log/log.ts';
-import type { ReadPublishedVersions, PublishedVersion } from './resolve-task.ts';
+import type { ReadPublishedVersions } from './resolve-task.ts';
 
 type Stored = Pick<LoggedRecord, 'mapping' | 'hash'> & { readonly framed: Buffer };
 type Place = { readonly wanted: ReadonlySet<string>; readonly records: Map<string, Stored> };
@@ -25,7 +25,7 @@ export function readPublishedVersions(options: {
   signal: AbortSignal;
 }): ReadPublishedVersions {
   const { log, decode, reader, signal } = options;
-  return async ({ versionIds, absenceIds }) => {
+  return async ({ versionIds, absenceIds }, onVersion) => {
     const newest: Place = { wanted: versionIds, records: new Map() };
     const shown: Place = { wanted: absenceIds, records: new Map() };
     const events: Place = { wanted: absenceIds, records: new Map() };
@@ -51,11 +51,10 @@ export function readPublishedVersions(options: {
       },
       signal,
     });
-    const found = new Map<string, PublishedVersion>();
     const add = (logged: LoggedValue): void => {
       const { value, hash } = inForce(reader, logged);
       const version = value as AbsenceVersionValue;
-      if (versionIds.has(version.sourcedId)) found.set(version.sourcedId, { value: version, hash });
+      if (versionIds.has(version.sourcedId)) onVersion(version.sourcedId, { value: version, hash });
     };
     for (const { framed, mapping } of events.records.values()) {
       // The record's hash header is over the event, not over this version.
@@ -65,6 +64,5 @@ export function readPublishedVersions(options: {
       const value = (await decode(framed)) as object | null;
       if (value !== null) add({ value, mapping, hash });
     }
-    return found;
   };
 }

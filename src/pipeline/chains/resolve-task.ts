@@ -4,8 +4,14 @@ import { resolve, type Resolution } from '../../core/chains/chain-rules.ts';
 import { KnownChains } from './chain-lookup.ts';
 import type { ChainTask, FetchedVersions } from './chain-task.ts';
 
-/** Reads version records back from the log; see {@link readPublishedVersions}. */
-export type ReadPublishedVersions = (wanted: WantedRecords) => Promise<ReadonlyMap<string, PublishedVersion>>;
+/**
+ * Reads version records back from the log; see {@link readPublishedVersions}. Of several records that `onVersion` gets of
+ * a version, the last counts.
+ */
+export type ReadPublishedVersions = (
+  wanted: WantedRecords,
+  onVersion: (versionId: string, version: PublishedVersion) => void,
+) => Promise<void>;
 
 export interface PublishedVersion {
   /** As the mapping in force gives it (invariant 12). */
@@ -216,7 +222,10 @@ async function gather(parts: {
   }
   if (task.mode === 'final' && lacking().length > 0) {
     const { absenceIds } = wanted;
-    const found = await sources.readPublishedVersions({ versionIds: new Set(lacking()), absenceIds });
+    const found = new Map<string, PublishedVersion>();
+    await sources.readPublishedVersions({ versionIds: new Set(lacking()), absenceIds }, (id, version) =>
+      found.set(id, version),
+    );
     for (const [id, { value, hash }] of found) {
       if (draft.records.has(id)) continue;
       draft.records.set(id, value);

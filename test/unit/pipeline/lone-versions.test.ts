@@ -40,7 +40,7 @@ beforeEach(() => {
     encodeEvent,
     encodeVersion: (value) => versionCodec.toBuffer(value),
     decodeVersion: (body) => versionCodec.fromBuffer(body),
-    readPublishedVersions: () => Promise.resolve(new Map()),
+    readPublishedVersions: () => Promise.resolve(),
     absentSinceMs: () => Number.MAX_SAFE_INTEGER,
     forgetAfterMs: 1,
     now: () => Date.UTC(2026, 2, 2, 9),

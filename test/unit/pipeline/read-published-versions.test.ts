@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { TopicSuffix } from '../../../src/model/collections.ts';
 import { readPublishedVersions } from '../../../src/pipeline/chains/read-published-versions.ts';
+import type { PublishedVersion } from '../../../src/pipeline/chains/resolve-task.ts';
 import type { LoggedRecord } from '../../../src/log/log.ts';
 
 const FRAME = Buffer.from([0, 0, 0, 0, 1]);
@@ -10,8 +11,9 @@ function logged(topic: TopicSuffix, key: string, value: object | null): LoggedRe
   return { topic, key, value: body, mapping: null, hash: null } as LoggedRecord;
 }
 
-function decodedRowOf(records: readonly LoggedRecord[]) {
-  return readPublishedVersions({
+async function decodedRowOf(records: readonly LoggedRecord[]) {
+  const found = new Map<string, PublishedVersion>();
+  await readPublishedVersions({
     log: { read: ({ onBatch }) => onBatch(records) },
     decode: (framed) => Promise.resolve(JSON.parse(framed.subarray(FRAME.length).toString())),
     reader: {
@@ -20,7 +22,8 @@ function decodedRowOf(records: readonly LoggedRecord[]) {
       readAgain: (value) => ({ kind: 'row', value }) as never,
     },
     signal: new AbortController().signal,
-  })({ versionIds: new Set(['v']), absenceIds: new Set(['a']) });
+  })({ versionIds: new Set(['v']), absenceIds: new Set(['a']) }, (id, version) => found.set(id, version));
+  return found;
 }
 
 const shown = logged('absences', 'a', { sourcedId: 'v', deletedTime: null });
