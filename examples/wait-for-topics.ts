@@ -12,7 +12,7 @@ export async function waitForTopics(brokers: readonly string[], topics: readonly
   let said = '';
   for (;;) {
     const missing = await missingOf(kafka, topics).catch(() => null);
-    if (missing?.length === 0) return;
+    if (missing?.length === 0) return awaitCoordinator(brokers);
     const reason =
       missing === null
         ? `Waiting for Kafka at ${brokers.join(', ')} (ROLLCALL_KAFKA_BROKERS names another address).`
@@ -43,4 +43,18 @@ async function hasLeaders(admin: Admin, topic: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * A new Kafka creates the coordinator of consumer groups when it is first asked for one, and a consumer would log an error
+ * meanwhile. kafkajs asks again for some seconds; if that does not help, the consumer says what is wrong.
+ */
+async function awaitCoordinator(brokers: readonly string[]): Promise<void> {
+  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+  try {
+    await admin.connect();
+    await admin.describeGroups(['example']).catch(() => undefined);
+  } finally {
+    await admin.disconnect();
+  }
 }
