@@ -28,7 +28,7 @@ export function chooseCollection(name: string): CollectionName {
 
 /** A collection, `rejects` or `progress`. Throws `USAGE_INVALID`. */
 export function chooseTopic(name: string): TopicSuffix {
-  return chooseFrom('collection', name, [...COLLECTIONS, ...OWN_TOPICS]);
+  return chooseFrom('topic', name, [...COLLECTIONS, ...OWN_TOPICS]);
 }
 
 function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
@@ -59,9 +59,10 @@ export function requireMirrored(
       .filter(({ id }) => tenants.includes(id))
       .flatMap((tenant) => syncedCollections(tenant).map(({ name }) => name)),
   );
-  const unknown = collections.find((name) => !mirrored.has(sourceOf(name)));
-  if (unknown === undefined) return;
-  throw new RollcallError('USAGE_INVALID', `${unknown} is not mirrored for ${tenants.join(', ')}`, {
+  // a derived collection is mirrored with its source
+  const notMirrored = collections.find((name) => !mirrored.has(sourceOf(name)));
+  if (notMirrored === undefined) return;
+  throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${tenants.join(', ')}`, {
     remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }

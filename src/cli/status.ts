@@ -36,7 +36,7 @@ export function statusCommand(): Command {
   return new Command('status')
     .description(
       'Shows the progress of each collection and whether something needs a decision. ' +
-        'Reads the progress topics and Redis: it works while the hub or Redis is unavailable.',
+        'Reads the progress topics, and Redis if it answers; asks the hub nothing.',
     )
     .option('--tenant <id>', 'only this tenant')
     .option('--watch', 'read and print again every few seconds, until Ctrl-C')
@@ -48,7 +48,7 @@ export function statusCommand(): Command {
   up to       every change at the hub before this time is published
   sync        the last sync, "…" while it is running, "!" when it did not end and no process continues it, and how many
               rows it has seen, published and removed so far; "not offered" if the hub does not have the collection, or
-              not the one it is derived from
+              does not have the one that it is derived from
   withheld    deletions that need a decision; from the log if the index has lost them
   rejects     rows that cannot be read (see "rollcall tail rejects --from-beginning")
 
@@ -62,7 +62,8 @@ afterschools, topics of other tenants under the prefix. They stay until "rollcal
 The first line says what a running process reports: a hub, Kafka, registry or Redis that does not answer, or an open
 circuit. It learns that from the process's heartbeat in Redis.
 
-Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does. "rollcall deletes list" lists withheld deletions.`),
+Exit codes: 0 nothing needs a decision, or --watch was stopped; 3 something does, or a sync did not end and no process
+continues it. "rollcall deletes list" lists withheld deletions.`),
     )
     .action(verbAction(status));
 }
@@ -131,7 +132,7 @@ async function lookOnce(
   }
   if (isAll) showTenantsLeftOver(output, leftOver);
   if (index.trouble !== null) output.line(`${output.colors.yellow('!')} ${index.trouble}`);
-  // A sync that was stopped or was inconclusive does not continue by itself either.
+  // No process continues a sync that was stopped or inconclusive: it needs a person, too.
   const needsPerson = statuses.some(({ state }) => state === 'needs-person' || state === 'unfinished');
   output.data({
     needsPerson,

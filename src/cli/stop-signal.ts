@@ -11,8 +11,8 @@ export interface StopSignal extends Disposable {
 }
 
 /**
- * SIGTERM and SIGINT as an AbortSignal: the first signal aborts it, a second calls `second`. Replaces the listeners of
- * early-stop.mjs.
+ * SIGTERM and SIGINT as an AbortSignal: the first signal aborts it, a second calls `second`. From then on the listeners of
+ * early-stop.mjs, which end a process at once that has not begun its work, do nothing.
  */
 export function listenForStop(
   source: SignalSource,

@@ -5,7 +5,8 @@ import { canonicalText } from './json-text.ts';
 /**
  * Replaces a value with a keyed pseudonym. A text becomes its HMAC-SHA256 in hex; a reference keeps its `type`, gets a
  * pseudonym as `sourcedId` and loses the rest, `href` included; an array is treated element by element; any other value
- * becomes the HMAC of its canonical JSON text. Equal values have equal pseudonyms under the same key.
+ * becomes the HMAC of its canonical JSON text. Equal values have equal pseudonyms under the same key. Rows are masked in
+ * row-reader.ts, rejected ones in unreadable-row.ts, lessons in schedules/read-days.ts; fields are dropped there, too.
  */
 export function pseudonymise(value: unknown, key: string): unknown {
   if (value === null) return null;

@@ -37,9 +37,10 @@ const MAX_ENCODED_ID = 6000;
 export function inconclusive(where: string, why: string): HubError {
   return new HubError(
     'HUB_REQUEST_REFUSED',
-    `Cannot determine whether the hub still has rows of ${where}: ${why}`,
+    `Cannot tell whether the rows of ${where} that a sync missed have left the hub: ${why}`,
     {
-      remedy: 'Rollcall removes nothing on such an answer; have the hub fixed, or remove the rows by hand.',
+      remedy:
+        "Rollcall removes nothing on such an answer: the rows stay published until the hub answers filter=sourcedId='…' as its specification says.",
     },
   );
 }

@@ -81,9 +81,9 @@ async function decompress(
   if (name !== 'gzip' && name !== 'x-gzip') {
     throw new HubError(
       'HUB_BODY_INVALID',
-      `Cannot read ${request.where}: the answer has an unexpected content encoding`,
+      `Cannot read ${request.where}: the answer is in a content encoding other than gzip`,
       {
-        remedy: 'Rollcall accepts gzip only; check the hub and the proxies before it.',
+        remedy: 'Rollcall asks for gzip. Have the hub, or the proxy before it, honour Accept-Encoding: gzip.',
       },
     );
   }

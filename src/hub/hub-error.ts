@@ -87,7 +87,7 @@ export function endlessPaging(where: string, pages: number): HubError {
 export function brokenPaging(where: string, reason: string, auto: boolean): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
     remedy: auto
-      ? 'No paging mode works here; a hub.pageSize above the size of the collection may help.'
-      : 'Set hub.paging to auto, or to another of keyset, sourced-id-filter and offset.',
+      ? 'No paging mode works here. If the collection fits into one page, set hub.pageSize above its size; otherwise the hub must be mended.'
+      : 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
   });
 }

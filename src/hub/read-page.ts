@@ -16,7 +16,7 @@ export interface FetchedPage {
   readonly links: PageLinks;
 }
 
-/** Reads an answer as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
+/** Reads an answer, which scan.ts has requested, as a page. Throws HUB_BODY_INVALID when it is no collection, HUB_PAGE_TOO_LONG with too many rows. */
 export function readPage(
   answer: HubAnswer,
   context: { baseUrl: URL; read: ReadOptions; limit: number; where: string; cursor?: string | null },

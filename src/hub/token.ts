@@ -57,7 +57,10 @@ function requestOf(settings: TokenSettings): { headers: Record<string, string>; 
 function asTokenError(error: unknown): unknown {
   if (!(error instanceof HubError) || error.code.startsWith('HUB_TOKEN')) return error;
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${error.message}`, {
-    remedy: error.remedy.includes('hub.') ? error.remedy : 'If this continues, check the token service.',
+    // others speak of pages
+    remedy: error.remedy.includes('hub.tokenUrl')
+      ? error.remedy
+      : 'If this continues, check the service at hub.tokenUrl.',
     retryable: error.retryable,
     cause: error,
   });

@@ -8,7 +8,7 @@ import type { Registry } from './registry.ts';
 import { LoggedTenant } from './tenant-progress.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 
-/** The content of `progress`, for a process that does not own the tenant. */
+/** The content of `progress`, for a process that does not own the tenant. The owner reads it in take-over.ts. */
 export type KnownProgress = Pick<LoggedTenant, 'progress' | 'transactionIds' | 'owner' | 'ownedSinceMs'>;
 
 /**

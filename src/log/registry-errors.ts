@@ -19,9 +19,13 @@ export function statusError(status: number, { url, what }: { url: string; what: 
     );
   }
   if (status === NOT_FOUND) {
-    return new RollcallError('REGISTRY_REFUSED', `There is no schema registry at ${url} (HTTP 404)`, {
-      remedy: WHERE,
-    });
+    return new RollcallError(
+      'REGISTRY_REFUSED',
+      `The server at ${url} answered HTTP 404 for ${what}; it may not be a schema registry`,
+      {
+        remedy: WHERE,
+      },
+    );
   }
   return new RollcallError(
     'REGISTRY_UNREACHABLE',

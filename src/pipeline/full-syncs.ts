@@ -16,7 +16,8 @@ export class FullSyncs {
     }
   }
 
-  /** Resolves when the full syncs of other collections that run now are over, or the signal aborts. Never rejects. */
+  /** Resolves when the full syncs of other collections that run now are over, or the signal aborts. Never rejects. A sync with
+   * unusual losses waits so before it judges them. */
   async othersOver(collection: CollectionName, signal: AbortSignal): Promise<void> {
     const others = [...this.#underWay].filter((each) => each.collection !== collection);
     if (others.length === 0 || signal.aborted) return;

@@ -40,8 +40,8 @@ export async function scheduleFindings(
       return [
         warning(
           NAME,
-          'not checked: there is no student to test it with',
-          'Check again when there are students.',
+          'not checked: the hub lists no student to test it with',
+          'Check again when it does, or name students in schedules.students.',
         ),
       ];
     }
@@ -52,7 +52,7 @@ export async function scheduleFindings(
     signal.throwIfAborted();
     if (!(error instanceof RollcallError) || error.code !== 'HUB_NOT_OFFERED')
       return [failureOf(NAME, error)];
-    const text = 'the hub has none for the first student, or does not offer it (HTTP 404)';
+    const text = 'the hub has none for the tested student, or does not offer it (HTTP 404)';
     return [
       warning(
         NAME,
@@ -71,8 +71,8 @@ function parentNotOffered({
   tenant: TenantConfig;
   probed: readonly Probed[];
 }): CollectionName | null {
-  const settingWith = collectionOf(tenant.schedules.students);
-  const parent = settingWith === null ? null : sourceOf(settingWith);
+  const namedBy = collectionOf(tenant.schedules.students);
+  const parent = namedBy === null ? null : sourceOf(namedBy);
   const error = probed.find(({ collection }) => collection.name === parent)?.error;
   return error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED' ? parent : null;
 }
@@ -84,15 +84,21 @@ async function studentToTest(
   const { students } = tenant.schedules;
   if (typeof students !== 'string') return students[0] ?? null;
   const known = probed.find(({ collection }) => collection.name === 'students')?.probe?.firstId ?? null;
-  return known ?? (await probe.collection({ collection: collectionNamed('students'), signal })).firstId;
+  if (known !== null) return known;
+  try {
+    return (await probe.collection({ collection: collectionNamed('students'), signal })).firstId;
+  } catch (error) {
+    if (error instanceof RollcallError && error.code === 'HUB_NOT_OFFERED') return null;
+    throw error;
+  }
 }
 
 function findingOf(lessons: readonly unknown[], { schedules }: TenantConfig, timeZone: string): Finding {
-  if (lessons.length === 0) return ok(NAME, 'answers; no lessons of the first student in these days');
+  if (lessons.length === 0) return ok(NAME, 'answers; no lessons of the tested student in these days');
   const mapping = { fields: schedules.fields, zone: createZoneClock(timeZone) };
   const decoded = lessons.map((lesson) => (isJsonObject(lesson) ? readLesson(lesson, mapping) : null));
   const unreadable = decoded.filter((each) => each?.kind !== 'lesson');
-  const count = `${countOf(lessons.length, 'lesson')} of the first student`;
+  const count = `${countOf(lessons.length, 'lesson')} of the tested student`;
   const [first] = unreadable;
   if (first !== undefined) {
     const why = first?.kind === 'unreadable' ? first.reason : 'it is not an object';

@@ -10,7 +10,7 @@ import { OWN_TOPICS, STATE_TOPIC } from '../../model/collections.ts';
 import { kafkaError } from '../../log/kafka-errors.ts';
 import { fetchOffsets } from '../../log/topic-offsets.ts';
 
-/** A topic that the configuration does not want, with an upper bound of its records. */
+/** A topic that the configuration does not want, and how many records it may have. */
 export interface CountedTopic extends LeftOverTopic {
   /** The number of offsets, which includes removed and compacted records. */
   readonly recordsAtMost: number;
@@ -18,7 +18,7 @@ export interface CountedTopic extends LeftOverTopic {
 
 export interface LeftOverTopics {
   readonly topics: readonly CountedTopic[];
-  /** By other prefix, the number of topics with names of Rollcall's. */
+  /** The number of topics that are named as Rollcall names them, for each other prefix. */
   readonly otherPrefixes: ReadonlyMap<string, number>;
 }
 

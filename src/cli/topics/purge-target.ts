@@ -43,7 +43,7 @@ export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
     return { kind: 'tenants', name: tenantId ?? prefix, topicPrefix: prefix, tenantId: tenantId ?? null };
   }
   if (tenantId === undefined) {
-    if (prefix !== undefined) throw wanted(`the prefix ${prefix}`);
+    if (prefix !== undefined) throw stillWanted(`the prefix ${prefix}`);
     throw misnamed('The command names nothing to purge');
   }
   const tenant = config.tenants.find(({ id }) => id === tenantId);
@@ -55,15 +55,16 @@ export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
     throw misnamed('Name collections, or an afterschool, not both');
   if (collection !== undefined) return collectionsOf(tenant, collection);
   if (afterschool !== undefined) return afterschoolOf(tenant, afterschool);
-  throw wanted(`the tenant ${tenantId}`);
+  throw stillWanted(`the tenant ${tenantId}`);
 }
 
 function collectionsOf(tenant: TenantConfig, named: readonly string[]): PurgeTarget {
   const collections = [...new Set(named.map(chooseCollection))];
   for (const each of collections) {
-    if (collectionSettings(tenant, each).enabled) throw wanted(`${each} of ${tenant.id}`);
+    if (collectionSettings(tenant, each).enabled) throw stillWanted(`${each} of ${tenant.id}`);
   }
   const [first] = collections;
+  // several have no single name to type in, so it is the tenant's
   const name = collections.length === 1 && first !== undefined ? first : tenant.id;
   return { kind: 'collections', name, tenantId: tenant.id, collections };
 }
@@ -75,14 +76,14 @@ function afterschoolOf(tenant: TenantConfig, afterschool: string): PurgeTarget {
     });
   }
   if (tenant.afterschools.includes(afterschool))
-    throw wanted(`the afterschool ${afterschool} of ${tenant.id}`);
+    throw stillWanted(`the afterschool ${afterschool} of ${tenant.id}`);
   return { kind: 'afterschool', name: afterschool, tenantId: tenant.id, afterschool };
 }
 
-function wanted(what: string): RollcallError {
+function stillWanted(what: string): RollcallError {
   return new RollcallError('USAGE_INVALID', `The configuration still includes ${what}: nothing was removed`, {
     remedy:
-      'Only what it no longer includes can be purged. "rollcall topics list" and "rollcall status" list them.',
+      'Only what it no longer includes can be purged: "rollcall topics list" and "rollcall status" show that.',
   });
 }
 

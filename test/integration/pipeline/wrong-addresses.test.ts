@@ -54,7 +54,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     what: 'a wrong path of the registry',
     settings: () => ({ registry: { url: `${inject('stack').registryUrl}/elsewhere` } }),
-    message: 'There is no schema registry at',
+    message: 'it may not be a schema registry',
     remedy: 'Check registry.url',
   },
   {

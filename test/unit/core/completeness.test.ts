@@ -15,7 +15,7 @@ const WHOLE: FullScan = {
 const judged = (changes: Partial<FullScan>) => judgeCompleteness({ ...WHOLE, ...changes }).kind;
 
 describe('whether a full sync is complete', () => {
-  it('a sync whose count agrees with the total before and after is proven', () => {
+  it('a cursor scan whose rows all have ids, and whose count agrees with the total before and after, is proven', () => {
     expect(judged({})).toBe('proven');
   });
 

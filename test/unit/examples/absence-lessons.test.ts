@@ -157,7 +157,7 @@ describe('the days of an absence', () => {
     expect(keysOf({ ...absence, toTime: absence.fromTime })).toEqual([]);
   });
 
-  it('an absence without a real beginning or end needs the held days alone', () => {
+  it('an absence whose beginning or end is a placeholder (year 1, year 9999) is joined only to days that the consumer holds', () => {
     const march: Days = { from: '2026-03-09', to: '2026-03-12' };
     const keys = (from: string, to: string, days = march) => scheduleKeys(absenceOf(from, to), ZONE, days);
     const all = ['09', '10', '11', '12'].map((day) => `anna|2026-03-${day}`);

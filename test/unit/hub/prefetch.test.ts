@@ -91,7 +91,7 @@ async function school(settings: Partial<HubSettings> = {}) {
 }
 
 describe('a full scan that knows the pages of the last one', () => {
-  it('has as many on the way at once as requests are allowed, and asks for each once', async () => {
+  it('has as many page requests under way as `maxConcurrentRequests` allows, and requests no page twice', async () => {
     await using test = await school();
     expect(await test.scan()).toMatchObject({ ids: test.ids, requests: PAGES });
     expect(test.state.mostOnWay).toBe(1);

@@ -64,7 +64,7 @@ describe('the producer of a tenant', () => {
     expect(hasRun).toBe(false);
   });
 
-  it('runs tasks again after a new one was created', async () => {
+  it('after a task failed, runs tasks again once a new producer was created', async () => {
     const producer = producerAt();
     producer.create();
     await expect(producer.inTurn(() => Promise.reject(new Error('refused')), asError)).rejects.toThrow(

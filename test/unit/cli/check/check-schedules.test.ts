@@ -26,7 +26,7 @@ function probeOf(firstId: string | null): CollectionProbe {
 
 async function check(
   answer: readonly unknown[] | Error,
-  options: { tenant?: string; firstId?: string | null; isAway?: boolean } = {},
+  options: { tenant?: string; firstId?: string | null | HubError; isAway?: boolean } = {},
 ): Promise<{ findings: Finding[]; asked: string[] }> {
   const { tenant: text = 'deltaEvery: 1m', firstId = 's1', isAway = false } = options;
   const [tenant] = load(yamlWith({ tenant: text })).tenants;
@@ -34,7 +34,8 @@ async function check(
   const asked: string[] = [];
   const findings = await scheduleFindings(
     {
-      collection: () => Promise.resolve(probeOf(firstId)),
+      collection: () =>
+        firstId instanceof Error ? Promise.reject(firstId) : Promise.resolve(probeOf(firstId)),
       readSchedule: ({ student }) => {
         asked.push(student);
         if (answer instanceof Error) return Promise.reject(answer);
@@ -63,13 +64,13 @@ describe('check of schedules', () => {
   });
 
   it.each([
-    [[LESSON], 'ok', '1 lesson of the first student, all readable'],
-    [[], 'ok', 'answers; no lessons of the first student in these days'],
-    [[{ ...LESSON, classes: null }], 'warning', '1 lesson of the first student, none with a class'],
+    [[LESSON], 'ok', '1 lesson of the tested student, all readable'],
+    [[], 'ok', 'answers; no lessons of the tested student in these days'],
+    [[{ ...LESSON, classes: null }], 'warning', '1 lesson of the tested student, none with a class'],
     [
       [LESSON, { begynner: '2026-11-20T08:15' }],
       'failure',
-      /^2 lessons of the first student; 1 cannot be read: it has no start under any of start, startTime/,
+      /^2 lessons of the tested student; 1 cannot be read: it has no start under any of start, startTime/,
     ],
     [['a text'], 'failure', /1 cannot be read: it is not an object/],
   ])('%j is reported as %s', async (lessons, level, text) => {
@@ -98,6 +99,14 @@ describe('check of schedules', () => {
     );
     expect(findings).toMatchObject([{ subject: 'schedules', level: 'warning' }]);
     expect(findings[0]?.text).toContain('does not offer absence-versions');
+  });
+
+  it('where the hub does not offer students, says that there is none to test it with', async () => {
+    const error = new HubError('HUB_NOT_OFFERED', 'no', { remedy: 'r' });
+    const { findings, asked } = await check([LESSON], { firstId: error });
+    expect(findings).toMatchObject([{ level: 'warning' }]);
+    expect(findings[0]?.text).toContain('no student to test it with');
+    expect(asked).toEqual([]);
   });
 
   it('finds lessons by the field names of the configuration', async () => {

@@ -209,7 +209,7 @@ describe('a daily sync', () => {
     });
   });
 
-  it('begins a full load at once after days without a sync', async () => {
+  it('after days without a sync, a round starts at once and asks for every student', async () => {
     const made = bench(24);
     await living(made, () => made.time.sleep(HOUR));
     await made.time.run(() => made.time.sleep(3 * DAY));
