@@ -20,10 +20,9 @@ export interface RollcallProcess extends AsyncDisposable {
   readiness(): Promise<{ status: number; text: string } | null>;
 }
 
-/** `rollcall <verb>`; `configText` gets a free port for its probes. */
+/** `rollcall <verb>`. */
 export async function startRollcall(args: readonly string[], configText: string): Promise<RollcallProcess> {
-  const config = { http: { port: 0 }, ...(JSON.parse(configText) as object) };
-  return startNode((path) => [PROGRAM, ...args, '--config', path], JSON.stringify(config));
+  return startNode((path) => [PROGRAM, ...args, '--config', path], configText);
 }
 
 /** A script of the tests; its first argument is the configuration's path. */
@@ -34,13 +33,15 @@ export async function startScript(
   return startNode((path) => [fileURLToPath(script), path, ...options.args], options.configText);
 }
 
+/** `configText` gets a free port for its probes, unless it names one. */
 async function startNode(
   argsOf: (configPath: string) => readonly string[],
   configText: string,
 ): Promise<RollcallProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'));
   const path = join(directory, 'rollcall.yaml');
-  await writeFile(path, configText);
+  const config = { http: { port: 0 }, ...(JSON.parse(configText) as object) };
+  await writeFile(path, JSON.stringify(config));
   const child = spawn(process.execPath, argsOf(path), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, NODE_OPTIONS: undefined },
