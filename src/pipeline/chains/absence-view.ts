@@ -26,8 +26,11 @@ export interface AbsenceViewParts extends RenderChainsParts {
 
 /** At most so many pending versions are revisited in one transaction. */
 const REVISIT_AT_ONCE = 5_000;
-/** Where more are pending, the records of so many are read back in one pass over the log. */
-const READ_BACK_AT_ONCE = 40_000;
+/**
+ * Where more are pending, the records of so many are read back in one pass over the log. With those of the rest of their
+ * chains, some 55,000 of a kilobyte, they must fit into {@link PendingRecords}: Rollcall asks the hub for others one by one.
+ */
+const READ_BACK_AT_ONCE = 25_000;
 const NONE: ReadonlySet<string> = new Set();
 const FORGET_AT_ONCE = 5_000;
 /** A hub that serves lists, but has failed to answer for single rows for so long, is taken to have no answer. */
@@ -70,11 +73,18 @@ export class AbsenceView {
   }
 
   async #resolve(task: ChainTask, bodies: VersionBodies): Promise<Resolved> {
-    try {
-      return await resolveTask(task, {
+    return this.#healing(() =>
+      resolveTask(task, {
         kept: (versionId) => this.#kept(versionId, bodies),
         readPublishedVersions: this.#parts.readPublishedVersions,
-      });
+      }),
+    );
+  }
+
+  /** Has the index made again when `work` meets an entry that cannot be decoded. Throws INDEX_DIVERGED then. */
+  async #healing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       // Another version of Rollcall wrote the entry, or it is damaged.
@@ -119,7 +129,7 @@ export class AbsenceView {
     const wanted = new Set<string>();
     for (const revisit of batches) {
       const known = new KnownChains(lookUp);
-      await known.complete({ rows: [], gone: [], vanished: [], revisit });
+      await this.#healing(() => known.complete({ rows: [], gone: [], vanished: [], revisit }));
       for (const [id, entry] of known.versions) if (entry?.state === 'present') wanted.add(id);
     }
     const lacking = [...wanted].filter((id) => !this.#pending.has(id));

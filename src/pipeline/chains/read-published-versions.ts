@@ -41,9 +41,11 @@ export function readPublishedVersions(options: {
       onBatch: (records: readonly LoggedRecord[]) => {
         for (const { topic, key, value, mapping, hash } of records) {
           const place = places[topic];
-          // The value is a view of the whole fetched batch, so keep a copy.
-          if (value !== null && isFramed(value) && place?.wanted.has(key) === true)
-            place.records.set(key, { framed: Buffer.from(value), mapping, hash });
+          // Value and hash are parts of larger buffers, so keep copies.
+          if (value !== null && isFramed(value) && place?.wanted.has(key) === true) {
+            const ownHash = hash === null ? null : Buffer.from(hash);
+            place.records.set(key, { framed: Buffer.from(value), mapping, hash: ownHash });
+          }
           // The deletion event has a newer record than the one shown before the deletion.
           else if (value === null && topic === 'absences') shown.records.delete(key);
         }

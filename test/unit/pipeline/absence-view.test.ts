@@ -132,6 +132,12 @@ test('the records of many pending versions are read in one pass over the log, ho
   });
 });
 
+test('the index is made again when many pending versions are read back and an entry cannot be decoded', async () => {
+  const ofAnotherFormat: LookUp = (_area, keys) => Promise.resolve(keys.map(() => Buffer.from([255])));
+  const group = Array.from({ length: 6_000 }, (_, at) => `v${at}`);
+  await expect(view.readBack(group, ofAnotherFormat)).rejects.toMatchObject({ code: 'INDEX_DIVERGED' });
+});
+
 /** The end of a full sync that proves that it saw every row at the hub but the first version. */
 function endOfFullSync(answer: FetchedVersions, snapshot: boolean): Promise<ChainOutcome> {
   return view.resolve({
