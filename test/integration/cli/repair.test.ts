@@ -32,7 +32,8 @@ async function harm(mirror: Mirror): Promise<Harm> {
   const bareRecord = await rawRecord(topic, bare);
   const { headers } = await rawRecord(topic, lying);
   const shown = [...(await mirror.view('absences')).keys()];
-  const [hidden = '', wrong = '', corrupt = '', unpublished = '', lyingToo = ''] = shown;
+  const [hidden = '', wrong = '', corrupt = '', lyingToo = '', ...others] = shown;
+  const unpublished = await absenceOfOneStep(mirror, others);
   const absence = await rawRecord(mirror.topic('absences'), shown[10] ?? '');
   const absenceHeaders = (await rawRecord(mirror.topic('absences'), lyingToo)).headers;
   await plant(topic, [
@@ -58,6 +59,12 @@ async function harm(mirror: Mirror): Promise<Harm> {
       `absence-changes ${unpublished}`,
     ],
   };
+}
+
+/** A repair publishes every step of an absence again; which absences have several depends on the day. */
+async function absenceOfOneStep(mirror: Mirror, ids: readonly string[]): Promise<string> {
+  const events = await mirror.view('absence-changes');
+  return ids.find((id) => events.get(id)?.value?.['step'] === 1) ?? '';
 }
 
 describe('verify --repair', () => {
