@@ -16,9 +16,9 @@
  * It exits with 1 when the topics were lost; then start it again.
  */
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import type { EachBatchPayload } from 'kafkajs';
 import { openConsumer } from './open-consumer.ts';
+import { misused, readOptions } from './read-options.ts';
 
 /** The fields of a value in `absences` that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Absence {
@@ -47,19 +47,17 @@ interface Progress {
   } | null;
 }
 
-const { values: options } = parseArgs({
-  options: {
-    topics: { type: 'string', default: 'rollcall.north' },
-    at: { type: 'string' },
-    'old-after': { type: 'string', default: '1500' },
-    once: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions(import.meta.filename, {
+  topics: { type: 'string', default: 'rollcall.north' },
+  at: { type: 'string' },
+  'old-after': { type: 'string', default: '1500' },
+  once: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
 });
 const at = options.at === undefined ? null : Date.parse(options.at);
-if (Number.isNaN(at)) throw new Error('--at takes a time such as 2026-03-10T09:30:00Z');
+if (Number.isNaN(at)) misused('--at takes a time such as 2026-03-10T09:30:00Z');
 const oldAfterMs = Number(options['old-after']) * 60_000;
-if (!(oldAfterMs > 0)) throw new Error('--old-after takes a number of minutes');
+if (!(oldAfterMs > 0)) misused('--old-after takes a number of minutes');
 const ABSENCES = `${options.topics}.absences`;
 const PROGRESS = `${options.topics}.progress`;
 const MOST_SHOWN = 20;

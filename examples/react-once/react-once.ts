@@ -16,9 +16,9 @@
  * line of output. A crash may repeat it, so pass the `ce_id` on, by which the receiver can recognise a repetition.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
 import type { EachBatchPayload } from 'kafkajs';
 import { openConsumer } from '../open-consumer.ts';
+import { misused, readOptions } from '../read-options.ts';
 
 /** The fields of an absence record that this program uses (avro/absence-versions.avsc). Times in ms since the epoch. */
 interface Version {
@@ -44,16 +44,14 @@ interface AbsenceChange {
 /** Messages to a guardian, work for a person, and events without a reaction. */
 type Action = 'tell' | 'correct' | 'withdraw' | 'ask' | 'nothing';
 
-const { values: options } = parseArgs({
-  options: {
-    topics: { type: 'string', default: 'rollcall.north' },
-    db: { type: 'string', default: 'reactions.sqlite' },
-    group: { type: 'string', default: 'react-once' },
-    'too-late-after': { type: 'string', default: '24' },
-  },
+const options = readOptions(import.meta.filename, {
+  topics: { type: 'string', default: 'rollcall.north' },
+  db: { type: 'string', default: 'reactions.sqlite' },
+  group: { type: 'string', default: 'react-once' },
+  'too-late-after': { type: 'string', default: '24' },
 });
 const tooLateMs = Number(options['too-late-after']) * 3_600_000;
-if (!(tooLateMs >= 0)) throw new Error('--too-late-after takes a number of hours');
+if (!(tooLateMs >= 0)) misused('--too-late-after takes a number of hours');
 
 /** How Kafka's protocol names the first offset there is. */
 const BEGINNING = '-2';

@@ -39,20 +39,34 @@ export function purgeTarget(config: Config, flags: PurgeFlags): PurgeTarget {
   const { topicPrefix } = config.kafka;
   const isPart = collection !== undefined || afterschool !== undefined;
   if (prefix !== undefined && prefix !== topicPrefix) {
-    if (isPart) throw misnamed('Under another prefix only entire tenants can be purged');
+    if (isPart)
+      throw misnamed(
+        'Under another prefix only entire tenants can be purged',
+        'Leave out --collection and --afterschool.',
+      );
     return { kind: 'tenants', name: tenantId ?? prefix, topicPrefix: prefix, tenantId: tenantId ?? null };
   }
   if (tenantId === undefined) {
     if (prefix !== undefined) throw stillWanted(`the prefix ${prefix}`);
-    throw misnamed('The command names nothing to purge');
+    throw misnamed(
+      'The command names nothing to purge',
+      'Name a tenant with --tenant; "rollcall topics list" shows what is left over.',
+    );
   }
   const tenant = config.tenants.find(({ id }) => id === tenantId);
   if (tenant === undefined) {
-    if (isPart) throw misnamed(`${tenantId} is not configured: only the entire tenant can be purged`);
+    if (isPart)
+      throw misnamed(
+        `${tenantId} is not configured: only the entire tenant can be purged`,
+        'Leave out --collection and --afterschool, or correct --tenant.',
+      );
     return { kind: 'tenants', name: tenantId, topicPrefix, tenantId };
   }
   if (collection !== undefined && afterschool !== undefined)
-    throw misnamed('Name collections, or an afterschool, not both');
+    throw misnamed(
+      'The command names both collections and an afterschool',
+      'Purge one after the other: first with --collection, then with --afterschool.',
+    );
   if (collection !== undefined) return collectionsOf(tenant, collection);
   if (afterschool !== undefined) return afterschoolOf(tenant, afterschool);
   throw stillWanted(`the tenant ${tenantId}`);
@@ -87,9 +101,6 @@ function stillWanted(what: string): RollcallError {
   });
 }
 
-function misnamed(message: string): RollcallError {
-  return new RollcallError('USAGE_INVALID', message, {
-    remedy:
-      'Name a tenant; for a configured one, also collections or an afterschool: rollcall topics purge --help',
-  });
+function misnamed(message: string, remedy: string): RollcallError {
+  return new RollcallError('USAGE_INVALID', message, { remedy });
 }

@@ -4,7 +4,8 @@ import type { ChainShape } from './chain-shape.ts';
 import type { ChainState } from './chain-state.ts';
 
 /**
- * Chooses the id of a new absence (rules 12 and 16 in chain-rules.ts). A free id under which versions of the chain were
+ * Chooses the id of a new absence (rules 12 and 16 in chain-rules.ts); claims.ts decides which chain keeps the id of a
+ * published one. A free id under which versions of the chain were
  * published before comes first.
  */
 export function nameOf(parts: {
