@@ -47,10 +47,14 @@ export function isSchoolDay(date: string): boolean {
   return !(day >= '03-29' && day <= '04-05') && day !== '05-01' && day !== '05-17';
 }
 
-/** School days from the school year's first to this date, the date included. */
+/** In August and September the new school year alone would leave a district almost without absences and results. */
+const HISTORY_DAYS = 120;
+
+/** The school days of the school year and of at least {@link HISTORY_DAYS} days, up to this date, the date included. */
 export function schoolDaysUntil(date: string): string[] {
   const days: string[] = [];
-  for (let day = `${schoolYearOf(date)}-08-17`; day <= date; day = addDays(day, 1)) {
+  const [first = date] = [`${schoolYearOf(date)}-08-17`, addDays(date, -HISTORY_DAYS)].toSorted();
+  for (let day = first; day <= date; day = addDays(day, 1)) {
     if (isSchoolDay(day)) days.push(day);
   }
   return days;

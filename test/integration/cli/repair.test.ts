@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { ALWAYS_WITH_LESSONS, openScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { openMirror, type Mirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { configFile } from './support/config-file.ts';
@@ -115,6 +115,7 @@ describe('verify --repair', () => {
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
       hubOptions: { students: 10, startMs: Date.now() },
       parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
+      ...ALWAYS_WITH_LESSONS,
     });
     await mirror.full();
     using config = configFile(mirror.configText);

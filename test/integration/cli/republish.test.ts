@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { ALWAYS_WITH_LESSONS, openScheduleMirror, type ScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { idOf } from '../support/rows.ts';
 import { only } from '../support/only.ts';
 import { compactedView, type EndOffsets } from '../support/topic-reader.ts';
@@ -25,6 +25,7 @@ describe('republish', () => {
       }),
       hubOptions: { students: 12, startMs: Date.now(), size: { absencesPerStudentYear: 6 } },
       parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
+      ...ALWAYS_WITH_LESSONS,
       tenant: { deltaEvery: '1h' },
       settings: { http: { port: 0 } },
     });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openScheduleMirror } from '../pipeline/schedule-mirror.ts';
+import { ALWAYS_WITH_LESSONS, openScheduleMirror } from '../pipeline/schedule-mirror.ts';
 import { openMirror } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { endOffsets } from '../support/topic-reader.ts';
@@ -259,6 +259,7 @@ describe('verify of schedules and nested collections', () => {
       collections: only({ schedules: {}, students: {}, classes: {}, 'class-students': {} }),
       hubOptions: { students: 10, startMs: Date.now() },
       parts: ({ runtime }) => ({ runtime: { ...runtime, now: () => Date.now() } }),
+      ...ALWAYS_WITH_LESSONS,
     });
     await mirror.full();
     using config = configFile(mirror.configText);

@@ -21,6 +21,9 @@ export interface ScheduleMirror extends Mirror {
   asked(): Map<string, number>;
 }
 
+/** A window that reaches into a term from any day of a year. */
+export const ALWAYS_WITH_LESSONS = { daysBack: 35, daysAhead: 35 };
+
 /** A mirror of schedules and of the collections that select their students, on a Tuesday in term. */
 export async function openScheduleMirror(options: ScheduleOptions): Promise<ScheduleMirror> {
   const { students, daysBack = 1, daysAhead = 3, fields, ...rest } = options;
