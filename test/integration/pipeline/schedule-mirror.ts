@@ -1,4 +1,5 @@
 import type { TenantParts } from '../../../src/pipeline/tenant-parts.ts';
+import { halfADayAfter } from '../support/half-a-day.ts';
 import { openMirror, TERM_MORNING_MS, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
 import { dayAfter, osloDate, scheduleDifferences, type Days } from '../support/schedule-oracle.ts';
@@ -35,6 +36,10 @@ export async function openScheduleMirror(options: ScheduleOptions): Promise<Sche
     ...rest,
     tenant: {
       schedules: { students, daysBack, daysAhead, ...(fields === undefined ? {} : { fields }) },
+      fullPull: {
+        at: halfADayAfter(options.hubOptions?.startMs ?? TERM_MORNING_MS),
+        timeZone: 'Europe/Oslo',
+      },
       ...rest.tenant,
     },
     hubOptions: { students: 10, ...rest.hubOptions },

@@ -21,6 +21,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { registerBoardMetrics } from '../../../src/telemetry/board-metrics.ts';
 import { Board } from '../../../src/telemetry/monitor/board.ts';
 import { observePipeline } from '../../../src/telemetry/observe-pipeline.ts';
+import { halfADayAfter } from './half-a-day.ts';
 import { differences } from './hub-oracle.ts';
 import { compactedView, endOffsets, readTopics, type EndOffsets, type TopicRecord } from './topic-reader.ts';
 
@@ -88,13 +89,21 @@ export interface Mirror extends AsyncDisposable {
   differences(...collections: CollectionName[]): Promise<Record<string, string[]>>;
 }
 
-/** Tuesday in term, well after the night's re-stamp: no test may depend on when it runs. */
+/** Tuesday in term: no test may depend on when it runs. */
 export const TERM_MORNING_MS = Date.parse('2026-03-10T09:30:00.000Z');
 
 export function startTestHub(options: ReferenceHubOptions = {}): Promise<ReferenceHub> {
   // With the numbers of a real county most rows of a test would be absences and results.
   const size = { resultsPerStudentYear: 12, absencesPerStudentYear: 12, ...options.size };
-  return startReferenceHub({ students: 60, seed: 1, startMs: TERM_MORNING_MS, ...options, size });
+  const { startMs = TERM_MORNING_MS } = options;
+  return startReferenceHub({
+    students: 60,
+    seed: 1,
+    restampAt: halfADayAfter(startMs),
+    ...options,
+    startMs,
+    size,
+  });
 }
 
 /** Random, so that no test meets the data of another. */
@@ -111,6 +120,7 @@ export function configTextOf(hub: ReferenceHub, topicPrefix: string, options: Mi
     hub: { baseUrl, tokenUrl, clientId, clientSecret, ...options.hubSettings },
     collections: options.collections ?? 'all',
     afterschools: options.afterschools ?? [],
+    fullPull: { at: halfADayAfter(Date.now()), timeZone: 'Europe/Oslo' },
     ...options.tenant,
   };
   const { kafka, ...settings } = options.settings ?? {};

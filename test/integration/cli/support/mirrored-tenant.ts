@@ -9,6 +9,7 @@ import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { SyncMode } from '../../../../src/model/progress.ts';
 import { assemble } from '../../../../src/pipeline/assemble.ts';
 import { openSession } from '../../../../src/pipeline/open-session.ts';
+import { halfADayAfter } from '../../support/half-a-day.ts';
 import { syncOnce } from '../../support/sync-once.ts';
 import { startReferenceHub, type ReferenceHub } from '../../../../reference-hub/start-reference-hub.ts';
 
@@ -39,7 +40,7 @@ export interface TestTenant extends AsyncDisposable {
 export const COLLECTIONS = ['orgs', 'courses', 'users'] as const;
 
 export async function startTestTenant(): Promise<TestTenant> {
-  const hub = await startReferenceHub({ students: 40, seed: 3 });
+  const hub = await startReferenceHub({ students: 40, seed: 3, restampAt: halfADayAfter(Date.now()) });
   const topicPrefix = `cli-${randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-verbs-'));
   const write = (name: string, parts: ConfigParts): string => {
@@ -87,6 +88,7 @@ function yamlOf(hub: ReferenceHub, options: { topicPrefix: string; parts: Config
       clientId: "${hub.clientId}"
       clientSecret: "${parts.clientSecret ?? hub.clientSecret}"
     collections: ${parts.collections ?? `[${COLLECTIONS.join(', ')}]`}
+    fullPull: { at: "${halfADayAfter(Date.now())}", timeZone: Europe/Oslo }
 kafka:
   brokers: ["${parts.brokers ?? stack.kafkaBrokers.join('", "')}"]
   topicPrefix: ${topicPrefix}
