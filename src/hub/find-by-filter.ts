@@ -40,14 +40,14 @@ export function inconclusive(where: string, why: string): HubError {
     `Cannot tell whether the rows of ${where} that a sync missed have left the hub: ${why}`,
     {
       remedy:
-        "Rollcall removes nothing on such an answer: the rows stay published until the hub answers filter=sourcedId='…' as its specification says.",
+        "Rollcall removes nothing without such an answer: the rows stay published until the hub answers filter=sourcedId='…' as its specification says, or until they are back.",
     },
   );
 }
 
 /** Returns why the hub cannot be asked for rows of a collection by `filter`; null when it can. */
 export function whyNotAskable({ collection, parentId }: Omit<FilterOptions, 'readVersion'>): string | null {
-  if (!collection.keyset) return 'this collection has no filter (spec 4.1)';
+  if (!collection.keyset) return 'the hub has no filter for this collection';
   if (collection.path.includes('{id}') && parentId === undefined) {
     return 'the request names no parent row';
   }

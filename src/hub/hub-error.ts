@@ -84,10 +84,17 @@ export function endlessPaging(where: string, pages: number): HubError {
   );
 }
 
-export function brokenPaging(where: string, reason: string, auto: boolean): HubError {
+/** `cure`: what a person can change; `offset`: the hub offers only `limit` and `offset` for this collection. */
+export function brokenPaging(where: string, reason: string, cure: keyof typeof PAGING_CURES): HubError {
   return new HubError('HUB_PAGING_BROKEN', `Cannot page through ${where}: ${reason}`, {
-    remedy: auto
-      ? 'No paging mode works here. If the collection fits into one page, set hub.pageSize above its size; otherwise the hub must be mended.'
-      : 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
+    remedy: PAGING_CURES[cure],
   });
 }
+
+const ONE_PAGE =
+  'If the collection fits into one page, set hub.pageSize above its size; otherwise the hub must be mended.';
+const PAGING_CURES = {
+  none: `No paging mode works here. ${ONE_PAGE}`,
+  offset: `The hub offers only limit and offset here. ${ONE_PAGE}`,
+  mode: 'Set hub.paging to auto, or try another mode: keyset, sourced-id-filter or offset.',
+} as const;

@@ -184,6 +184,11 @@ class Scanner {
     }
   }
 
+  get #pagingCure(): 'none' | 'offset' | 'mode' {
+    if (!this.#read.collection.keyset) return 'offset';
+    return this.#state.auto ? 'none' : 'mode';
+  }
+
   get #usualLimit(): number {
     return Math.min(this.#context.memory.limit(this.#read.collection.name), this.#atMost);
   }
@@ -249,7 +254,7 @@ class Scanner {
       case 'end':
         return this.#ended(step.reason);
       case 'broken':
-        throw brokenPaging(this.#where, step.reason, this.#state.auto);
+        throw brokenPaging(this.#where, step.reason, this.#pagingCure);
       case 'step-down': {
         const { mode: from } = this.#state;
         const { to, reason } = step;

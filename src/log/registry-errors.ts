@@ -62,7 +62,7 @@ function incompatible(status: number, { url, subject }: { url: string; subject: 
     'SCHEMA_INCOMPATIBLE',
     `The schema of ${subject} does not fit the versions already registered (HTTP ${status})`,
     {
-      remedy: `Check GET ${url}/subjects/${subject}/versions: another program registered a schema there, or a newer version of Rollcall ran before.`,
+      remedy: `Check GET ${url}/subjects/${subject}/versions: if another program registered a schema there, remove that version; if a newer Rollcall ran before, run that one.`,
     },
   );
 }

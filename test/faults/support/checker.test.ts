@@ -87,7 +87,7 @@ describe('the checker', () => {
     expect(await allProblems(tenant)).toEqual([]);
   });
 
-  it('sees every kind of change in the history', () => {
+  it('is tried on a history with every kind of change', () => {
     expect(Object.values(happened).filter((count) => count > 0)).toHaveLength(10);
     expect(recordsOf('users').some(({ value }) => value === null)).toBe(true);
   });

@@ -6,6 +6,8 @@ import { partitionOfKey } from '../support/murmur2.ts';
 import { readTopics, type TopicRecord } from '../support/topic-reader.ts';
 
 const DAY_MS = 86_400_000;
+/** Published in the transactions of `absence-versions`. */
+const DERIVED = ['absences', 'absence-changes'];
 
 /** All tests check the same load of everything. */
 describe('the first load', () => {
@@ -25,7 +27,9 @@ describe('the first load', () => {
     });
     await mirror.full();
     collections = mirror.assembly.tenant('north').parts.collections.map(({ name }) => name);
-    records = await readTopics([...collections, 'rejects', 'progress'].map((name) => mirror.topic(name)));
+    records = await readTopics(
+      [...collections, 'absences', 'rejects', 'progress'].map((name) => mirror.topic(name)),
+    );
   });
   afterAll(async () => {
     await mirror[Symbol.asyncDispose]();
@@ -129,7 +133,7 @@ describe('the first load', () => {
 
   it('registers a schema for every topic, with compatibility FULL_TRANSITIVE', async () => {
     const { registryUrl } = inject('stack');
-    for (const collection of [...collections, 'rejects', 'progress']) {
+    for (const collection of [...collections, ...DERIVED, 'rejects', 'progress']) {
       const subject = encodeURIComponent(`${mirror.topic(collection)}-value`);
       const version = await fetch(`${registryUrl}/subjects/${subject}/versions/latest`);
       expect([collection, version.status]).toEqual([collection, 200]);
