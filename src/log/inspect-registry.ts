@@ -6,7 +6,7 @@ import { createRegistryHttp, type RegistryConnection } from './registry-http.ts'
 export interface SubjectFinding {
   readonly subject: string;
   readonly registered: boolean;
-  /** The subject's own level; null without one (Rollcall sets it when it registers the schema). */
+  /** The subject's own compatibility level; null without one (Rollcall sets it when it registers the schema). */
   readonly level: string | null;
   readonly levelFits: boolean;
   /** Null when the subject has no schema, or when the registry cannot compare without registering. */

@@ -1,6 +1,6 @@
 import type { SourceEnd, SourcePage } from './source-scan.ts';
 
-/** The pages of one scan, fetched one ahead of the reader. Iterate only once. */
+/** The pages of one scan, fetched one ahead of the reader, besides those that the scan has requested already. Iterate only once. */
 export class PagesAhead implements AsyncIterable<SourcePage> {
   readonly #pages: AsyncGenerator<SourcePage, SourceEnd>;
   #next: Promise<IteratorResult<SourcePage, SourceEnd>>;

@@ -5,7 +5,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Assembly } from '../../pipeline/assemble.ts';
 import { countWaiting } from '../../pipeline/withheld-deletions.ts';
 import type { NotReady } from '../../core/health/parts.ts';
-import { reasonsFromText } from '../../core/health/reasons-text.ts';
+import { reasonsFromText } from '../../core/health/heartbeat-reasons.ts';
 import type { KnownContradictions } from '../../core/health/known-contradictions.ts';
 import type { LateNote } from '../../core/late-rows.ts';
 import type { CollectionIndex } from '../../state/index-store.ts';

@@ -97,7 +97,7 @@ export async function verifyChains(
         collection: each.collection,
         key: each.key,
         kind: each.kind,
-        state: stateOf(each, hub.versions, circumstances),
+        state: stateOfChain(each, hub.versions, circumstances),
       }));
     },
     signal,
@@ -210,7 +210,7 @@ async function circumstancesOf(
 }
 
 /** The next sync publishes chains whose versions differ between index and hub, and pending chains. */
-function stateOf(
+function stateOfChain(
   { kind, versionIds }: ChainDifference,
   versions: ReadonlyMap<string, HubVersion>,
   { rows, open, known }: ChainCircumstances,

@@ -1,6 +1,6 @@
 import type { TenantConfig } from '../../config.ts';
 import type { NotReady } from '../../core/health/parts.ts';
-import { reasonsAsText } from '../../core/health/reasons-text.ts';
+import { reasonsAsText } from '../../core/health/heartbeat-reasons.ts';
 import { statusAsJson } from '../../core/health/status-json.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 import type { NamedGroups } from '../../core/withheld-groups.ts';
