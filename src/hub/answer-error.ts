@@ -2,6 +2,7 @@ import { parseRetryAfter } from './backoff.ts';
 import type { HttpResponse } from './http.ts';
 import { HubError } from './hub-error.ts';
 import { readStatusInfo } from './status-info.ts';
+import { YOUNG_TOKEN_MS, YOUNG_TOKEN_PAUSE_MS } from './token.ts';
 
 /** The remedy for a redirect. It does not quote the address: the hub may put anything into it (invariant 9). */
 function redirectRemedy(response: HttpResponse, requested: URL): string {
@@ -24,22 +25,25 @@ function remedyOfRefusal(status: number): string {
 /** Turns an answer other than 2xx into an error. `where` names the resource without its query. */
 export function errorOfAnswer(
   response: HttpResponse,
-  options: { where: string; requested: URL; nowMs: number },
+  options: { where: string; requested: URL; nowMs: number; tokenAgeMs: number },
 ): HubError {
-  const { where, requested, nowMs } = options;
+  const { where, requested, nowMs, tokenAgeMs } = options;
   const { status } = response;
   const info = readStatusInfo(response.body.toString('utf8'));
   const codes = info.codes.length === 0 ? '' : `: ${info.codes.join(' ')}`;
   const common = { status, jsonBody: info.json };
+  const retryAfterMs = parseRetryAfter(response.header('retry-after'), nowMs);
+  const isRefusal = status === 401 || status === 403;
 
-  if (status >= 500 || status === 429 || status === 408) {
+  if (status >= 500 || status === 429 || status === 408 || (isRefusal && retryAfterMs !== undefined)) {
     return new HubError('HUB_UNAVAILABLE', `The hub answered HTTP ${status} for ${where}${codes}`, {
       ...common,
       remedy: 'If this continues, check the hub.',
-      retryAfterMs: parseRetryAfter(response.header('retry-after'), nowMs),
+      retryAfterMs,
     });
   }
-  if (status === 401 || status === 403) {
+  if (isRefusal) {
+    const mayPass = status === 401 && tokenAgeMs < YOUNG_TOKEN_MS;
     return new HubError(
       'HUB_FORBIDDEN',
       `The hub refuses a valid token for ${where} (HTTP ${status})${codes}`,
@@ -47,6 +51,7 @@ export function errorOfAnswer(
         ...common,
         remedy:
           'Have this client granted the right to read it, check hub.scope, or leave the collection out of the configuration.',
+        ...(mayPass ? { retryable: true, retryAfterMs: YOUNG_TOKEN_PAUSE_MS } : {}),
       },
     );
   }

@@ -47,6 +47,8 @@ export interface Sent {
   readonly response: HttpResponse;
   readonly requested: URL;
   readonly readVersion: number;
+  /** Age of its token when the answer came. */
+  readonly tokenAgeMs: number;
 }
 
 /**
@@ -62,10 +64,10 @@ export function readAnswer(
   },
 ): { answer: HubAnswer; utf8: boolean } {
   const { where, nowMs } = options;
-  const { response, ...rest } = sent;
+  const { response, tokenAgeMs, ...rest } = sent;
   const { status, body } = response;
   if (status < 200 || status >= 300) {
-    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs });
+    throw errorOfAnswer(response, { where, requested: sent.requested, nowMs, tokenAgeMs });
   }
   const known = body.length > 0 ? (options.recognise?.(body) ?? null) : null;
   let parsed: unknown;

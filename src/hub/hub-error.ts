@@ -43,8 +43,8 @@ export class HubError extends RollcallError {
 export function isHubTrouble(error: unknown): boolean {
   if (!(error instanceof HubError)) return false;
   if (error.code === 'HUB_UNREACHABLE' || error.code === 'HUB_TIMEOUT') return true;
-  // A hub that answers 429 works; it only limits the rate.
-  return error.code === 'HUB_UNAVAILABLE' && error.status !== 429;
+  // A hub that limits the rate works: 429, and 401 or 403 with Retry-After.
+  return error.code === 'HUB_UNAVAILABLE' && ![401, 403, 429].includes(error.status ?? 0);
 }
 
 /** Failures that may concern a single request; all others concern the whole hub. */

@@ -12,6 +12,7 @@ import type { WayOut } from './link.ts';
 import { readSchedule } from './read-schedule.ts';
 import { createRequests } from './requests.ts';
 import { resourceUrl, withQuery } from './request-url.ts';
+import { withRetries } from './retry.ts';
 import { Semaphore } from './semaphore.ts';
 import { createTokenSource } from './token.ts';
 import { scanPages, type ScanContext } from './scan.ts';
@@ -59,7 +60,7 @@ export interface HubProbe extends AsyncDisposable {
 const ROWS_ASKED = 2;
 const REQUEST_MS = 15_000;
 /** A check should answer fast; one retry hides a short failure. */
-const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 2_000 };
+const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 };
 
 export function createHubProbe(settings: HubSettings, tools: HubTools = {}): HubProbe {
   const { now, sleep, monotonicNow, random, ...rest } = withDefaults(tools);
@@ -77,6 +78,7 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
     rest.onEvent(event);
   };
   const tokens = createTokenSource(settings, { http, now, onEvent });
+  const retries = { policy: RETRY, random, sleep, onEvent };
   const requests = createRequests({
     http,
     tokens,
@@ -87,14 +89,14 @@ export function createHubProbe(settings: HubSettings, tools: HubTools = {}): Hub
       onEvent,
     }),
     permits: new Semaphore(maxConcurrentRequests),
-    tools: { policy: RETRY, random, sleep, onEvent },
+    tools: retries,
     now,
     monotonicNow,
     onEvent,
   });
   return {
     async token(signal) {
-      await tokens.get(signal);
+      await withRetries(() => tokens.get(signal), { tools: retries, target: 'token', signal });
       return { lifetimeMs };
     },
     async knock(collection, signal) {

@@ -1,5 +1,6 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import { RollcallError } from '../errors.ts';
+import { parseRetryAfter } from './backoff.ts';
 import type { Breaker } from './breaker.ts';
 import type { HubEvent, RequestTarget } from './hub-events.ts';
 import type { HttpClient } from './http.ts';
@@ -7,10 +8,10 @@ import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
 import { withRetries, type RetryTools } from './retry.ts';
 import type { Permits } from './semaphore.ts';
-import type { Token, TokenSource } from './token.ts';
+import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
 
-/** After a 403 for a renewed token, the token is not renewed for the same target within this time. */
-const FRUITLESS_RENEWAL_MS = 300_000;
+/** After a refusal of a renewed token, it is not renewed for the same target within this time, by status. */
+const FRUITLESS_RENEWAL_MS = { 401: YOUNG_TOKEN_MS, 403: 300_000 };
 
 interface SendOptions {
   readonly target: RequestTarget;
@@ -71,26 +72,37 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
       where: get.where,
       setting: 'hub.baseUrl',
     });
-    return { response, requested, readVersion };
+    if (response.status >= 200 && response.status < 300) token.accepted = true;
+    return { response, requested, readVersion, tokenAgeMs: now() - token.obtainedAtMs };
   }
 
-  /** Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time. */
-  function mayBeExpired(status: number, context: { fresh: boolean; target: RequestTarget }) {
-    const { fresh, target } = context;
-    if ((status !== 401 && status !== 403) || fresh) return false;
-    if (status === 401) return true;
-    const fruitlessAtMs = fruitlessRenewals.get(target);
-    return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS;
+  /**
+   * Some hubs answer 403 to an expired token, but a missing right must not cost a new token each time, nor does the hub
+   * accept every token at once: only one that it accepted before, or that is no longer young, may have expired.
+   */
+  function mayBeExpired(
+    status: number,
+    token: { wasAccepted: boolean; ageMs: number; target: RequestTarget },
+  ) {
+    if (status !== 401 && status !== 403) return false;
+    if (!token.wasAccepted && token.ageMs < YOUNG_TOKEN_MS) return false;
+    const fruitlessAtMs = fruitlessRenewals.get(token.target);
+    return fruitlessAtMs === undefined || now() - fruitlessAtMs > FRUITLESS_RENEWAL_MS[status];
   }
 
   return async function sendAuthorised(get: SendOptions): Promise<Sent> {
-    const before = tokens.current();
     const token = await tokens.get(get.signal);
+    const wasAccepted = token.accepted;
     const sent = await send(token, get);
-    if (!mayBeExpired(sent.response.status, { fresh: token !== before, target: get.target })) return sent;
+    const { status } = sent.response;
+    if (parseRetryAfter(sent.response.header('retry-after'), now()) !== undefined) {
+      if (status === 401 && sent.tokenAgeMs >= YOUNG_TOKEN_MS) tokens.discard(token);
+      return sent;
+    }
+    if (!mayBeExpired(status, { wasAccepted, ageMs: sent.tokenAgeMs, target: get.target })) return sent;
     tokens.discard(token);
     const resent = await send(await tokens.get(get.signal), get);
-    if (resent.response.status === 403) fruitlessRenewals.set(get.target, now());
+    if ([401, 403].includes(resent.response.status)) fruitlessRenewals.set(get.target, now());
     return resent;
   };
 }

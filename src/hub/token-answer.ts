@@ -55,7 +55,7 @@ interface AnswerContext {
   readonly nowMs: number;
 }
 
-/** The error for an answer that may differ next time: everything except a refusal as in RFC 6749 5.2. */
+/** The error for an answer that may differ next time: everything except a final refusal as in RFC 6749 5.2. */
 function unavailable(response: HttpResponse, context: AnswerContext, what: string, remedy: string): HubError {
   return new HubError('HUB_TOKEN_UNAVAILABLE', `No token: ${context.where} ${what}`, {
     remedy: `If this continues, ${remedy}`,
@@ -69,7 +69,8 @@ function errorOfStatus(response: HttpResponse, context: AnswerContext): HubError
   if (status === 400 || status === 401) {
     const code = fieldsOf(response.body)?.['error'];
     const remedy = REMEDIES.get(code);
-    if (remedy !== undefined) {
+    const asksToWait = parseRetryAfter(response.header('retry-after'), context.nowMs) !== undefined;
+    if (remedy !== undefined && !asksToWait) {
       const message = `No token: ${context.where} answered ${String(code)} (HTTP ${status})`;
       return new HubError('HUB_TOKEN_REFUSED', message, { remedy, status, retryable: false });
     }
@@ -119,7 +120,7 @@ function grantOf(response: HttpResponse, context: AnswerContext): TokenGrant {
 
 /**
  * Reads the token in an answer of the token endpoint (RFC 6749 5.1); `expires_in` may be a number or text.
- * Throws HUB_TOKEN_REFUSED for a refusal as in RFC 6749 5.2: a known `error` code with HTTP 400 or 401. Throws
+ * Throws HUB_TOKEN_REFUSED for a refusal as in RFC 6749 5.2: a known `error` code with HTTP 400 or 401, without `Retry-After`. Throws
  * HUB_TOKEN_UNAVAILABLE, which is retryable, for everything else: a proxy's page proves nothing about the credentials.
  */
 export function readTokenAnswer(response: HttpResponse, context: AnswerContext): TokenGrant {

@@ -16,15 +16,22 @@ interface TokenTools {
   readonly onEvent: (event: HubEvent) => void;
 }
 
+/** So long after its issue a token may be refused because the clocks of the hub and its token service differ. */
+export const YOUNG_TOKEN_MS = 60_000;
+/** How long a request waits at least after such a refusal: clocks seldom differ by more. */
+export const YOUNG_TOKEN_PAUSE_MS = 3_000;
+
 export interface Token {
   readonly value: string;
+  /** Wall clock, ms since the epoch. */
+  readonly obtainedAtMs: number;
+  /** Whether the hub has answered a request with it. */
+  accepted: boolean;
 }
 
 export interface TokenSource {
   /** Returns the token in use, or a new one. Concurrent callers share one request. */
   get(signal: AbortSignal): Promise<Token>;
-  /** Returns the token in use, null without one. Compare it by identity to see whether {@link get} renewed it. */
-  current(): Token | null;
   /** Drops a token that the hub refused: the next {@link get} obtains another one. */
   discard(token: Token): void;
 }
@@ -78,6 +85,8 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
   let cached: CachedToken | null = null;
   let reason: 'first' | 'expired' | 'refused-by-hub' = 'first';
   let pending: Promise<Token> | null = null;
+  /** The token that the hub has refused, until the answer to the next request for one. */
+  let refused: string | null = null;
   const gate = new TokenGate(now);
 
   async function obtain(): Promise<Token> {
@@ -93,9 +102,16 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
       setting: 'hub.tokenUrl',
     });
     const grant = readTokenAnswer(response, { where, nowMs: now() });
-    const token: Token = { value: grant.accessToken };
+    const token: Token = { value: grant.accessToken, obtainedAtMs: now(), accepted: false };
     const marginMs = Math.min(MARGIN_MS, grant.lifetimeMs / 4);
-    cached = { token, usableUntilMs: startedAtMs + grant.lifetimeMs - marginMs };
+    const usableMs = grant.lifetimeMs - marginMs;
+    // Some services return a token until it expires by their own clock: the next request after a pause asks again.
+    const isRefusedOne = token.value === refused;
+    refused = null;
+    cached = {
+      token,
+      usableUntilMs: startedAtMs + (isRefusedOne ? Math.min(usableMs, YOUNG_TOKEN_PAUSE_MS) : usableMs),
+    };
     onEvent({ type: 'token-obtained', reason, lifetimeMs: grant.lifetimeMs });
     reason = 'expired';
     gate.open();
@@ -127,10 +143,10 @@ export function createTokenSource(settings: TokenSettings, { http, now, onEvent 
       pending ??= obtainOrExplain();
       return abortable(pending, signal);
     },
-    current: () => cached?.token ?? null,
     discard(token) {
       if (cached?.token !== token) return;
       cached = null;
+      refused = token.value;
       reason = 'refused-by-hub';
     },
   };

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { HubSettings } from '../../../src/hub/hub-settings.ts';
-import { createHubProbe, type CollectionProbe } from '../../../src/hub/probe-hub.ts';
+import { createHubProbe, type CollectionProbe, type HubProbe } from '../../../src/hub/probe-hub.ts';
 import type { PagingMode } from '../../../src/hub/hub.ts';
 import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub, type Behaviour } from './support/model-hub.ts';
-import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
+import {
+  readAll,
+  sendJson,
+  serve,
+  testHub,
+  type Script,
+  type ScriptedServer,
+} from './support/scripted-hub.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
 const STANDARD: Behaviour = {
@@ -15,15 +22,31 @@ const STANDARD: Behaviour = {
   total: 'right',
 };
 
+const issuesOne: Script = (_, response) =>
+  sendJson(response, { access_token: 't', token_type: 'Bearer', expires_in: 3600 });
+const onePage: Script = (_, response) =>
+  sendJson(response, { users: [{ sourcedId: 'a' }] }, { headers: { link: '<x>; rel="first"' } });
+
 /** Probes `users` of a hub that follows the script. */
 async function probe(
   script: Script,
   options: { paging?: PagingMode; pageSize?: number } = {},
 ): Promise<CollectionProbe & { requests: number }> {
+  const { signal } = new AbortController();
+  return withProbe(script, options, async (hub, server) => {
+    const found = await hub.collection({ collection: collectionNamed('users'), signal });
+    return { ...found, requests: server.asked.length - 1 };
+  });
+}
+
+async function withProbe<T>(
+  script: Script,
+  options: { paging?: PagingMode; pageSize?: number; tokenScript?: Script; sleeps?: number[] },
+  use: (hub: HubProbe, server: ScriptedServer) => Promise<T>,
+): Promise<T> {
+  const { tokenScript = issuesOne, sleeps = [] } = options;
   await using server = await serve((request, response) =>
-    request.path === '/token'
-      ? sendJson(response, { access_token: 't', token_type: 'Bearer', expires_in: 3600 })
-      : script(request, response),
+    request.path === '/token' ? tokenScript(request, response) : script(request, response),
   );
   const settings: HubSettings = {
     baseUrl: server.origin,
@@ -38,11 +61,48 @@ async function probe(
     requestTimeoutMs: 60_000,
     maxResponseBytes: 64 * 1024 * 1024,
   };
-  await using hub = createHubProbe(settings, { sleep: () => Promise.resolve() });
-  const { signal } = new AbortController();
-  const found = await hub.collection({ collection: collectionNamed('users'), signal });
-  return { ...found, requests: server.asked.length - 1 };
+  await using hub = createHubProbe(settings, {
+    now: () => Date.now() + sleeps.reduce((sum, ms) => sum + ms, 0),
+    sleep: (ms) => {
+      sleeps.push(ms);
+      return Promise.resolve();
+    },
+  });
+  return await use(hub, server);
 }
+
+describe('a probe of a hub that refuses for some seconds', () => {
+  const { signal } = new AbortController();
+
+  it('waits for a token as long as Retry-After says', async () => {
+    let asked = 0;
+    const tokenScript: Script = (request, response) => {
+      asked += 1;
+      if (asked === 1) sendJson(response, {}, { status: 429, headers: { 'retry-after': '3' } });
+      else void issuesOne(request, response);
+    };
+    const lifetime = await withProbe(onePage, { tokenScript }, async (hub) => hub.token(signal));
+    expect(lifetime).toEqual({ lifetimeMs: 3_600_000 });
+  });
+
+  it.each([
+    ['a 401 to a token that was just issued', 401, {}],
+    ['a 403 with Retry-After', 403, { 'retry-after': '3' }],
+  ])('reads a collection after %s', async (_, status, headers) => {
+    let asked = 0;
+    const sleeps: number[] = [];
+    const script: Script = (request, response) => {
+      asked += 1;
+      if (asked === 1) sendJson(response, {}, { status, headers });
+      else void onePage(request, response);
+    };
+    const found = await withProbe(script, { sleeps }, async (hub) =>
+      hub.collection({ collection: collectionNamed('users'), signal }),
+    );
+    expect(found).toMatchObject({ rows: 1 });
+    expect(sleeps).toEqual([3000]);
+  });
+});
 
 describe('a probe of a collection', () => {
   it.each([
