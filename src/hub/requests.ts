@@ -6,6 +6,7 @@ import type { HubEvent, RequestTarget } from './hub-events.ts';
 import type { HttpClient } from './http.ts';
 import { readAnswer, type HubAnswer, type Sent } from './hub-answer.ts';
 import { HubError } from './hub-error.ts';
+import { withQuery } from './request-url.ts';
 import { withRetries, type RetryTools } from './retry.ts';
 import type { Permits } from './semaphore.ts';
 import { YOUNG_TOKEN_MS, type Token, type TokenSource } from './token.ts';
@@ -107,6 +108,23 @@ function createSender({ http, tokens, now }: Pick<RequestsOptions, 'http' | 'tok
   };
 }
 
+/**
+ * Some servers answer 404 where a filter selects nothing. Such an answer is an empty one if the server shows the
+ * collection without the filter; otherwise that answer counts.
+ */
+async function sendFiltered(
+  sendAuthorised: (get: SendOptions) => Promise<Sent>,
+  get: SendOptions,
+): Promise<Sent> {
+  const sent = await sendAuthorised(get);
+  const { response, requested } = sent;
+  if (response.status !== 404 || !requested.searchParams.has('filter')) return sent;
+  const unfiltered = await sendAuthorised({ ...get, url: () => withQuery(requested, { limit: 1 }) });
+  const { status } = unfiltered.response;
+  if (status < 200 || status >= 300) return unfiltered;
+  return { ...sent, response: { ...response, status: 204, body: Buffer.alloc(0) } };
+}
+
 /** See {@link Requests.inAdvance}. */
 function sendInAdvance(
   { permits, monotonicNow, onEvent }: RequestsOptions,
@@ -166,7 +184,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const { target } = get;
     onEvent({ type: 'request-started', target });
     try {
-      const answer = await breaker.run(async () => answerOf(await sendAuthorised(get), get));
+      const answer = await breaker.run(async () => answerOf(await sendFiltered(sendAuthorised, get), get));
       const result = get.read(answer);
       const { status, bytes } = answer;
       onEvent({ type: 'request-done', target, status, durationMs: monotonicNow() - startedAtMs, bytes });

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { collectionNamed } from '../../../src/model/collections.ts';
 import { modelHub } from './support/model-hub.ts';
 import { readAll, sendJson, serve, testHub, type Script } from './support/scripted-hub.ts';
 
@@ -323,5 +324,78 @@ describe('the circuit breaker', () => {
       await expect(readAll(test.hub, 'users')).rejects.not.toMatchObject({ code: 'HUB_CIRCUIT_OPEN' });
     }
     expect(test.data()).toHaveLength(8);
+  });
+});
+
+describe('a hub that answers 404 where a filter selects nothing', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const nothing = { imsx_codeMajor: 'failure', imsx_codeMinor: 'unknownobject' };
+
+  /** `offered`: whether it lists the collection without a filter. */
+  function strictHub({
+    offered = true,
+    cursor = 'honours' as const,
+  }: { offered?: boolean; cursor?: 'honours' | 'ignores' } = {}): Script {
+    const listed = modelHub({ ids, cursor, idFilter: 'honours', links: 'none', total: 'none' });
+    return (request, response) => {
+      const filter = request.query.get('filter') ?? '';
+      const after = /sourcedId>'(.)'/.exec(filter)?.[1];
+      const selectsNothing =
+        /dateLastModified>|sourcedId='z'/.test(filter) || (after !== undefined && after >= 'f');
+      if (!offered || selectsNothing) return sendJson(response, nothing, { status: 404 });
+      const one = /sourcedId='(.)'/.exec(filter)?.[1];
+      if (one !== undefined) return sendJson(response, { users: [{ sourcedId: one }] });
+      return listed(request, response);
+    };
+  }
+
+  it('has no changes for an incremental sync, and its clock is read', async () => {
+    await using test = await testHub(strictHub());
+    const { ids: found, end, pages } = await readAll(test.hub, 'users', { modifiedAfterMs: 0 });
+    expect(found).toEqual([]);
+    expect(end).toMatchObject({ reason: 'no-rows', rows: 0 });
+    expect(pages[0]?.hubTimeMs).not.toBeNull();
+    expect(test.data()).toHaveLength(2);
+    expect(test.data()[1]?.url.search).toBe('?limit=1');
+  });
+
+  it('has no more rows where a scan pages by filter', async () => {
+    await using test = await testHub(strictHub({ cursor: 'ignores' }), { paging: 'sourced-id-filter' });
+    const { ids: found, end } = await readAll(test.hub, 'users');
+    expect(found).toEqual(ids);
+    expect(end).toMatchObject({ reason: 'empty-page', rows: 6 });
+  });
+
+  it('does not have the row that was asked for by its id', async () => {
+    await using test = await testHub(strictHub());
+    const find = {
+      collection: collectionNamed('users'),
+      ids: ['a', 'z'],
+      signal: new AbortController().signal,
+    };
+    const { rows, notFound } = await test.hub.findRows({ ...find, readVersion: () => 0 });
+    expect(rows).toHaveLength(1);
+    expect(notFound).toEqual(['z']);
+    expect(await test.hub.findExisting(find)).toEqual(new Set(['a']));
+  });
+
+  it('does not offer the collection if the answer without the filter is 404, too', async () => {
+    await using test = await testHub(strictHub({ offered: false }));
+    await expect(readAll(test.hub, 'users', { modifiedAfterMs: 0 })).rejects.toMatchObject({
+      code: 'HUB_NOT_OFFERED',
+    });
+    await expect(readAll(test.hub, 'users')).rejects.toMatchObject({ code: 'HUB_NOT_OFFERED' });
+  });
+
+  it('is asked once more where the answer without the filter fails', async () => {
+    let asked = 0;
+    const hub = strictHub();
+    await using test = await testHub((request, response) => {
+      asked += 1;
+      return asked === 2 ? sendJson(response, {}, { status: 503 }) : hub(request, response);
+    });
+    const { end } = await readAll(test.hub, 'users', { modifiedAfterMs: 0 });
+    expect(end).toMatchObject({ reason: 'no-rows' });
+    expect(test.data()).toHaveLength(4);
   });
 });
