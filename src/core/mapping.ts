@@ -13,7 +13,7 @@ export interface StrictField {
   readonly shape: string;
   /** Whether a row without the field is unreadable; otherwise only an unreadable value makes it so. */
   readonly required: boolean;
-  /** Whether an empty text means "not set". */
+  /** Whether an empty text, or a "no time" of core/timestamps, means "not set". */
   readonly emptyIsNull: boolean;
 }
 

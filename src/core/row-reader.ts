@@ -18,6 +18,7 @@ import { isJsonObject } from './raw-json.ts';
 import { createRawRow } from './raw-row.ts';
 import type { DecodedRow, RowReader } from './decoded-row.ts';
 import { createRejectReader } from './unreadable-row.ts';
+import { isNoTime } from './timestamps.ts';
 import { createSlabEncoder } from './value-codec.ts';
 
 /** Leaves room for key, headers and framing below Kafka's default `max.message.bytes` of 1 MiB. */
@@ -139,7 +140,7 @@ function createFill(
       }
       if (rule.drop) continue;
       if (rule.mask) raw = pseudonymise(raw, pseudonymiseKey);
-      if (raw === '' && rule.strict?.emptyIsNull === true) continue;
+      if (rule.strict?.emptyIsNull === true && (raw === '' || isNoTime(raw))) continue;
       notes.lossy = false;
       const typed = rule.read === null ? MISFIT : rule.read(raw);
       if (typed !== MISFIT) {

@@ -1,6 +1,14 @@
-/** Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. */
+/**
+ * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. They read
+ * the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, without `0001-01-01T00:00:00`, the "no value" of .NET.
+ */
 
 const DAY_MS = 86_400_000;
+/** 0001-01-01 */
+const NO_DAY = -719_162;
+const NO_TIME_MS = NO_DAY * DAY_MS;
+/** 9999-12-31T23:59:59.999Z */
+const LAST_MS = 253_402_300_799_999;
 
 /** A parsed timestamp, floored to ms. */
 export interface Instant {
@@ -48,7 +56,8 @@ function leadingEpochDay(text: string): number {
 
 /** Days since the epoch of exactly `YYYY-MM-DD`; NaN for anything else, also for a day that does not exist. */
 export function parseDate(text: string): number {
-  return text.length === 10 ? leadingEpochDay(text) : NaN;
+  const day = text.length === 10 ? leadingEpochDay(text) : NaN;
+  return day > NO_DAY ? day : NaN;
 }
 
 /** ms since the epoch for `YYYY-MM-DDTHH:MM:SSZ` and `YYYY-MM-DDTHH:MM:SS.sssZ`, the usual forms; NaN for all others. */
@@ -83,7 +92,9 @@ function parseOtherForm(text: string): Instant | null {
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000 * (sign === '-' ? -1 : 1);
   const dayMs = leadingEpochDay(text) * DAY_MS;
   if (Number.isNaN(dayMs)) return null;
-  const ms = dayMs + hour * 3_600_000 + minute * 60_000 + second * 1000 + millis - offsetMs;
+  const localMs = dayMs + hour * 3_600_000 + minute * 60_000 + second * 1000 + millis;
+  const ms = localMs - offsetMs;
+  if (localMs <= NO_TIME_MS || ms <= NO_TIME_MS || ms > LAST_MS) return null;
   return { ms, exact: zulu !== undefined && !/[1-9]/.test(fraction.slice(3)) };
 }
 
@@ -94,5 +105,12 @@ function parseOtherForm(text: string): Instant | null {
  */
 export function parseTimestamp(text: string): number | Instant | null {
   const common = parseCommonForm(text);
-  return Number.isNaN(common) ? parseOtherForm(text) : common;
+  return common > NO_TIME_MS ? common : parseOtherForm(text);
+}
+
+const NO_TIME = /^(?:0000-\d\d-\d\d|0001-01-01)(?:[Tt ][\d:.,]+(?:[Zz]|[+-][\d:]+)?)?$/;
+
+/** Whether a value means "no time", with any zone or none: the default `DateTime` of .NET, or a time of year 0. */
+export function isNoTime(raw: unknown): boolean {
+  return typeof raw === 'string' && NO_TIME.test(raw);
 }

@@ -1,8 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { chainRowOf, type AbsenceVersionValue } from '../../../src/core/chains/chain-row.ts';
 import { parseLossless } from '../../../src/core/lossless-json.ts';
+import { createRowReader } from '../../../src/core/row-reader.ts';
 import { createValueCodec } from '../../../src/core/value-codec.ts';
+import type { AvroField } from '../../../src/model/avro-schema.ts';
+import { ROW_COLLECTIONS } from '../../../src/model/collections.ts';
 import {
   ABSENCE,
   absencesReader,
@@ -223,6 +227,48 @@ describe('a row that cannot be read', () => {
     { student: 'x', school: 'y', absenceDurationValue: '45' },
   ])('an absence with %j is accepted', (fields) => {
     expect(absences.read({ ...ABSENCE, ...fields }).kind).toBe('row');
+  });
+
+  it.each([
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00Z',
+    '0001-01-01T00:00:00.0000000+00:00',
+    '0001-01-01T00:00:00+01:00',
+    '0001-01-01T00:00:00-05:00',
+    '0000-12-31T23:00:00Z',
+  ])('an absence with the deletedTime %s is not deleted', (deletedTime) => {
+    const { value, hash } = readable(absences.read({ ...ABSENCE, deletedTime }));
+    expect(value).toMatchObject({ deletedTime: null, additionalFields: {} });
+    expect(chainRowOf(value as unknown as AbsenceVersionValue).isDeleted).toBe(false);
+    expect(hash).toEqual(readable(absences.read(ABSENCE)).hash);
+  });
+
+  describe.each(ROW_COLLECTIONS)('in %s', (name) => {
+    const schema = schemaOf(name);
+    const reader = createRowReader({ schema });
+    const isTime = ({ type }: AvroField): boolean => /"timestamp-millis"|"date"/.test(JSON.stringify(type));
+    const isScalar = ({ type }: AvroField): boolean => !/"record"|"array"/.test(JSON.stringify(type));
+    const times = schema.fields.filter((field) => isTime(field) && isScalar(field));
+
+    it.each([
+      '0001-01-01',
+      '0001-01-01T00:00:00Z',
+      '0001-01-01T00:00:00+01:00',
+      '0000-12-31T23:00:00Z',
+      '9999-12-31T23:30:00-01:00',
+    ])('no field holds %s, which not every reader can: it stays in additionalFields', (text) => {
+      const fields = Object.fromEntries(times.map((field) => [field.name, text]));
+      const { value } = readable(reader.read({ sourcedId: 'row-1', ...fields }));
+      for (const field of times) expect([field.name, value[field.name]]).toEqual([field.name, null]);
+      expect(Object.keys(texts(value)).toSorted()).toEqual(Object.keys(fields).toSorted());
+    });
+  });
+
+  it('nor does a field of a record within a row', () => {
+    const roles = [{ role: 'student', org: { sourcedId: 'a' }, beginDate: '0001-01-01' }];
+    const value = userWith({ roles });
+    expect(value['roles']).toMatchObject([{ role: 'student', beginDate: null }]);
+    expect(texts(value)).toEqual({ roles: JSON.stringify(roles) });
   });
 
   it('the reason names every problem', () => {
