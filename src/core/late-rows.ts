@@ -3,15 +3,15 @@ import { SeenKeys } from './seen-keys.ts';
 /** The rows that a full sync found and that incremental syncs missed. */
 export interface LateRows {
   readonly rows: number;
-  /** Upper bound of the time between a row's `dateLastModified` and its appearance, ms; each exceeds the overlap. */
-  readonly lagAtMostMs: number;
+  /**
+   * Upper bound of the time between a row's `dateLastModified` and its appearance, ms; each exceeds the overlap. Null if no
+   * incremental sync of the session ever brought a row: then the hub's filter, not the overlap, is to be looked at.
+   */
+  readonly lagAtMostMs: number | null;
 }
 
 /** Late rows: the hub showed them longer after their `dateLastModified` than the overlap of incremental syncs. */
-export interface LateNote {
-  readonly rows: number;
-  /** Upper bound of the lag behind `dateLastModified`, ms. */
-  readonly lagAtMostMs: number;
+export interface LateNote extends LateRows {
   /** The overlap in force then, ms. */
   readonly overlapMs: number;
 }
@@ -44,6 +44,8 @@ export class LateRowWatch {
   /** Rows of incremental syncs since the current full sync began; null also when none is running. */
   #seenSinceFull: SeenKeys | null = null;
   #sinceMs: number | null = null;
+  /** Whether an incremental sync ever brought a row. */
+  #hasBrought = false;
   #span: Span | null = null;
   #rows = 0;
   #earliestMs = Number.POSITIVE_INFINITY;
@@ -58,6 +60,7 @@ export class LateRowWatch {
   /** An incremental sync read a row. */
   noteSeen(key: string, modifiedAtMs: number): void {
     const stamped = `${modifiedAtMs} ${key}`;
+    this.#hasBrought = true;
     this.#seen = this.#withOne(this.#seen, stamped);
     if (this.#seen === null) this.#span = null;
     this.#seenSinceFull = this.#withOne(this.#seenSinceFull, stamped);
@@ -95,7 +98,8 @@ export class LateRowWatch {
     this.#sinceMs = startedAtMs;
     if (span === null || span.upToMs <= span.afterMs) return null;
     const rows = this.#rows;
-    return { rows, lagAtMostMs: rows === 0 ? 0 : Math.max(0, endedAtMs - this.#earliestMs) };
+    if (rows === 0) return { rows, lagAtMostMs: 0 };
+    return { rows, lagAtMostMs: this.#hasBrought ? Math.max(0, endedAtMs - this.#earliestMs) : null };
   }
 
   /** An incremental sync is complete; `startedAtMs`: hub time of its start. */

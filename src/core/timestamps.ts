@@ -1,3 +1,5 @@
+import { isJsonObject } from './raw-json.ts';
+
 /**
  * Parsers of timestamps (RFC 3339, ISO 8601) and calendar dates. Pure arithmetic: `Date` is slow and guesses. They read
  * the years 1 to 9999 in UTC, which Java, Python, Go and .NET can hold, without `0001-01-01T00:00:00`, the "no value" of .NET.
@@ -106,6 +108,14 @@ function parseOtherForm(text: string): Instant | null {
 export function parseTimestamp(text: string): number | Instant | null {
   const common = parseCommonForm(text);
   return common > NO_TIME_MS ? common : parseOtherForm(text);
+}
+
+/** The `dateLastModified` of an undecoded row, floored to ms; null without a readable one. */
+export function modifiedTimeOf(row: unknown): number | null {
+  if (!isJsonObject(row)) return null;
+  const text: unknown = (row as { dateLastModified?: unknown }).dateLastModified;
+  const instant = typeof text === 'string' ? parseTimestamp(text) : null;
+  return typeof instant === 'object' ? (instant?.ms ?? null) : instant;
 }
 
 const NO_TIME = /^(?:0000-\d\d-\d\d|0001-01-01)(?:[Tt ][\d:.,]+(?:[Zz]|[+-][\d:]+)?)?$/;

@@ -6,7 +6,7 @@ import { SET_FIELDS } from './mapping.ts';
 import { pseudonymise } from './pseudonymise.ts';
 import { isJsonObject } from './raw-json.ts';
 import type { UnreadableRow } from './decoded-row.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { modifiedTimeOf } from './timestamps.ts';
 
 /** Turns a row that cannot be published into a reject. */
 export type RejectReader = (
@@ -57,11 +57,4 @@ export function createRejectReader(options: {
 /** Canonical text omits null members. */
 function withoutModifiedTime(row: Record<string, unknown>): object {
   return Object.assign(Object.create(null) as object, row, { dateLastModified: null });
-}
-
-function modifiedTimeOf(shown: unknown): number | null {
-  if (!isJsonObject(shown)) return null;
-  const text: unknown = (shown as { dateLastModified?: unknown }).dateLastModified;
-  const instant = typeof text === 'string' ? parseTimestamp(text) : null;
-  return typeof instant === 'object' ? (instant?.ms ?? null) : instant;
 }

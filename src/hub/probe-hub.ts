@@ -1,9 +1,10 @@
+import { modifiedTimeOf } from '../core/timestamps.ts';
 import { createBreaker, DEFAULT_BREAKER_POLICY } from './breaker.ts';
 import type { CoreApi } from './core-api.ts';
 import type { HubEvent } from './hub-events.ts';
 import { createHttpClient } from './http.ts';
 import type { HubPage, PagingMode, ScanEnd } from './hub.ts';
-import { HubError } from './hub-error.ts';
+import { concernsOneRequest, HubError } from './hub-error.ts';
 import { readableId } from './page-body.ts';
 import { withDefaults, type HubSettings, type HubTools } from './hub-settings.ts';
 import { DEFAULT_TIMEOUTS } from './create-hub.ts';
@@ -40,6 +41,8 @@ export interface CollectionProbe {
   readonly skewMs: number | null;
   /** Id of the first row with one: a parent for a try at nested collections. */
   readonly firstId: string | null;
+  /** Whether a listed row comes when it is asked for as an incremental sync would; null when that cannot be told. */
+  readonly dateFilterFinds: boolean | null;
 }
 
 /** Examines a hub with a few small requests. Errors are `RollcallError`s with a `HUB_…` code. */
@@ -58,6 +61,8 @@ export interface HubProbe extends AsyncDisposable {
 }
 
 const ROWS_ASKED = 2;
+/** Some hubs compare whole seconds. */
+const JUST_BEFORE_MS = 1_000;
 const REQUEST_MS = 15_000;
 /** A check should answer fast; one retry hides a short failure. */
 const RETRY = { maxAttempts: 2, firstMs: 300, longestMs: 1_000, retryAfterCapMs: 5_000 };
@@ -142,6 +147,36 @@ async function probeCollection(at: ProbeContext, options: ProbeOptions): Promise
   return scanFirstPages(at, { ...options, limit: at.pageSize });
 }
 
+/** Asks for the row that was modified last, by a time just before that, and reads the first page of the answer. */
+async function findsByDate(
+  at: ProbeContext,
+  { collection, signal }: ProbeOptions,
+  rows: readonly unknown[],
+): Promise<boolean | null> {
+  if (!collection.keyset) return null;
+  const stamped = rows.map((row) => ({
+    id: readableId(row),
+    ms: modifiedTimeOf(row) ?? Number.NEGATIVE_INFINITY,
+  }));
+  const latest = stamped.toSorted((a, b) => b.ms - a.ms).find(({ id }) => id !== null);
+  if (latest === undefined || !Number.isFinite(latest.ms)) return null;
+  const memory = new PagingMemory({ now: at.now, pageSize: at.pageSize });
+  const scan = scanPages(
+    { ...at, memory, onEvent: () => undefined },
+    { collection, modifiedAfterMs: latest.ms - JUST_BEFORE_MS, signal, readVersion: () => 0 },
+  );
+  try {
+    const first = await scan.next();
+    if (first.done !== true && first.value.rows.some((row) => readableId(row) === latest.id)) return true;
+    return first.done === true || (await scan.next()).done === true ? false : null;
+  } catch (error) {
+    if (concernsOneRequest(error)) return null;
+    throw error;
+  } finally {
+    await scan.return(undefined as never);
+  }
+}
+
 /** Scans until a paging mode has returned a second page, or to the end. */
 async function scanFirstPages(
   at: ProbeContext,
@@ -188,5 +223,6 @@ async function scanFirstPages(
     isRepeated: end?.reason === 'repeated-page',
     skewMs: first === null || first.hubTimeMs === null ? null : first.hubTimeMs - at.now(),
     firstId: ids[0] ?? null,
+    dateFilterFinds: await findsByDate(at, { collection, signal }, rows),
   };
 }

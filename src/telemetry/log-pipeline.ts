@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { LateRows } from '../core/late-rows.ts';
 import { describeError } from '../errors.ts';
 import type { HubEvent } from '../hub/hub-events.ts';
 import type { ChainTally } from '../pipeline/chains/chain-task.ts';
@@ -16,8 +17,14 @@ const DELETION_WORDS = {
 } as const;
 
 const MOST_REASONS = 3;
-const LATE_ROWS =
-  'incremental syncs missed rows that this full sync found, since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
+
+function explainLate({ lagAtMostMs }: LateRows): string {
+  const why =
+    lagAtMostMs === null
+      ? "and none has brought a row: the hub's filter on dateLastModified seems to select nothing; rollcall check asks it"
+      : 'since the hub shows them longer after their dateLastModified than deltaOverlap: raise deltaOverlap';
+  return `incremental syncs missed rows that this full sync found, ${why}`;
+}
 
 const PUBLISHED_WHILE_OPEN =
   'absences are published although the hub did not answer for versions that they refer to';
@@ -61,7 +68,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       // Searches in logs know the line and its fields by these names.
       const counts = { ...stats, rowsOvertaken: rowsStale };
       logger[level]({ collection, outcome, why, durationMs, ...counts, ...details }, 'a pass ended');
-      if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, LATE_ROWS);
+      if (late !== null && late.rows > 0) logger.warn({ collection, ...late }, explainLate(late));
       return;
     }
     case 'chains-published':

@@ -138,7 +138,7 @@ function rowMetrics(registry: Registry) {
   });
   const late = gauge(registry, {
     name: 'rollcall_rows_late',
-    help: 'Rows that the last full sync found and incremental syncs had missed: the hub shows them longer after their dateLastModified than deltaOverlap.',
+    help: 'Rows that the last full sync found and incremental syncs had missed: deltaOverlap is too small, or the filter on dateLastModified selects nothing.',
     labelNames: SCOPE_LABELS,
   });
   return {

@@ -194,6 +194,7 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
       'Set hub.pageSize above the number of rows if the hub honours it: otherwise no sync can prove that it has read all rows.',
     );
   }
+  if (probe.dateFilterFinds === false) return unfoundFinding(name, count);
   if (leadsOut !== null) {
     return warning(
       name,
@@ -214,6 +215,14 @@ function answeredFinding({ name, path, envelope }: Collection, probe: Collection
     paging === 'offset'
       ? 'Nothing: Rollcall chooses this way by itself (hub.paging: offset saves the attempts). With offsets, deletions need a second full sync to be proven.'
       : 'Nothing: Rollcall chooses this way by itself.',
+  );
+}
+
+function unfoundFinding(name: string, count: string): Finding {
+  return warning(
+    name,
+    `${count}; a listed row does not come when it is asked for by a time just before its dateLastModified`,
+    "Incremental syncs miss such changes, and the daily full sync brings them. Have the hub answer filter=dateLastModified>'…' with a time in UTC.",
   );
 }
 

@@ -2,6 +2,7 @@ import type { Output } from '../output.ts';
 import { countOf, formatAge, formatCount, formatDuration, printable } from '../../core/words.ts';
 import type { KnownContradictions, ShownContradiction } from '../../core/health/known-contradictions.ts';
 import type { CollectionStatus } from '../../core/health/collection-status.ts';
+import type { LateNote } from '../../core/late-rows.ts';
 import { contradictoryAbsences } from '../../core/health/tenant-state.ts';
 import type { TenantStatus } from '../../core/health/tenant-status.ts';
 
@@ -118,13 +119,26 @@ function ownerLine({ owner, isOwnerAlive }: TenantStatus, nowMs: number): string
 function showLateRows(output: Output, { collection, lateRows }: CollectionStatus): void {
   if (lateRows === null) return;
   const { colors } = output;
-  const { rows, lagAtMostMs, overlapMs } = lateRows;
-  const twice = formatDuration(Math.max(2 * overlapMs, LEAST_ADVISED_MS));
-  output.line(
-    `  ${colors.yellow('!')} ${collection}: incremental syncs missed ${countOf(rows, 'row')}, which the last full sync found: the hub showed them more than deltaOverlap (${formatDuration(overlapMs)}) and at most ${formatDuration(lagAtMostMs)} after their dateLastModified`,
-  );
-  output.line(`    ${colors.cyan('→')} Raise deltaOverlap, to ${twice} at first.`);
+  const { why, remedy } = explainLate(lateRows);
+  const missed = `incremental syncs missed ${countOf(lateRows.rows, 'row')}, which the last full sync found`;
+  output.line(`  ${colors.yellow('!')} ${collection}: ${missed}: ${why}`);
+  output.line(`    ${colors.cyan('→')} ${remedy}`);
   output.line();
+}
+
+function explainLate({ lagAtMostMs, overlapMs }: LateNote): { why: string; remedy: string } {
+  if (lagAtMostMs === null) {
+    return {
+      why: "none has brought a row, so the hub's filter on dateLastModified seems to select nothing",
+      remedy:
+        'rollcall check asks the hub for a listed row by this filter. If it comes, raise deltaOverlap; otherwise have the filter mended.',
+    };
+  }
+  const twice = formatDuration(Math.max(2 * overlapMs, LEAST_ADVISED_MS));
+  return {
+    why: `the hub showed them more than deltaOverlap (${formatDuration(overlapMs)}) and at most ${formatDuration(lagAtMostMs)} after their dateLastModified`,
+    remedy: `Raise deltaOverlap, to ${twice} at first.`,
+  };
 }
 
 function showContradictions(output: Output, known: KnownContradictions): void {

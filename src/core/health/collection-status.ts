@@ -33,7 +33,10 @@ export interface CollectionStatus {
   readonly withheldBy: 'index' | 'log';
   /** Unreadable rows in the last complete full sync, or in a sync since. */
   readonly rejected: number;
-  /** Rows that incremental syncs missed because `deltaOverlap` is too small; null when it is not, or was raised since. */
+  /**
+   * Rows that incremental syncs missed because `deltaOverlap` is too small, or the hub's filter selects nothing; null when
+   * neither is so, or the overlap was raised since.
+   */
   readonly lateRows: LateNote | null;
   /** What is late, in words; null when nothing is. */
   readonly late: string | null;
@@ -64,7 +67,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     collection: facts.collection,
     derivedFrom,
     isNotOffered,
-    lateRows: isOverlapTooSmall(facts.lateRows, tenant) ? facts.lateRows : null,
+    lateRows: missesRows(facts.lateRows, tenant) ? facts.lateRows : null,
     rows: full?.rows ?? null,
     lastCompleteFullMs: full?.startedAtMs ?? null,
     watermarkMs: progress?.watermarkMs ?? null,
@@ -86,8 +89,9 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
   };
 }
 
-function isOverlapTooSmall(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
-  return late !== null && late.rows > 0 && deltaOverlapMs <= late.overlapMs;
+function missesRows(late: LateNote | null, { deltaOverlapMs }: TenantFacts): boolean {
+  if (late === null || late.rows === 0) return false;
+  return late.lagAtMostMs === null || deltaOverlapMs <= late.overlapMs;
 }
 
 type Troubles = Pick<

@@ -137,6 +137,26 @@ describe.each(PROGRAMS)('%s', (_name, command) => {
     expect(tables(next)).toEqual([absentAtHub(hub)]);
   });
 
+  it('the table has an absence of a hub whose "no value" is a time of the year 0 or 1', async () => {
+    await using mirror = await openMirror({ collections: COLLECTIONS });
+    const { district } = mirror.hub;
+    const absenceId = district.registerAbsence({
+      student: district.ids('students')[0] ?? '',
+      fromTime: '2026-03-10T08:00:00Z',
+      toTime: '9999-12-31T23:59:59.999Z',
+    });
+    const noTime = '0001-01-01T00:00:00+01:00';
+    district.patch(
+      'absences',
+      absenceId,
+      { deletedTime: noTime, dateLastModified: noTime },
+      { stamp: false },
+    );
+    await mirror.full();
+    const { absent } = await printed(mirror, command);
+    expect(absent).toContainEqual(expect.objectContaining({ absenceId, to: '9999-12-31T23:59:59.999Z' }));
+  });
+
   it('a pupil who left the hub is shown until the next full sync, with the time of the last one, which is called old when it is', async () => {
     await using mirror = await openMirror({
       collections: COLLECTIONS,

@@ -9,6 +9,7 @@ function watch(): LateRowWatch {
   const made = new LateRowWatch(() => 7);
   made.beginFull(null);
   expect(made.endFull({ startedAtMs: 0, endedAtMs: MINUTE })).toBeNull();
+  made.noteSeen('another row', HOUR);
   return made;
 }
 
@@ -21,6 +22,19 @@ function judge(made: LateRowWatch, stamps: readonly (number | null)[]) {
 describe('rows that incremental syncs have missed', () => {
   it('are those with new content and a modification time that incremental syncs have passed, with the largest possible lag', () => {
     expect(judge(watch(), [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: 12 * HOUR });
+  });
+
+  it('have no lag where no incremental sync has brought a row: the filter, not the overlap, is to be looked at', () => {
+    const made = new LateRowWatch(() => 7);
+    made.endIncremental(0);
+    expect(judge(made, [10 * HOUR, 19 * HOUR])).toEqual({ rows: 2, lagAtMostMs: null });
+    made.noteSeen('a row', 21 * HOUR);
+    made.beginFull(30 * HOUR);
+    made.noteNew('late', 22 * HOUR);
+    expect(made.endFull({ startedAtMs: 31 * HOUR, endedAtMs: 32 * HOUR })).toEqual({
+      rows: 1,
+      lagAtMostMs: 10 * HOUR,
+    });
   });
 
   it('do not include rows that a later incremental sync may bring, rows modified before, and rows without a modification time', () => {

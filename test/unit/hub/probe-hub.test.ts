@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { HubSettings } from '../../../src/hub/hub-settings.ts';
 import { createHubProbe, type CollectionProbe, type HubProbe } from '../../../src/hub/probe-hub.ts';
@@ -165,5 +166,61 @@ describe('a probe of a collection', () => {
     const script: Script = (_, response) =>
       sendJson(response, { users: [{ sourcedId: 1 }] }, { headers: { 'x-total-count': '1' } });
     expect(await probe(script)).toMatchObject({ rows: 1, rowsWithId: 0, firstId: null });
+  });
+});
+
+describe('a probe of the filter of incremental syncs', () => {
+  const rows = [
+    { sourcedId: 'a', dateLastModified: '2026-03-04T08:00:00.000Z' },
+    { sourcedId: 'b', dateLastModified: '2026-03-05T08:00:00+01:00' },
+    { sourcedId: 'c', dateLastModified: '2026-03-04T09:00:00.000Z' },
+  ];
+  const send = (response: ServerResponse, users: readonly object[], after: string | null): void =>
+    sendJson(response, { users: after === null ? users : [] }, { headers: { link: '<x>; rel="first"' } });
+
+  /** `selects`: the rows that a filter by this time selects; it may answer otherwise instead. */
+  function filtering(selects: (afterMs: number) => readonly object[] | number): Script {
+    return ({ query }, response) => {
+      const filter = /^dateLastModified>'(.+)'$/.exec(query.get('filter') ?? '');
+      const selected = filter === null ? rows : selects(Date.parse(filter[1] ?? ''));
+      if (typeof selected === 'number') sendJson(response, {}, { status: selected });
+      else send(response, selected, query.get('afterSourcedId'));
+    };
+  }
+
+  const modifiedAfter = (afterMs: number): object[] =>
+    rows.filter(({ dateLastModified }) => Date.parse(dateLastModified) > afterMs);
+
+  it('asks for the row that was modified last, by a time just before that', async () => {
+    const asked: number[] = [];
+    const script = filtering((afterMs) => {
+      asked.push(afterMs);
+      return modifiedAfter(afterMs);
+    });
+    expect(await probe(script)).toMatchObject({ dateFilterFinds: true });
+    expect(new Set(asked)).toEqual(new Set([Date.parse('2026-03-05T06:59:59Z')]));
+  });
+
+  it.each([
+    ['selects nothing', () => []],
+    ['answers 404', () => 404],
+    ['takes a time in UTC for one of its own zone', (afterMs: number) => modifiedAfter(afterMs + 3_600_000)],
+  ])('says so where the hub %s', async (_, selects) => {
+    expect(await probe(filtering(selects))).toMatchObject({ rows: 3, dateFilterFinds: false });
+  });
+
+  it.each([
+    ['the filter is refused', filtering(() => 400)],
+    ['no listed row has a time', onePage],
+    ['no row is listed', (_, response) => send(response, [], null)],
+    [
+      'the row may be on a later page',
+      (request, response) =>
+        request.query.has('filter')
+          ? sendJson(response, { users: [{ sourcedId: `${request.query.get('afterSourcedId') ?? ''}x` }] })
+          : send(response, rows, request.query.get('afterSourcedId')),
+    ],
+  ] satisfies readonly (readonly [string, Script])[])('claims nothing where %s', async (_, script) => {
+    expect(await probe(script)).toMatchObject({ dateFilterFinds: null });
   });
 });

@@ -21,6 +21,7 @@ interface Row {
 class Bench {
   readonly rows = new Map<string, Row>();
   readonly filters: (number | null)[] = [];
+  filterSelects = true;
   nowMs = Date.parse('2026-03-10T09:00:00Z');
   #progress: Progress | null = null;
   #ids = 0;
@@ -92,7 +93,7 @@ class Bench {
   async *#walk(afterMs: number | null) {
     this.filters.push(afterMs);
     const rows = [...this.rows]
-      .filter(([, { stampMs }]) => afterMs === null || stampMs > afterMs)
+      .filter(([, { stampMs }]) => afterMs === null || (this.filterSelects && stampMs > afterMs))
       .map(([id, { stampMs, content }]): KeyedRow => {
         const hash = Buffer.from(content.padEnd(16));
         const row = { kind: 'row', sourcedId: id, value: { content }, hash, modifiedAtMs: stampMs } as const;
@@ -125,6 +126,22 @@ describe('deltaOverlap', () => {
     made.nowMs += MINUTE;
     await runSync(parts, 'DELTA', { signal });
     expect(made.filters).toEqual([null, loadedAtMs - 25 * MINUTE, secondAtMs - 20 * MINUTE]);
+  });
+
+  it('is not blamed where no incremental sync brought a row: a filter that selects nothing is', async () => {
+    const made = await loaded();
+    made.filterSelects = false;
+    const parts = await made.session(5 * MINUTE);
+    await runSync(parts, 'FULL', { signal });
+    for (let minute = 1; minute <= 60; minute += 1) {
+      made.nowMs += MINUTE;
+      if (minute % 10 === 0) made.put(`new${minute}`, 'new');
+      await runSync(parts, 'DELTA', { signal });
+    }
+    const result = await runSync(parts, 'FULL', { signal });
+    expect(result).toMatchObject({ stats: { late: { rows: 5, lagAtMostMs: null } } });
+    const noted = await made.store.tenant('north').deletions.late();
+    expect(noted.get('users')).toEqual({ rows: 5, lagAtMostMs: null, overlapMs: 5 * MINUTE });
   });
 
   it('that is too small shows at the next full sync, by rows and largest lag, without the rows that incremental syncs read', async () => {

@@ -152,4 +152,30 @@ describe.each(PROGRAMS)('%s', (_name, command) => {
     expect(new Set(said).size).toBe(said.length);
     expect(said.length).toBeLessThan(told);
   });
+
+  it('an absence of a hub whose "no value" is a time of the year 0 or 1 is told, and not withdrawn', async () => {
+    await using mirror = await openMirror({ collections: COLLECTIONS, settings: LENIENT });
+    const { district, clock } = mirror.hub;
+    await using reactor = new Reactor(mirror, command);
+    reactor.start();
+    await reactor.begun();
+    await mirror.full();
+    clock.advance(MINUTE_MS);
+    const absenceId = district.registerAbsence({
+      student: district.ids('students')[0] ?? '',
+      fromTime: '2026-03-10T08:00:00Z',
+      toTime: '9999-12-31T23:59:59.999Z',
+    });
+    const noTime = '0001-01-01T00:00:00+01:00';
+    district.patch(
+      'absences',
+      absenceId,
+      { deletedTime: noTime, dateLastModified: noTime },
+      { stamp: false },
+    );
+    await mirror.full();
+    await reactor.readAll();
+    expect(reactor.actionsOn(absenceId)).toEqual(['tell']);
+    await expectEachOnce(mirror, reactor);
+  });
 });

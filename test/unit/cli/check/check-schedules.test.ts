@@ -21,6 +21,7 @@ function probeOf(firstId: string | null): CollectionProbe {
     isRepeated: false,
     skewMs: 0,
     firstId,
+    dateFilterFinds: null,
   };
 }
 

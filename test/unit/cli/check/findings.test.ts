@@ -164,6 +164,7 @@ describe('the hub', () => {
     isRepeated: false,
     skewMs: -400,
     firstId: 'a',
+    dateFilterFinds: true,
   };
   const answered = (name: CollectionName, parts: Partial<CollectionProbe> = {}): Probed => ({
     collection: collectionNamed(name),
@@ -220,6 +221,8 @@ describe('the hub', () => {
   it.each([
     ['an answer without a list', { rows: null }, 'warning'],
     ['a link that leads elsewhere', { leadsOut: 'another host' }, 'warning'],
+    ['a filter by date that finds no listed row', { dateFilterFinds: false }, 'warning'],
+    ['a filter by date that cannot be judged', { dateFilterFinds: null }, 'ok'],
     ['no rows', { rows: 0, total: 0 }, 'ok'],
     ['rows without a readable id', { rowsWithId: 0 }, 'warning'],
     ['the same page for every request', { isRepeated: true }, 'failure'],

@@ -376,6 +376,12 @@ describe('a collection', () => {
     expect(raised?.lateRows).toBeNull();
   });
 
+  it('shows a filter that selects nothing, whatever the overlap', () => {
+    const lateRows = { rows: 3, lagAtMostMs: null, overlapMs: 4 * MINUTE_MS };
+    const [users] = statusOf([facts('users', { lateRows })]).collections;
+    expect(users?.lateRows).toEqual(lateRows);
+  });
+
   it('counts the rejects since the last full sync', () => {
     const [users] = statusOf([
       facts('users', { progress: progress({ rejected: 1, rejectedSince: 4 }) }),
