@@ -1,4 +1,4 @@
-import { absenceStepOf } from '../src/cli/tail/absence-step.ts';
+import { absenceStepOf } from './absence-step.ts';
 import { describeAbsenceStep } from './describe-absence-step.ts';
 import { describeValue, shortId } from './describe-change.ts';
 import { count, type Screen } from './screen.ts';

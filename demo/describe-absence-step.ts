@@ -1,4 +1,4 @@
-import type { AbsenceStep } from '../src/cli/tail/absence-step.ts';
+import type { AbsenceStep } from './absence-step.ts';
 import { shortId } from './describe-change.ts';
 import type { Colors } from './screen.ts';
 

@@ -1,179 +1,219 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { wrapped } from './help-text.ts';
-import type { Admin } from 'kafkajs';
+import type { Admin, KafkaMessage } from 'kafkajs';
 import type { Config } from '../config.ts';
+import { countOf } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
-import type { TopicSuffix } from '../model/collections.ts';
-import { topicName } from '../model/topic-names.ts';
-import type { Assembly } from '../pipeline/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
-import { followTopics, type StartingPoint } from '../log/topic-follower.ts';
+import { readStretches, type Stretch } from '../log/kafka-reader.ts';
+import { UndecodableRecord } from '../log/registry-errors.ts';
+import type { Registry } from '../log/registry.ts';
 import { fetchOffsets } from '../log/topic-offsets.ts';
+import { COLLECTIONS, OWN_TOPICS, STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { topicName } from '../model/topic-names.ts';
 import { chooseTenants, chooseTopic } from './choose.ts';
-import { recordAsJson, recordCount, recordLine, tailedRecord } from './tail/record-line.ts';
+import { wrapped } from './help-text.ts';
+import type { Output } from './output.ts';
+import { IdSearch } from './tail/id-search.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 
 interface TailFlags {
-  tenant?: string;
-  fromBeginning: boolean;
-  limit?: number;
-  key?: string;
-  values: boolean;
+  readonly tenant?: string;
+  readonly fromBeginning: boolean;
+  readonly toEnd: boolean;
+  readonly about?: string;
+  readonly limit?: number;
+  readonly key?: string;
+  readonly values: boolean;
 }
 
-/** `rollcall tail`: decoded records of a collection's topic as they are committed. */
+const ALL_TOPICS: readonly TopicSuffix[] = [...COLLECTIONS, ...OWN_TOPICS, STATE_TOPIC];
+
+/** `rollcall tail`: the records of topics, decoded, as they are committed. */
 export function tailCommand(): Command {
   return new Command('tail')
     .description(
-      "Shows a topic's records as they are committed, one per line: time, partition@offset, kind of change, key. " +
-        'Only --values or --json shows the contents of rows. For absence-changes the step, the version, its times in ' +
-        "the tenant's fullPull.timeZone, and its class are always shown.",
+      'Prints the records of topics as they are committed, each as a line of JSON: "topic", "partition", "offset", ' +
+        '"timestamp", "key" and "headers"; "value" is null in a removal, and else decoded, only with --values.',
     )
-    .argument('<collection...>', 'collections, rejects, progress')
+    .argument('[collection...]', 'collections, rejects, progress; with --about all topics if none is named')
     .option('--tenant <id>', 'only this tenant')
-    .option('--from-beginning', 'also show existing records', false)
-    .option('--limit <number>', 'end after this many records', positiveWhole)
+    .option('--from-beginning', 'also the existing records', false)
+    .option('--to-end', 'only the existing records, then end', false)
+    .option('--about <id>', 'only the existing records in whose key or value this id stands', notEmpty)
     .option('--key <key>', 'only records with this key')
-    .option('--values', 'show the decoded values, as JSON', false)
+    .option('--limit <number>', 'end after this many records', positiveWhole)
+    .option('--values', 'with the decoded values', false)
     .addHelpText(
       'after',
       wrapped(`
-With --json each line is {"topic", "partition", "offset", "timestamp", "key", "headers", "value"}.
+--about answers what the topics hold about one pupil, say. It reads every topic of the tenant from beginning to end:
+also rejects, absence-state, and collections that are configured no longer. The id counts as a word of its own, in any
+field. An older record of a key is printed until Kafka has compacted it away; a removal is printed too, for its key is
+the id. An id is not found where the configuration pseudonymises it. The hash of 32 bits of the student in absence-state,
+Redis, backups and the copies of consumers are not searched.
 
 Examples:
   rollcall tail absence-changes                           watch absences being registered, corrected, withdrawn
-  rollcall tail users --from-beginning --limit 5          the first few records
-  rollcall tail progress rejects                          two topics at once
-  rollcall tail results --json | jq -r .key               for programs
+  rollcall tail users --to-end --key 42 --values          what the topic holds of a user
+  rollcall tail --tenant north --about 42                 what every topic holds about that user
+  rollcall tail rejects --to-end --values | jq -r .value.reason | sort | uniq -c
 
-Ends on Ctrl-C, or after --limit records, with 0.`),
+Ends on Ctrl-C, at the end with --to-end or --about, or after --limit records, with 0.`),
     )
     .action(verbAction(tail));
 }
 
-async function tail(context: VerbContext, { args, options }: VerbInput<TailFlags>): Promise<void> {
-  const suffixes = [...new Set(args.map((name) => chooseTopic(name ?? '')))];
+async function tail(context: VerbContext, { args, options: flags }: VerbInput<TailFlags>): Promise<void> {
+  const { output, signal } = context;
+  const { about, limit } = flags;
+  const toEnd = flags.toEnd || about !== undefined;
   const config = context.loadConfig({ withoutHub: true });
-  const topics = topicsOf(config, { suffixes, tenant: options.tenant });
+  const names = topicsOf(config, { suffixes: suffixesOf(args, about), tenant: flags.tenant });
+  const stop = new AbortController();
+  let shown = 0;
   await withAssembly(config, async (assembly) => {
-    const from = await withAdmin({ assembly, signal: context.signal }, (admin) =>
-      startingPoints(admin, {
-        topics: topics.map(({ name }) => name),
-        fromBeginning: options.fromBeginning,
-      }),
+    const print = printer(output, { registry: assembly.registry, flags });
+    const stretches = await withAdmin({ assembly, signal }, (admin) =>
+      stretchesOf(admin, { names, fromBeginning: flags.fromBeginning || toEnd, toEnd }),
     );
-    await follow({ context, assembly, topics, from, flags: options });
+    const topics = [...new Set(stretches.map(({ topic }) => topic))];
+    if (!toEnd) output.note(`listening to ${topics.join(', ')} …`);
+    await readStretches({
+      kafka: assembly.kafka,
+      groupIdPrefix: config.kafka.topicPrefix,
+      stretches,
+      awaitsDecision: true,
+      signal: AbortSignal.any([signal, stop.signal]),
+      onMessages: async ({ topic, partition, messages }) => {
+        for (const message of messages) {
+          if (stop.signal.aborted) return;
+          if (await print({ topic, partition, message })) shown += 1;
+          if (shown === limit) stop.abort();
+        }
+      },
+    });
+    if (about !== undefined) output.note(`searched to the end: ${topics.join(', ')}`);
   }).catch((error: unknown) => {
-    // A stop while connecting is a normal end.
-    if (!context.signal.aborted) throw error;
+    // A stop, also while connecting, and the limit are normal ends.
+    if (!signal.aborted && !stop.signal.aborted) throw error;
   });
+  output.note(countOf(shown, 'record'));
 }
 
-interface TailedTopic {
-  readonly name: string;
-  readonly suffix: TopicSuffix;
-  readonly timeZone: string;
+function suffixesOf(args: VerbInput<TailFlags>['args'], about: string | undefined): readonly TopicSuffix[] {
+  if (args.length > 0) return [...new Set(args.map((name) => chooseTopic(name ?? '')))];
+  if (about !== undefined) return ALL_TOPICS;
+  throw new RollcallError('USAGE_INVALID', 'No topic is named', {
+    remedy: `Name at least one of: ${[...COLLECTIONS, ...OWN_TOPICS].join(', ')}.`,
+  });
 }
 
 function topicsOf(
   config: Config,
   { suffixes, tenant }: { suffixes: readonly TopicSuffix[]; tenant: string | undefined },
-): TailedTopic[] {
+): string[] {
   const { topicPrefix } = config.kafka;
-  return chooseTenants(config, tenant).flatMap(({ id, fullPull: { timeZone } }) =>
-    suffixes.map((suffix) => ({ name: topicName({ topicPrefix, tenantId: id }, suffix), suffix, timeZone })),
+  return chooseTenants(config, tenant).flatMap(({ id }) =>
+    suffixes.map((suffix) => topicName({ topicPrefix, tenantId: id }, suffix)),
   );
 }
 
-/** Reads the end offsets before the consumer starts, so that records committed while it joins are shown, too. */
-async function startingPoints(
+/** What to read of each partition. Its end is read before the consumer joins, so no record that is committed meanwhile is missed. */
+async function stretchesOf(
   admin: Admin,
-  options: { topics: readonly string[]; fromBeginning: boolean },
-): Promise<StartingPoint[]> {
+  { names, fromBeginning, toEnd }: { names: readonly string[]; fromBeginning: boolean; toEnd: boolean },
+): Promise<Stretch[]> {
   const existing = new Set(
     await admin.listTopics().catch((error: unknown) => {
       throw kafkaError(error, 'listing topics');
     }),
   );
-  const present = options.topics.filter((topic) => existing.has(topic));
+  const present = names.filter((topic) => existing.has(topic));
   if (present.length === 0) {
-    throw new RollcallError(
-      'KAFKA_TOPIC_MISSING',
-      `None of these topics exists: ${options.topics.join(', ')}`,
-      {
-        remedy:
-          'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
-      },
-    );
-  }
-  const points: StartingPoint[] = [];
-  for (const topic of present) {
-    for (const { partition, low, high } of await fetchOffsets(admin, topic)) {
-      points.push({ topic, partition, offset: options.fromBeginning ? low : high });
-    }
-  }
-  return points;
-}
-
-/** Topics whose lines need the decoded value. */
-const SHOWS_VALUE: ReadonlySet<TopicSuffix> = new Set(['rejects', 'progress', 'absence-changes']);
-
-async function follow(options: {
-  context: VerbContext;
-  assembly: Assembly;
-  topics: readonly TailedTopic[];
-  from: readonly StartingPoint[];
-  flags: TailFlags;
-}): Promise<void> {
-  const { context, assembly, from, flags } = options;
-  const { output, signal } = context;
-  const { colors } = output;
-  const known = new Map(options.topics.map((topic) => [topic.name, topic]));
-  const topics = [...new Set(from.map(({ topic }) => topic))];
-  const wantedKey = flags.key === undefined ? null : Buffer.from(flags.key, 'utf8');
-  let shown = 0;
-  await followTopics({
-    kafka: assembly.kafka,
-    groupIdPrefix: assembly.config.kafka.topicPrefix,
-    from,
-    signal,
-    onReady: () => output.note(`listening to ${topics.join(', ')} …`),
-    onMessage: async (topic, partition, message) => {
-      if (wantedKey !== null && message.key?.equals(wantedKey) !== true) return true;
-      const followed = known.get(topic);
-      if (followed === undefined) return true;
-      const { suffix, timeZone } = followed;
-      const needsValue = output.json || flags.values || SHOWS_VALUE.has(suffix);
-      const value = needsValue && message.value !== null ? await decoded(assembly, message.value) : null;
-      const record = tailedRecord({ topic, suffix, partition }, message, value);
-      output.line(
-        recordLine(record, { colors, values: flags.values, showTopic: topics.length > 1, timeZone }),
-      );
-      output.data(recordAsJson(record));
-      shown += 1;
-      return shown !== flags.limit;
-    },
-  });
-  if (!output.json) output.note(`${recordCount(shown)} shown`);
-}
-
-/** Replaces the decoder's errors, which may quote data, and name neither the registry nor a remedy. */
-async function decoded(assembly: Assembly, framed: Buffer): Promise<unknown> {
-  try {
-    return await assembly.registry.decode(framed);
-  } catch (error) {
-    const { url } = assembly.config.registry;
-    const { status } = error as { status?: unknown };
-    const why =
-      typeof status === 'number'
-        ? `it answered HTTP ${status}`
-        : 'it cannot be reached, or the record is not Avro';
-    throw new RollcallError('REGISTRY_UNREACHABLE', `No schema from ${url} to decode a record: ${why}`, {
-      remedy: 'Check registry.url: it must be the registry with which the topic was written.',
-      cause: error,
+    throw new RollcallError('KAFKA_TOPIC_MISSING', `None of these topics exists: ${names.join(', ')}`, {
+      remedy:
+        'Topics are created when the collection is first mirrored ("rollcall run"), or by "rollcall topics apply"; also check kafka.topicPrefix.',
     });
   }
+  const stretches: Stretch[] = [];
+  for (const topic of present) {
+    for (const { partition, low, high } of await fetchOffsets(admin, topic)) {
+      stretches.push({ topic, partition, from: fromBeginning ? low : high, to: toEnd ? high : Infinity });
+    }
+  }
+  return stretches;
+}
+
+interface TailedRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly message: KafkaMessage;
+}
+
+/** Prints a record if it is wanted, and returns whether it is. */
+function printer(
+  output: Output,
+  { registry, flags }: { registry: Registry; flags: TailFlags },
+): (record: TailedRecord) => Promise<boolean> {
+  const search = flags.about === undefined ? null : new IdSearch(flags.about);
+  return async ({ topic, partition, message }) => {
+    const key = message.key?.toString('utf8') ?? '';
+    if (flags.key !== undefined && flags.key !== key) return false;
+    const framed = message.value;
+    const needsValue = framed !== null && (flags.values || search !== null);
+    const value = needsValue ? await decoded(registry, { topic, framed }) : undefined;
+    const isWanted =
+      search === null ||
+      search.isIn(key) ||
+      (framed !== null && (value === undefined ? search.isInBytes(framed) : search.isIn(value)));
+    if (!isWanted) return false;
+    const record = {
+      topic,
+      partition,
+      offset: Number(message.offset),
+      timestamp: new Date(Number(message.timestamp)).toISOString(),
+      key,
+      headers: headersOf(message),
+      ...(framed === null ? { value: null } : flags.values && { value: value ?? framed.toString('base64') }),
+    };
+    output.line(jsonLine(record));
+    output.data(record);
+    return true;
+  };
+}
+
+/** The value of a record; undefined if it is no Avro, as in `absence-state`. Throws `REGISTRY_…`. */
+async function decoded(registry: Registry, record: { topic: string; framed: Buffer }): Promise<unknown> {
+  if (record.topic.endsWith(`.${STATE_TOPIC}`)) return undefined;
+  try {
+    return await registry.decode(record.framed);
+  } catch (error) {
+    if (error instanceof UndecodableRecord) return undefined;
+    throw error;
+  }
+}
+
+/** Header values as text; the last one if a name occurs several times. */
+function headersOf({ headers = {} }: KafkaMessage): Record<string, string> {
+  const texts = Object.entries(headers).flatMap(([name, value]) => {
+    const last = Array.isArray(value) ? value.at(-1) : value;
+    return last === undefined ? [] : [[name, last.toString('utf8')] as const];
+  });
+  return Object.fromEntries(texts);
+}
+
+/** JSON without characters that steer a terminal; it escapes the others itself. */
+function jsonLine(record: unknown): string {
+  return JSON.stringify(record).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function notEmpty(text: string): string {
+  if (text === '') throw new InvalidArgumentError('An id is needed.');
+  return text;
 }
 
 function positiveWhole(text: string): number {

@@ -4,7 +4,7 @@ import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { kafkaError } from './kafka-errors.ts';
 
-/** A part of a partition: offsets from `from` up to, but not including, `to`. */
+/** A part of a partition: offsets from `from` up to, but not including, `to`. Infinity: until the signal aborts. */
 export interface Stretch {
   readonly topic: string;
   readonly partition: number;
@@ -150,7 +150,7 @@ class StretchReader {
         this.#open.clear();
         ended.resolve();
       }
-      if (silentMs > STALLED_AFTER_MS) ended.reject(this.#stalled());
+      if (silentMs > STALLED_AFTER_MS && !this.#isEndless) ended.reject(this.#stalled());
     }, 1_000);
   }
 
@@ -164,6 +164,10 @@ class StretchReader {
     const extended = { ...stretch, to: Math.max(stretch.to, Number(highWatermark)) };
     this.#open.set(name, extended);
     return extended;
+  }
+
+  get #isEndless(): boolean {
+    return [...this.#open.values()].some(({ to }) => to === Infinity);
   }
 
   get #onlyUndecidedLeft(): boolean {
