@@ -29,7 +29,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'state',
-    summary: 'compare the index with the log: show, rebuild',
+    summary: 'the index beside the log: show, rebuild',
     load: async () => (await import('./state.ts')).stateCommand(),
   },
   {

@@ -10,13 +10,11 @@ const parameters = z.strictObject({
 
 export type RebuildParameters = z.output<typeof parameters>;
 
-/** A rebuilt index, with its numbers of keys; survives JSON. */
+/** Survives JSON. */
 export interface RebuiltIndex {
   readonly collection: CollectionName;
   readonly rows: number;
   readonly rejects: number;
-  readonly rowsBefore: number;
-  readonly rejectsBefore: number;
 }
 
 /** `rollcall state rebuild`: drops indexes and rebuilds them from the topics, one after another. */
@@ -32,11 +30,10 @@ export const REBUILD: OwnerRequestKind<RebuildParameters, readonly RebuiltIndex[
     for (const collection of wanted) {
       const writer = writers.get(collection);
       if (writer === undefined) continue;
-      await work.report({ collection, done: rebuilt.length, of: wanted.length });
-      const { rows: rowsBefore, rejects: rejectsBefore } = writer.known;
+      await work.report({ collection });
       await rebuildIndex(work, collection);
       const { rows, rejects } = writer.known;
-      rebuilt.push({ collection, rows, rejects, rowsBefore, rejectsBefore });
+      rebuilt.push({ collection, rows, rejects });
     }
     return rebuilt;
   },

@@ -52,9 +52,9 @@ describe('state rebuild', () => {
     expect(rebuilt.code).toBe(0);
     const users = (await mirror.view('users')).size;
     expect(JSON.parse(rebuilt.stdout)).toMatchObject({
-      tenants: [
-        { collections: expect.arrayContaining([expect.objectContaining({ rows: users })]) as unknown },
-      ],
+      collections: expect.arrayContaining([
+        { tenant: 'north', collection: 'users', rows: users, rejects: 0 },
+      ]) as unknown,
     });
     const ended = await rollcall(config.path, 'verify', '--json');
     expect([reportedDifferences(ended), ended.code]).toEqual([[], 0]);
