@@ -1,7 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import type { OutgoingRecord } from '../log/log.ts';
-import type { Offsets, Progress } from '../model/progress.ts';
+import type { Progress } from '../model/progress.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
 import { AbsenceEmitter, type ChainParts } from './chains/absence-emitter.ts';
 import { fillChangelog } from './chains/fill-changelog.ts';
@@ -180,21 +180,32 @@ export class CollectionWriter {
   }
 
   /**
-   * Publishes records of derived topics that do not change the index, in one transaction, after the staged changes and
-   * while no other task runs. `make` gets a function for the `ce_id` of each record. Returns the number of records, and
-   * the committed offsets after them.
+   * Publishes records of derived topics that do not change the index, while no other task runs: `work` gets a function
+   * that publishes some in a transaction. Each record is made with its `ce_id`.
    */
-  reissue(
-    make: (idOf: (index: number) => string) => Promise<readonly OutgoingRecord[]>,
-  ): Promise<{ count: number; offsets: Offsets }> {
-    return this.#queue.run(async () => {
+  async reissue(
+    work: (publish: (records: readonly ((id: string) => OutgoingRecord)[]) => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const failure = await this.#queue.run(async () => {
       const sync = this.#syncOfItsOwn();
       await this.#flush(sync, null);
-      const { staged } = this.#table;
-      const records = await make((index) => `${staged.transactionId}-${index}`);
-      staged.reissue(records);
-      if (records.length > 0) await this.#unitOfWork.commit(sync);
-      return { count: records.length, offsets: this.committed.offsets };
+      let isCommitting = false;
+      const publish = async (records: readonly ((id: string) => OutgoingRecord)[]): Promise<void> => {
+        const { staged } = this.#table;
+        isCommitting = true;
+        staged.reissue(records.map((make, index) => make(`${staged.transactionId}-${index}`)));
+        await this.#unitOfWork.commit(sync);
+        isCommitting = false;
+      };
+      return work(publish).then(
+        () => null,
+        (error: unknown) => {
+          // Only a transaction that failed leaves something uncertain; otherwise the writer goes on.
+          if (isCommitting) throw error;
+          return { error };
+        },
+      );
     });
+    if (failure !== null) throw failure.error;
   }
 }

@@ -113,7 +113,7 @@ export class ChainImport {
         last.set(key, { step: null, atMs: 0 });
         continue;
       }
-      // A snapshot does not show that the first load runs: events that were news are redacted as snapshots (ADR 15).
+      // A snapshot does not show that the first load runs: events that were news are republished as snapshots (ADR 15).
       this.#hasPublishedNews ||= !change.snapshot;
       const step: LoggedStep = {
         absenceId: key,

@@ -4,7 +4,6 @@ import { otherVersion, type OwnerRequestKind, type OwnerWork } from './owner-req
 import { PULL } from './pull.ts';
 import { PURGE } from './purge.ts';
 import { REBUILD } from './rebuild.ts';
-import { REDACT } from './redact.ts';
 import { REPAIR } from './repair.ts';
 import { REPUBLISH } from './republish.ts';
 
@@ -16,7 +15,6 @@ const KINDS: readonly Kind[] = [
   erased(REPAIR),
   erased(REPUBLISH),
   erased(PURGE),
-  erased(REDACT),
 ];
 
 interface Kind {

@@ -121,7 +121,7 @@ export class ScheduleRunner implements SyncRunner {
     const done = Promise.withResolvers<SyncResult>();
     done.promise.catch(() => undefined);
     this.#requests.awaitEndOfRound([done]);
-    await this.#beginRound(this.#planNow());
+    await this.#beginRound(this.#planNow(), options);
     await this.#turnsUntil(() => this.#syncs.round === null, signal);
     return done.promise;
   }
@@ -181,7 +181,7 @@ export class ScheduleRunner implements SyncRunner {
     const full = syncs.filter(({ mode }) => mode === 'FULL' || !this.#hasCompleteRound);
     if (full.length > 0) {
       this.#requests.awaitEndOfRound(full.map(({ done }) => done));
-      await this.#beginRound(this.#planNow());
+      await this.#beginRound(this.#planNow(), full.find(({ options }) => options.republication)?.options);
     }
     const deltas = syncs.filter((request) => !full.includes(request));
     if (deltas.length === 0) return;
@@ -202,7 +202,7 @@ export class ScheduleRunner implements SyncRunner {
     return approval;
   }
 
-  async #beginRound(plan: RoundPlan): Promise<void> {
+  async #beginRound(plan: RoundPlan, { republication }: SyncOptions = {}): Promise<void> {
     const { now } = this.#parts;
     const left = this.#syncs.round === null ? [] : [...this.#queue.unansweredStudents()];
     await this.#syncs.flush({ isForced: false });
@@ -210,7 +210,7 @@ export class ScheduleRunner implements SyncRunner {
     const window = this.#wanted.window();
     const wanted = await this.#wanted.list(window);
     await this.#syncs.flush({ isForced: false });
-    this.#syncs.beginRound({ isHurried: plan.endMs <= now() });
+    this.#syncs.beginRound({ isHurried: plan.endMs <= now(), republication });
     await this.#syncs.sweep(wanted, window);
     this.#asking.reset(wanted);
     // Students whom the last round did not reach come first. Otherwise rounds that never end would always miss the same

@@ -5,6 +5,7 @@ import type { SyncMode } from '../../model/progress.ts';
 import type { ActiveSync } from '../active-sync.ts';
 import type { CollectionWriter } from '../collection-writer.ts';
 import type { Emit } from '../pipeline-events.ts';
+import type { Republication } from '../republication.ts';
 import type { SyncResult } from '../sync-result.ts';
 import { addStats, newSyncStats, type SyncStats } from '../sync-stats.ts';
 import { EmptiedDays, type EmptiedDaysParts } from './emptied-days.ts';
@@ -126,10 +127,17 @@ export class ScheduleSyncs {
     return isComplete ? round.sync : this.#openBatch().sync;
   }
 
-  newSync(mode: SyncMode): ActiveSync {
+  newSync(mode: SyncMode, republication?: Republication): ActiveSync {
     const { now, randomId, writer } = this.#parts;
     const stats = newSyncStats({ passId: randomId(), mode, startedAtMs: now() + this.#skewMs });
-    return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion: writer.readVersion() };
+    return {
+      stats,
+      seen: null,
+      seenByOthers: null,
+      seenRejects: null,
+      readVersion: writer.readVersion(),
+      republication,
+    };
   }
 
   /** Time until there is something to commit if no more answers come, ms. */
@@ -175,10 +183,11 @@ export class ScheduleSyncs {
     if (this.#sum !== null) addStats(this.#sum, stats);
   }
 
-  beginRound({ isHurried }: { isHurried: boolean }): void {
+  beginRound(options: { isHurried: boolean; republication?: Republication | undefined }): void {
     const { writer, emit, now } = this.#parts;
+    const { isHurried, republication } = options;
     this.dropRound();
-    const sync = this.newSync('FULL');
+    const sync = this.newSync('FULL', republication);
     this.#round = { sync, startedAtMs: now(), isHurried, isLast: false, removedInBatches: 0, skewMs: null };
     writer.begin(sync);
     emit({ type: 'pass-started', collection: SCHEDULES, mode: 'FULL' });

@@ -68,7 +68,7 @@ function eventsAfter(
     return { entry, versionId: null, isDeleted: false, step, hasGap, studentId, isOfTwo };
   }
   const { step, operation, version, previousVersion, snapshot } = event;
-  // `republish --redact` publishes the last event again.
+  // `republish` publishes the last event again.
   const isAgain = snapshot && step === before?.step;
   const studentId = version.student?.sourcedId ?? null;
   // The hub may move a record to another student; but the next version of a chain never has another student.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import kafkajs, { Kafka, logLevel } from 'kafkajs';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import { REDACT } from '../../../src/pipeline/requests/redact.ts';
+import { REPUBLISH } from '../../../src/pipeline/requests/republish.ts';
 import { runTenant } from '../../../src/pipeline/run-tenant.ts';
 import type { TenantSession } from '../../../src/pipeline/open-session.ts';
 import { settingsOf } from '../../integration/pipeline/recreate-topic.ts';
@@ -183,7 +183,10 @@ it('what a new mapping drops or pseudonymises is gone from the raw log within th
   const { signal } = new AbortController();
   const sync = () => Promise.reject(new Error('no sync is wanted'));
   const report = () => Promise.resolve();
-  await REDACT.handle({ isDryRun: false }, { parts: masked.parts, session, sync, report, signal });
+  await REPUBLISH.handle(
+    { collection: 'absence-changes', keys: [] },
+    { parts: masked.parts, session, sync, report, signal },
+  );
   await vi.waitFor(
     async () => {
       expect(await holding(student)).toEqual([]);

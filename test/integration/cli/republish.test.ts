@@ -95,6 +95,10 @@ describe('republish', () => {
     expect(ended.stderr).toContain('asking the process that runs');
     expect([ended.code, tenantIn(ended)]).toMatchObject([0, { published: 2 }]);
     await expectAgain('users', ends, [one, two]);
+    const [day = ''] = (await mirror.view('schedules')).keys();
+    const daysFrom = await mirror.ends();
+    expect(tenantIn(await republish('schedules', '--key', day))).toMatchObject({ published: 1, missing: [] });
+    await expectAgain('schedules', daysFrom, [day]);
     owner.kill('SIGTERM');
     await owner.ended;
   });
@@ -113,20 +117,23 @@ describe('republish', () => {
     const ends = await mirror.ends();
     const ended = await republish('users', '--key', 'nobody');
     expect([ended.code, tenantIn(ended)]).toMatchObject([1, { published: 0, missing: ['nobody'] }]);
-    expect(ended.stderr).toContain('not at the hub: nobody');
+    expect(ended.stderr).toContain('not found: nobody');
     expect(await mirror.since(ends)).toEqual([]);
   });
 
-  it('only counts with --dry-run', async () => {
-    const ends = await mirror.ends({ progress: true });
-    const { stdout, code } = await rollcall(config.path, 'republish', 'users', '--dry-run');
-    const { size } = await mirror.view('users');
-    expect(stdout).toContain(`north: ${size} keys of users would be published again`);
-    expect(code).toBe(0);
-    expect(await mirror.ends({ progress: true })).toEqual(ends);
+  it('of absence-changes publishes the last event of each absence again: the same step, as a snapshot', async () => {
+    const before = await mirror.view('absence-changes');
+    const ends = await mirror.ends();
+    const ended = await republish('absence-changes');
+    expect([ended.code, tenantIn(ended)]).toMatchObject([0, { published: before.size, missing: [] }]);
+    const after = await mirror.since(ends);
+    expect(after.map(({ topic, key }) => `${topic} ${key}`).toSorted()).toEqual(
+      [...before.keys()].map((key) => `${mirror.topic('absence-changes')} ${key}`).toSorted(),
+    );
+    for (const { key, value } of after) expect(value).toEqual({ ...before.get(key)?.value, snapshot: true });
   });
 
-  it.each(['absence-changes', 'rejects', 'progress'])('refuses %s', async (collection) => {
+  it.each(['rejects', 'progress'])('refuses %s', async (collection) => {
     const { code, stderr } = await republish(collection);
     expect(code).toBe(2);
     expect(stderr).toContain('cannot be republished');

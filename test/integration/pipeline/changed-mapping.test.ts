@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { REDACT, type Redacted } from '../../../src/pipeline/requests/redact.ts';
+import { REPUBLISH } from '../../../src/pipeline/requests/republish.ts';
 import { loggedChanges } from '../support/chain-oracle.ts';
 import { openMirror, type Mirror, type MirrorOptions } from '../support/mirror.ts';
 import { only } from '../support/only.ts';
@@ -149,7 +149,7 @@ describe('a changed mapping', () => {
     expect(firstPasses).toEqual(['DELTA', 'FULL', 'DELTA', 'FULL', 'DELTA']);
   });
 
-  it('keeps earlier events until they are redacted, which publishes the same step again as a snapshot', async () => {
+  it('keeps earlier events until they are republished: the same step again, under the mapping, as a snapshot', async () => {
     await using mirror = await openMirror(OPTIONS);
     const { tail } = chainsToLeave(mirror);
     await mirror.full();
@@ -157,21 +157,17 @@ describe('a changed mapping', () => {
     await masked.full();
     const before = await masked.view('absence-changes');
     expect(rawStudentsIn(mirror, [...before.values()])).not.toEqual([]);
-    const redact = (isDryRun: boolean): Promise<Redacted> =>
-      REDACT.handle(
-        { isDryRun },
-        {
-          parts: masked.parts,
-          session: masked.session,
-          ...NO_PASSES,
-          signal: new AbortController().signal,
-        },
-      );
+    const { parts, session } = masked;
+    const { signal } = new AbortController();
     const ends = await masked.ends();
-    expect(await redact(true)).toEqual({ absences: before.size });
-    expect(await masked.since(ends)).toEqual([]);
-    expect(await redact(false)).toEqual({ absences: before.size });
-    expect(await redact(false)).toEqual({ absences: 0 });
+    const republished = await REPUBLISH.handle(
+      { collection: 'absence-changes', keys: [] },
+      { parts, session, ...NO_PASSES, signal },
+    );
+    expect(republished).toMatchObject({ published: before.size, missing: [] });
+    expect((await masked.since(ends)).map(({ key }) => key).toSorted()).toEqual(
+      [...before.keys()].toSorted(),
+    );
     const after = await masked.view('absence-changes');
     expect(rawStudentsIn(mirror, [...after.values()])).toEqual([]);
     expect(fieldsOf([...after.values()], 'school')).toEqual([]);

@@ -3,7 +3,7 @@ import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
 import { CollectionWriter } from '../../../../src/pipeline/collection-writer.ts';
 import type { OwnerWork } from '../../../../src/pipeline/requests/owner-request.ts';
-import { REDACT } from '../../../../src/pipeline/requests/redact.ts';
+import { REPUBLISH, type Republished } from '../../../../src/pipeline/requests/republish.ts';
 import { frame, FRAME_BYTES } from '../../../../src/log/framing.ts';
 import type {
   Committed,
@@ -24,6 +24,7 @@ export interface ShownEvent {
   readonly key: string;
   readonly step: number;
   readonly note: string | null;
+  readonly snapshot?: boolean;
 }
 
 function valueOf({ key, step, note }: ShownEvent): AbsenceChangeValue {
@@ -40,8 +41,8 @@ function valueOf({ key, step, note }: ShownEvent): AbsenceChangeValue {
   } as unknown as AbsenceChangeValue;
 }
 
-/** Makes the topic `absence-changes`, a writer of it, and a request to redact it. */
-export async function redactBench() {
+/** Makes the topic `absence-changes`, a writer of it, and a request to republish it. */
+export async function eventsBench({ keepsNotes = false } = {}) {
   const partitions: LoggedRecord[][] = Array.from({ length: PARTITIONS }, () => []);
   const transactions: OutgoingRecord[][] = [];
   let readings = 0;
@@ -105,7 +106,7 @@ export async function redactBench() {
       readAgain: (value: { sourcedId: string }) => ({
         kind: 'row',
         sourcedId: value.sourcedId,
-        value: { ...value, note: null },
+        value: keepsNotes ? value : { ...value, note: null },
         hash: Buffer.alloc(16),
       }),
     },
@@ -141,22 +142,23 @@ export async function redactBench() {
     publish: (key: string, event: Omit<ShownEvent, 'key'> | null): Promise<unknown> => {
       const body = event === null ? null : chains.encodeChange(valueOf({ key, ...event }));
       const headers = { [MAPPING_HEADER]: 'new' };
-      return writer.reissue(() => Promise.resolve([{ topic: 'absence-changes', key, body, headers }]));
+      return writer.reissue((publish) => publish([() => ({ topic: 'absence-changes', key, body, headers })]));
     },
     /** Sets the function that is called at the end of each reading of the topic, 1, 2, … */
     atReading: (then: (reading: number) => Promise<void>): void => {
       onRow = then;
     },
-    redact: async (isDryRun = false): Promise<number> => (await REDACT.handle({ isDryRun }, work)).absences,
+    republish: (keys: string[] = []): Promise<Republished> =>
+      REPUBLISH.handle({ collection: 'absence-changes', keys }, work),
     /** The number of records of each transaction. */
     sizes: (): number[] => transactions.map(({ length }) => length),
-    /** The last event of each absence, which compaction keeps. */
+    /** The last event of each absence, which compaction keeps; null for a removal. */
     last: (): ReadonlyMap<string, ShownEvent | null> => {
       const shown = (value: Buffer | null): ShownEvent | null => {
         if (value === null || value.equals(UNDECODABLE)) return null;
         const event = JSON.parse(value.subarray(FRAME_BYTES).toString()) as AbsenceChangeValue;
         const { note } = event.version as unknown as { note: string | null };
-        return { key: event.absenceId, step: event.step, note };
+        return { key: event.absenceId, step: event.step, note, snapshot: event.snapshot };
       };
       return new Map(partitions.flat().map(({ key, value }) => [key, shown(value)]));
     },
