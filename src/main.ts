@@ -1,4 +1,4 @@
-import { runProcess } from './cli/run-process.ts';
+import { runProcess } from './cli/program.ts';
 import { VERBS } from './cli/verbs.ts';
 
 await runProcess(VERBS);

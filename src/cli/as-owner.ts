@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { RollcallError, errorCodeFrom } from '../errors.ts';
 import type { Assembly } from '../pipeline/assemble.ts';
 import { notMirrored, type OwnerRequestKind } from '../pipeline/requests/owner-request.ts';
@@ -8,7 +10,6 @@ import { keepHeartbeat } from '../pipeline/worker.ts';
 import { readKnownProgress } from '../log/progress-reader.ts';
 import { askOwner } from '../state/ask-owner.ts';
 import type { OwnerHeartbeat } from '../state/coordination.ts';
-import { livingOwnerProcess } from './owner-process.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { withAdmin } from './with-assembly.ts';
 
@@ -33,35 +34,23 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   assembly: Assembly,
   options: AsOwnerOptions<P, R>,
 ): Promise<R> {
+  const { tenantId, progress, signal } = options;
   await assembly.store.ready();
   for (let attempt = 1; ; attempt += 1) {
+    let living: OwnerHeartbeat | null = null;
     try {
-      return await askOrOwn(assembly, options);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      // Taking over again recovers from a failed log or index; nothing committed is published twice.
-      const isUncertain = error instanceof RollcallError && error.reaction === 'restart';
-      if (!isUncertain || attempt >= ATTEMPTS) throw error;
-    }
-  }
-}
-
-async function askOrOwn<P extends Readonly<Record<string, unknown>>, R>(
-  assembly: Assembly,
-  options: AsOwnerOptions<P, R>,
-): Promise<R> {
-  const { tenantId, progress } = options;
-  for (let asked = 1; ; asked += 1) {
-    const living = await awaitHeartbeat(assembly, options);
-    if (living === null) return ownAndDo(assembly, options);
-    progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
-    try {
+      living = await awaitHeartbeat(assembly, options);
+      if (living === null) return await ownAndDo(assembly, options);
+      progress.print(`${tenantId}: asking the process that runs for it (${living.owner})`);
       return await askLivingOwner(assembly, options);
     } catch (error) {
-      const hasEnded = error instanceof RollcallError && error.code === 'OWNERSHIP_LOST';
-      if (!hasEnded || asked >= ATTEMPTS) throw error;
-      // The owner was killed, or another one followed. Ask that one: taking over would end it.
-      progress.print(`${tenantId}: that process has ended; finding the tenant's present owner`);
+      signal.throwIfAborted();
+      if (!(error instanceof RollcallError) || attempt >= ATTEMPTS) throw error;
+      // Taking over again recovers from a failed log or index; nothing committed is published twice. An owner that was asked
+      // may have been killed, or another one followed: ask that one, for taking over would end it.
+      const hasEnded = living !== null && error.code === 'OWNERSHIP_LOST';
+      if (!hasEnded && error.reaction !== 'restart') throw error;
+      if (hasEnded) progress.print(`${tenantId}: that process has ended; finding the tenant's present owner`);
     }
   }
 }
@@ -126,6 +115,35 @@ async function lastOwnerProcess(
     const owner = known.get(tenantId)?.owner ?? null;
     return owner === null ? null : livingOwnerProcess(owner);
   });
+}
+
+/** `<host>-<pid>-<8 hex digits>`: the name of an owner (pipeline/assemble.ts). */
+const OWNER_NAME = /^(.+)-(\d+)-[0-9a-f]{8}$/;
+
+/**
+ * The process id of a tenant's last owner, if that is a living process of this program on this machine; null otherwise,
+ * and always for an owner on another machine.
+ */
+function livingOwnerProcess(owner: string): number | null {
+  const [, host, digits] = OWNER_NAME.exec(owner) ?? [];
+  const pid = Number(digits);
+  if (host !== hostname() || pid === process.pid) return null;
+  try {
+    // Signal 0 only tests. The system reuses ids, so a readable command line must be one of this program.
+    process.kill(pid, 0);
+  } catch {
+    return null;
+  }
+  const commandLine = commandLineOf(pid);
+  return commandLine === null || commandLine.includes('rollcall') ? pid : null;
+}
+
+function commandLineOf(pid: number): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 /** Throws `OWNERSHIP_LOST` when the owner has ended: the heartbeat of a killed process remains for some seconds. */

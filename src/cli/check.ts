@@ -10,7 +10,7 @@ import { checkRedis } from './check/check-redis.ts';
 import { checkRegistry } from './check/check-registry.ts';
 import { failureOf, findingLines, hasFailure, ok, type Section } from './check/finding.ts';
 import { chooseTenants } from './choose.ts';
-import { ProgressBars } from './progress-bars.ts';
+import { WorkProgress } from './work-progress.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAssembly } from './with-assembly.ts';
 import { countOf } from '../core/words.ts';
@@ -47,7 +47,7 @@ async function check(context: VerbContext, { options }: VerbInput<CheckFlags>): 
   const config = context.loadConfig();
   const tenants = chooseTenants(config, options.tenant);
   const progress = output.progress();
-  const bars = new ProgressBars(progress, { title: 'checked', expected: SERVICES + tenants.length });
+  const bars = new WorkProgress(progress, { title: 'checked', expected: SERVICES + tenants.length });
   const sections = await withAssembly(config, (assembly) =>
     checkAll(assembly, { tenants, configPath: context.configPath, bars, signal }),
   );
@@ -74,7 +74,7 @@ async function checkAll(
   options: {
     tenants: readonly TenantConfig[];
     configPath: string;
-    bars: ProgressBars;
+    bars: WorkProgress;
     signal: AbortSignal;
   },
 ): Promise<Section[]> {

@@ -1,13 +1,7 @@
-import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
+import { collectionSettings, type Config, type TenantConfig } from '../config.ts';
 import { suggest } from '../config/suggest.ts';
 import { RollcallError } from '../errors.ts';
-import {
-  COLLECTIONS,
-  OWN_TOPICS,
-  sourceOf,
-  type CollectionName,
-  type TopicSuffix,
-} from '../model/collections.ts';
+import { COLLECTIONS, OWN_TOPICS, type CollectionName, type TopicSuffix } from '../model/collections.ts';
 
 /** The tenant with that id, or all tenants without an id. Throws `USAGE_INVALID` for an unknown id. */
 export function chooseTenants(config: Config, id: string | undefined): readonly TenantConfig[] {
@@ -50,19 +44,15 @@ function unknownName(what: string, name: string, known: readonly string[]): Roll
 
 /** Throws `USAGE_INVALID` for a collection that none of these tenants mirrors. */
 export function requireMirrored(
-  config: Config,
-  tenants: readonly string[],
+  tenants: readonly TenantConfig[],
   collections: readonly CollectionName[],
 ): void {
-  const mirrored = new Set(
-    config.tenants
-      .filter(({ id }) => tenants.includes(id))
-      .flatMap((tenant) => syncedCollections(tenant).map(({ name }) => name)),
+  const notMirrored = collections.find(
+    (name) => !tenants.some((tenant) => collectionSettings(tenant, name).enabled),
   );
-  // a derived collection is mirrored with its source
-  const notMirrored = collections.find((name) => !mirrored.has(sourceOf(name)));
   if (notMirrored === undefined) return;
-  throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${tenants.join(', ')}`, {
+  const ids = tenants.map(({ id }) => id).join(', ');
+  throw new RollcallError('USAGE_INVALID', `${notMirrored} is not mirrored for ${ids}`, {
     remedy: 'Enable it under tenants.collections, or name another collection.',
   });
 }

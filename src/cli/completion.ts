@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { COLLECTIONS } from '../model/collections.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
-import type { Verb } from './verb.ts';
+import type { Verb } from './program.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/rollcall.mjs', import.meta.url));
 

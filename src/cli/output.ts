@@ -1,8 +1,14 @@
+import { stripVTControlCharacters } from 'node:util';
 import picocolors from 'picocolors';
 import { createProgressLine, type ProgressLine, type ProgressStream } from './progress-line.ts';
-import { formatTable, type Column } from './text-table.ts';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** One column of a table. */
+export interface Column {
+  readonly title: string;
+  readonly align?: 'left' | 'right' | undefined;
+}
 
 /** The output of a verb: data on stdout, everything else on stderr. */
 export interface Output {
@@ -66,4 +72,26 @@ export function wantsColors(
   const noColor = options.env['NO_COLOR'] ?? '';
   if (options.color === false || noColor !== '' || options.env['TERM'] === 'dumb') return false;
   return stream.isTTY === true;
+}
+
+/** Aligned text lines, the titles first; colours in cells do not affect the alignment. */
+export function formatTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+  const titles = columns.map(({ title }) => title);
+  const widths = columns.map((_column, index) =>
+    [titles, ...rows].reduce((widest, row) => Math.max(widest, widthOf(row[index] ?? '')), 0),
+  );
+  return [titles, ...rows].map((row) =>
+    columns
+      .map((column, index) => {
+        const cell = row[index] ?? '';
+        const gap = ' '.repeat((widths[index] ?? 0) - widthOf(cell));
+        return column.align === 'right' ? gap + cell : cell + gap;
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function widthOf(cell: string): number {
+  return stripVTControlCharacters(cell).length;
 }

@@ -1,17 +1,16 @@
 import { Command } from 'commander';
 import { wrapped } from './help-text.ts';
-import { pino } from 'pino';
 import { collectionSettings, syncedCollections, type TenantConfig } from '../config.ts';
 import { RollcallError } from '../errors.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { assemble } from '../pipeline/assemble.ts';
 import { planTenant } from '../pipeline/plan/plan-tenant.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { planAsJson } from './plan/plan-as-json.ts';
 import { showPlan, type TenantPlan } from './plan/show-plan.ts';
-import { ProgressBars } from './progress-bars.ts';
+import { WorkProgress } from './work-progress.ts';
 import { exitCodeFor } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
+import { quietAssembly } from './with-assembly.ts';
 import { formatCount } from '../core/words.ts';
 
 interface PlanFlags {
@@ -66,29 +65,22 @@ async function plan(context: VerbContext, flags: PlanFlags): Promise<number> {
   const tenants = chooseTenants(config, flags.tenant);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
   requirePlannable(collections);
-  requireMirrored(
-    config,
-    tenants.map(({ id }) => id),
-    collections,
-  );
+  requireMirrored(tenants, collections);
   const { output, signal } = context;
   const progress = output.progress();
-  await using assembly = assemble(config, {
-    logger: pino({ level: 'silent' }),
-    emit: () => undefined,
-  });
+  await using assembly = quietAssembly(config);
   const plans: TenantPlan[] = [];
   for (const tenant of tenants) {
     const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
-    const bars = new ProgressBars(progress, { title: `${tenant.id}: collections`, expected });
+    const shown = new WorkProgress(progress, { title: `${tenant.id}: collections`, expected });
     let read = 0;
     const planned = await planTenant(assembly, {
       tenantId: tenant.id,
       collections,
       keysAtMost: flags.keys === true ? KEYS_AT_MOST : 0,
-      emit: (event) => bars.note(event),
+      emit: (event) => shown.note(event),
       onRead: (records) =>
-        bars.set('the topics', { done: (read += records), of: null, what: 'records read' }),
+        shown.set('the topics', { done: (read += records), of: null, what: 'records read' }),
       signal,
     });
     plans.push({ tenant: tenant.id, leftOut: leftOut(tenant, collections), collections: planned });

@@ -5,7 +5,15 @@ import { EXIT } from './exit-code.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { reportError } from './report-error.ts';
 import { packageVersion } from './package-version.ts';
-import type { Verb } from './verb.ts';
+
+/** A verb in the list of verbs; its code is loaded only when it is called. */
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  /** Not for people: it is in no list of verbs. */
+  readonly hidden?: true;
+  readonly load: () => Promise<Command>;
+}
 
 const DESCRIPTION =
   'Mirrors an Education Data Hub into Kafka: every real change, once, in order, as Avro in compacted topics.';
@@ -27,6 +35,24 @@ Examples:
 
 The configuration is ./rollcall.yaml unless --config or ROLLCALL_CONFIG names another;
 examples/rollcall.yaml shows every key.`;
+
+/** How long open connections may keep a finished program alive. */
+const LINGER_MS = 2000;
+
+/** Runs the command line of this process, and ends the process with its exit code. */
+export async function runProcess(verbs: readonly Verb[]): Promise<void> {
+  // A reader that closed the pipe (`rollcall tail | head`) is no failure.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit();
+      throw error;
+    });
+  }
+  process.exitCode = await runProgram(process.argv.slice(2), verbs);
+  // The verb has removed its listeners: a signal now only shortens the wait.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit());
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}
 
 /** Runs a command line (without node and script) to its end and returns the exit code. Never throws. */
 export async function runProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<number> {
@@ -52,7 +78,11 @@ async function hearSignals(): Promise<void> {
 async function createProgram(argv: readonly string[], verbs: readonly Verb[]): Promise<Command> {
   const program = new Command('rollcall')
     .description(DESCRIPTION)
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(
+      `rollcall ${packageVersion()} (Node ${process.versions.node}, ${process.platform} ${process.arch})`,
+      '-V, --version',
+      'print the versions of Rollcall and Node',
+    )
     .usage('[options] <verb>')
     .commandsGroup('Verbs:')
     .enablePositionalOptions()

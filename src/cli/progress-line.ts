@@ -8,8 +8,8 @@ export interface ProgressStream {
 }
 
 export interface ProgressLine {
-  /** Shows progress: `lines` redrawn in place on a terminal, otherwise `text` every few seconds. */
-  update(text: string, lines?: readonly string[]): void;
+  /** Shows progress: redrawn in place on a terminal, otherwise a line every few seconds. */
+  update(text: string): void;
   /** Writes a line that stays, above the progress. */
   print(line: string): void;
   /** Erases the progress, and writes a last line if there is one. */
@@ -18,7 +18,6 @@ export interface ProgressLine {
 
 const REDRAW_EVERY_MS = 100;
 const ERASE_LINE = '\r\u001B[2K';
-const LINE_UP = '\u001B[1A';
 
 /** A progress line. `nowMs` is a monotonic clock. */
 export function createProgressLine(options: {
@@ -29,25 +28,22 @@ export function createProgressLine(options: {
 }): ProgressLine {
   const { stream, nowMs, plainEveryMs = 5000 } = options;
   const isTty = stream.isTTY === true;
-  let shown: readonly string[] = [];
+  const erase = isTty ? ERASE_LINE : '';
+  let shown = '';
   let lastMs = Number.NEGATIVE_INFINITY;
-
-  const erase = (): string => (isTty ? shown.map(() => ERASE_LINE).join(LINE_UP) : '');
-  const drawn = (lines: readonly string[]): string =>
-    lines.map((line) => ERASE_LINE + fit(line, stream.columns)).join('\n');
   return {
-    update(text, lines = [text]) {
+    update(text) {
       if (nowMs() - lastMs < (isTty ? REDRAW_EVERY_MS : plainEveryMs)) return;
       lastMs = nowMs();
-      stream.write(isTty ? erase() + drawn(lines) : `${text}\n`);
-      shown = lines;
+      shown = isTty ? fit(text, stream.columns) : '';
+      stream.write(isTty ? erase + shown : `${text}\n`);
     },
     print(line) {
-      stream.write(`${erase()}${line}\n${isTty ? drawn(shown) : ''}`);
+      stream.write(`${erase}${line}\n${shown}`);
     },
     end(line) {
-      stream.write(`${erase()}${line === undefined ? '' : `${line}\n`}`);
-      shown = [];
+      stream.write(`${erase}${line === undefined ? '' : `${line}\n`}`);
+      shown = '';
     },
   };
 }

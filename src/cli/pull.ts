@@ -1,17 +1,15 @@
 import { Command } from 'commander';
 import { wrapped } from './help-text.ts';
-import { pino } from 'pino';
 import { syncedCollections } from '../config.ts';
 import { exitCode } from './exit-code.ts';
-import { assemble } from '../pipeline/assemble.ts';
-import type { PipelineEvent } from '../pipeline/pipeline-events.ts';
 import { PULL, type PullOutcome, type PullParameters } from '../pipeline/requests/pull.ts';
 import { sourceOf } from '../model/collections.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants } from './choose.ts';
 import type { Output } from './output.ts';
-import { ProgressBars } from './progress-bars.ts';
+import { WorkProgress } from './work-progress.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
+import { quietAssembly } from './with-assembly.ts';
 import { countOf, formatCount, printable } from '../core/words.ts';
 
 interface PullFlags {
@@ -54,22 +52,21 @@ async function pull(context: VerbContext, flags: PullFlags): Promise<number> {
     acceptNew: flags.acceptNew ?? false,
   };
   const progress = context.output.progress();
-  const bars = new Map(
+  const shown = new Map(
     chooseTenants(config, flags.tenant).map((tenant) => {
       const expected = collections.length > 0 ? collections.length : syncedCollections(tenant).length;
-      return [tenant.id, new ProgressBars(progress, { title: `${tenant.id}: collections`, expected })];
+      return [tenant.id, new WorkProgress(progress, { title: `${tenant.id}: collections`, expected })];
     }),
   );
-  const emit = (tenant: string, event: PipelineEvent): void => bars.get(tenant)?.note(event);
-  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit });
+  await using assembly = quietAssembly(config, (tenant, event) => shown.get(tenant)?.note(event));
   const results: { tenant: string; collections: readonly PullOutcome[] }[] = [];
-  for (const id of bars.keys()) {
+  for (const id of shown.keys()) {
     const outcomes = await asOwner(assembly, {
       tenantId: id,
       request: PULL,
       parameters,
       progress,
-      onReport: (report) => bars.get(id)?.endElsewhere((report as { done?: number }).done ?? 0),
+      onReport: (report) => shown.get(id)?.endElsewhere((report as { done?: number }).done ?? 0),
       signal: context.signal,
     });
     results.push({ tenant: id, collections: outcomes });

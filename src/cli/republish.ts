@@ -1,18 +1,17 @@
 import { Command } from 'commander';
-import { pino } from 'pino';
-import { collectionSettings, type Config } from '../config.ts';
+import { collectionSettings } from '../config.ts';
 import { countOf, printable } from '../core/words.ts';
 import { RollcallError } from '../errors.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
-import { assemble } from '../pipeline/assemble.ts';
 import { MOST_KEYS, REPUBLISH, type Republished } from '../pipeline/requests/republish.ts';
 import { asOwner } from './as-owner.ts';
-import { chooseTenants, chooseTopic } from './choose.ts';
+import { chooseTenants, chooseTopic, requireMirrored } from './choose.ts';
 import { exitCode } from './exit-code.ts';
 import { wrapped } from './help-text.ts';
-import { ProgressBars } from './progress-bars.ts';
+import { WorkProgress } from './work-progress.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
+import { quietAssembly } from './with-assembly.ts';
 
 interface RepublishFlags {
   readonly tenant?: string;
@@ -59,20 +58,18 @@ async function republish(
   const config = context.loadConfig();
   const keys = [...new Set(flags.key ?? [])];
   if (keys.length > MOST_KEYS) throw tooManyKeys();
-  const tenants = mirroring(config, collection, flags.tenant);
+  const chosen = chooseTenants(config, flags.tenant);
+  requireMirrored(chosen, [collection]);
+  const tenants = chosen.filter((tenant) => collectionSettings(tenant, collection).enabled);
   const progress = output.progress();
-  const bars = new ProgressBars(progress, { title: 'tenants', expected: tenants.length });
-  await using assembly = assemble(config, {
-    logger: pino({ level: 'silent' }),
-    emit: (_tenant, event) => bars.note(event),
-  });
+  const shown = new WorkProgress(progress, { title: 'tenants', expected: tenants.length });
+  await using assembly = quietAssembly(config, (_tenant, event) => shown.note(event));
   const results: ({ tenant: string } & Republished)[] = [];
-  for (const tenantId of tenants) {
-    const parameters = { collection, keys };
+  for (const { id: tenantId } of tenants) {
     const republished = await asOwner(assembly, {
       tenantId,
       request: REPUBLISH,
-      parameters,
+      parameters: { collection, keys },
       progress,
       signal,
     });
@@ -94,18 +91,6 @@ function republishable(name: string): CollectionName {
   throw new RollcallError('USAGE_INVALID', `${topic} cannot be republished`, {
     remedy: 'Its records come from Rollcall, not from the hub: read the topic from its beginning.',
   });
-}
-
-function mirroring(config: Config, collection: CollectionName, tenant: string | undefined): string[] {
-  const chosen = chooseTenants(config, tenant).filter((each) => collectionSettings(each, collection).enabled);
-  if (chosen.length > 0) return chosen.map(({ id }) => id);
-  throw new RollcallError(
-    'USAGE_INVALID',
-    `${collection} is not mirrored for ${tenant === undefined ? 'any tenant' : `tenant ${tenant}`}`,
-    {
-      remedy: 'Enable it under tenants.collections, or name another collection.',
-    },
-  );
 }
 
 function tooManyKeys(): RollcallError {

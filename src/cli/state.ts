@@ -1,17 +1,16 @@
 import { Command } from 'commander';
-import { pino } from 'pino';
 import { syncedCollections, type Config, type TenantConfig } from '../config.ts';
 import { formatCount } from '../core/words.ts';
 import { readKnownProgress } from '../log/progress-reader.ts';
 import { sourceOf, type CollectionName } from '../model/collections.ts';
-import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import type { Assembly } from '../pipeline/assemble.ts';
 import { REBUILD, type RebuiltIndex } from '../pipeline/requests/rebuild.ts';
 import { asOwner } from './as-owner.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import { wrapped } from './help-text.ts';
 import type { Output } from './output.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
-import { withAdmin, withAssembly } from './with-assembly.ts';
+import { quietAssembly, withAdmin, withAssembly } from './with-assembly.ts';
 
 interface StateFlags {
   readonly tenant?: string;
@@ -74,11 +73,7 @@ interface Chosen {
 function chosen({ output }: VerbContext, config: Config, flags: StateFlags): Chosen | null {
   const tenants = chooseTenants(config, flags.tenant);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection).map(sourceOf))];
-  requireMirrored(
-    config,
-    tenants.map(({ id }) => id),
-    collections,
-  );
+  requireMirrored(tenants, collections);
   if (config.redis !== undefined) return { tenants, collections };
   output.line('There is no stored index: no Redis is configured, so each start builds it from the topics.');
   output.data({ collections: [] });
@@ -175,8 +170,8 @@ async function rebuild(context: VerbContext, { options }: VerbInput<StateFlags>)
   const wanted = chosen(context, config, options);
   if (wanted === null) return;
   const progress = output.progress();
-  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
   const rebuilt: ({ readonly tenant: string } & RebuiltIndex)[] = [];
+  await using assembly = quietAssembly(config);
   for (const { id: tenant } of wanted.tenants) {
     const indexes = await asOwner(assembly, {
       tenantId: tenant,

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig, type Config } from '../config.ts';
 import type { GlobalOptions } from './global-options.ts';
+import { handOverStop } from './early-stop.mjs';
 import { createOutput, type Output } from './output.ts';
 import { reportError } from './report-error.ts';
-import { listenForStop } from './stop-signal.ts';
 
 const DEFAULT_CONFIG = './rollcall.yaml';
 
@@ -37,7 +37,7 @@ export function verbAction<Options extends object = Record<string, unknown>>(
     // Commander passes the arguments, the options and, last, the command.
     const command = parameters.at(-1) as Command;
     const options = optionsOf(command) as Options & GlobalOptions;
-    const stop = stopOf(process);
+    using stop = listenForStop();
     try {
       const context = contextOf(options, stop.signal);
       const args = parameters.slice(0, -2).flat() as (string | undefined)[];
@@ -49,8 +49,6 @@ export function verbAction<Options extends object = Record<string, unknown>>(
         color: options.color,
         stopped: stop.signal.aborted,
       });
-    } finally {
-      stop[Symbol.dispose]();
     }
   };
 }
@@ -61,13 +59,27 @@ function optionsOf(command: Command): object {
   return { ...above, ...command.opts() };
 }
 
-function stopOf(source: NodeJS.Process) {
-  return listenForStop(source, {
-    first: () => {
-      if (source.stderr.isTTY) source.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
+/**
+ * SIGTERM and SIGINT as an AbortSignal; the second one ends the process at once. From now on the listeners of
+ * early-stop.mjs, which end a process at once that has not begun its work, do nothing.
+ */
+function listenForStop(): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const listener = (): void => {
+    if (controller.signal.aborted) process.exit(1);
+    controller.abort();
+    if (process.stderr.isTTY) process.stderr.write('\nStopping; press Ctrl-C again to stop at once.\n');
+  };
+  process.on('SIGINT', listener);
+  process.on('SIGTERM', listener);
+  handOverStop();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      process.off('SIGINT', listener);
+      process.off('SIGTERM', listener);
     },
-    second: () => source.exit(1),
-  });
+  };
 }
 
 function contextOf(options: GlobalOptions, signal: AbortSignal): VerbContext {

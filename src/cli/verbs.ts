@@ -1,4 +1,4 @@
-import type { Verb } from './verb.ts';
+import type { Verb } from './program.ts';
 
 /** All verbs, in the order of the help text. */
 export const VERBS: readonly Verb[] = [
@@ -71,11 +71,6 @@ export const VERBS: readonly Verb[] = [
     name: 'hub',
     summary: 'the reference hub: an invented school district behind the whole API',
     load: async () => (await import('./hub.ts')).hubCommand(),
-  },
-  {
-    name: 'version',
-    summary: 'the versions of Rollcall and Node',
-    load: async () => (await import('./version.ts')).versionCommand(),
   },
   {
     name: 'completion',

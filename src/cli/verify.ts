@@ -9,7 +9,7 @@ import { verifyTenant } from '../pipeline/verify/verify-tenant.ts';
 import type { PullOutcome } from '../pipeline/requests/pull.ts';
 import { chooseCollection, chooseTenants, requireMirrored } from './choose.ts';
 import type { Output } from './output.ts';
-import { ProgressBars } from './progress-bars.ts';
+import { WorkProgress } from './work-progress.ts';
 import type { ProgressLine } from './progress-line.ts';
 import { troubles } from './pull.ts';
 import { verbAction, type VerbContext } from './verb-action.ts';
@@ -82,7 +82,7 @@ async function verify(context: VerbContext, flags: VerifyFlags): Promise<number>
   const config = context.loadConfig();
   const tenants = chooseTenants(config, flags.tenant).map(({ id }) => id);
   const collections = [...new Set((flags.collection ?? []).map(chooseCollection))];
-  requireMirrored(config, tenants, collections);
+  requireMirrored(chooseTenants(config, flags.tenant), collections);
   const progress = context.output.progress();
   return withAssembly(config, async (assembly) => {
     const found: Found[] = [];
@@ -158,7 +158,7 @@ async function compare(
   const { tenant, collections, progress, signal } = options;
   const expected =
     collections.length > 0 ? collections.length : enabledCollections(assembly.tenant(tenant).config).length;
-  const bars = new ProgressBars(progress, { title: `${tenant}: collections`, expected });
+  const bars = new WorkProgress(progress, { title: `${tenant}: collections`, expected });
   const verified = await verifyTenant(assembly, {
     tenantId: tenant,
     collections,

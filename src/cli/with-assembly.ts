@@ -1,14 +1,19 @@
 import type { Admin } from 'kafkajs';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
-import { assemble, type Assembly } from '../pipeline/assemble.ts';
+import { assemble, type Assembly, type AssemblyOptions } from '../pipeline/assemble.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 
 const SAY_AFTER_MS = 2_000;
 
-/** The parts for a verb that only reads: without logs, and closed when `work` is done. */
+/** The parts for a verb, without logs. `emit`: gets what this process does as owner of a tenant. */
+export function quietAssembly(config: Config, emit: AssemblyOptions['emit'] = () => undefined): Assembly {
+  return assemble(config, { logger: pino({ level: 'silent' }), emit });
+}
+
+/** The parts for a verb that only reads, closed when `work` is done. */
 export async function withAssembly<T>(config: Config, work: (assembly: Assembly) => Promise<T>): Promise<T> {
-  await using assembly = assemble(config, { logger: pino({ level: 'silent' }), emit: () => undefined });
+  await using assembly = quietAssembly(config);
   return await work(assembly);
 }
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { runProcess } from '../../../src/cli/run-process.ts';
+import { runProcess } from '../../../src/cli/program.ts';
 import { verbAction } from '../../../src/cli/verb-action.ts';
-import type { Verb } from '../../../src/cli/verb.ts';
+import type { Verb } from '../../../src/cli/program.ts';
 import { RollcallError } from '../../../src/errors.ts';
 
 /** A program with verbs made for the tests; `program.test.ts` runs it as a process of its own. */

@@ -44,8 +44,3 @@ describe('rollcall init', () => {
     expect(load(shown, { env: CREDENTIALS }).redis?.url).toBe('redis://localhost:6379');
   });
 });
-
-it('rollcall version names the versions of Rollcall and of Node', () => {
-  const text = execFileSync(process.execPath, [MAIN, 'version', '--json'], { encoding: 'utf8' });
-  expect(JSON.parse(text)).toMatchObject({ rollcall: expect.any(String), node: process.versions.node });
-});

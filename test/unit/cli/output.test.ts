@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createOutput, wantsColors } from '../../../src/cli/output.ts';
+import { createOutput, formatTable, wantsColors } from '../../../src/cli/output.ts';
 import { createProgressLine } from '../../../src/cli/progress-line.ts';
-import { formatTable } from '../../../src/cli/text-table.ts';
 
 function stream(options: { isTTY?: boolean; columns?: number } = {}) {
   let text = '';
@@ -74,9 +73,7 @@ describe('progress', () => {
     progress.print('stays');
     progress.end('done');
     const erase = '\r\u001B[2K';
-    expect(target.text()).toBe(
-      `${erase}one${erase}${erase}01234567…${erase}stays\n${erase}01234567…${erase}done\n`,
-    );
+    expect(target.text()).toBe(`${erase}one${erase}01234567…${erase}stays\n01234567…${erase}done\n`);
   });
 
   it('elsewhere is a plain line every few seconds, without control characters', () => {

@@ -71,10 +71,10 @@ describe('help', () => {
     expect(second.stdout).toBe(first.stdout);
   });
 
-  it('--version of the real program is that of the package', async () => {
+  it('--version of the real program names the versions of Rollcall and of Node', async () => {
     expect(await run(['--version'], { script: MAIN })).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stdout: expect.stringMatching(/^rollcall \d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+, \S+ \S+\)\n$/),
     });
   });
 });
