@@ -28,12 +28,11 @@ export interface ActiveSync {
 export function syncWithoutScan(
   { now, randomId }: { readonly now: () => number; readonly randomId: () => string },
   writer: { readonly progress: Progress | null; readonly readVersion: () => number },
-  republication?: Republication,
 ): ActiveSync {
   const startedAtMs = writer.progress?.startedAtMs ?? now();
   const readVersion = writer.readVersion();
   const stats = newSyncStats({ passId: randomId(), mode: 'DELTA', startedAtMs });
-  return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion, republication };
+  return { stats, seen: null, seenByOthers: null, seenRejects: null, readVersion };
 }
 
 /** Calls `onNew` for a change that publishes a row. */

@@ -8,7 +8,6 @@ import { fillChangelog } from './chains/fill-changelog.ts';
 import { CollectionProgress } from './collection-progress.ts';
 import { KnownRows } from './known-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
-import type { Republication } from './republication.ts';
 import { syncEndOf, type SyncCompletion } from './sync-completion.ts';
 import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -159,12 +158,9 @@ export class CollectionWriter {
     await fillChangelog(this.#unitOfWork, chains.importedRecords, this.#syncOfItsOwn());
   }
 
-  /**
-   * Decides rows outside a scan, under a sync of its own, and commits the changes. `republication`: rows to republish
-   * even if unchanged.
-   */
-  async withoutScan(work: (sync: ActiveSync) => Promise<void>, republication?: Republication): Promise<void> {
-    const sync = this.#syncOfItsOwn(republication);
+  /** Decides rows outside a scan, under a sync of its own, and commits the changes. */
+  async withoutScan(work: (sync: ActiveSync) => Promise<void>): Promise<void> {
+    const sync = this.#syncOfItsOwn();
     this.begin(sync);
     try {
       await work(sync);
@@ -175,8 +171,8 @@ export class CollectionWriter {
   }
 
   /** Creates a sync for a transaction outside a scan. */
-  #syncOfItsOwn(republication?: Republication): ActiveSync {
-    return syncWithoutScan(this.#parts, this, republication);
+  #syncOfItsOwn(): ActiveSync {
+    return syncWithoutScan(this.#parts, this);
   }
 
   /**
