@@ -203,8 +203,8 @@ function headersOf({ headers = {} }: KafkaMessage): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** JSON without characters that steer a terminal; it escapes the others itself. */
-function jsonLine(record: unknown): string {
+/** JSON without characters that steer a terminal: JSON itself escapes only some of them. */
+export function jsonLine(record: unknown): string {
   return JSON.stringify(record).replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
