@@ -94,11 +94,9 @@ export class FetchedRecord {
   }
 }
 
-/** Returns the value of a header of a message, from kafkajs or from {@link FetchedRecord}. */
+/** Returns the value of a header of a message; every message that a consumer gets is a {@link FetchedRecord}. */
 export function headerOf(message: KafkaMessage, name: string): Buffer | undefined {
-  if (message instanceof FetchedRecord) return message.header(name);
-  const value = message.headers?.[name];
-  return value === undefined ? undefined : Buffer.from(String(value));
+  return (message as FetchedRecord).header(name);
 }
 
 function isAt(text: string, bytes: Buffer, start: number): boolean {

@@ -34,6 +34,21 @@ export async function settingsOf(admin: Admin, topic: string): Promise<{ name: s
   return own.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
 }
 
+/** Sets settings of a topic, and keeps its others. */
+export async function setTopicSettings(
+  topic: string,
+  entries: Readonly<Record<string, string>>,
+): Promise<void> {
+  await withAdmin(async (admin) => {
+    const others = (await settingsOf(admin, topic)).filter(({ name }) => !(name in entries));
+    const own = Object.entries(entries).map(([name, value]) => ({ name, value }));
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: [...others, ...own] }],
+    });
+  });
+}
+
 /** Deletes records before an offset (`-1`: all); Kafka does so only while the topic is not merely compacted. */
 export async function truncateTopic(topic: string, offset = '-1'): Promise<void> {
   await withAdmin(async (admin) => {

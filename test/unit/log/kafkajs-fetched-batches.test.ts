@@ -1,7 +1,11 @@
 import { createRequire } from 'node:module';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { KafkaMessage } from 'kafkajs';
 import * as fc from 'fast-check';
+import lz4 from 'lz4js';
+import snappy from 'snappyjs';
 import { describe, expect, it } from 'vitest';
+import { MAX_DECOMPRESSED_BYTES } from '../../../src/log/decompress.ts';
 import { FetchedRecord, headerOf } from '../../../src/log/fetched-record.ts';
 import { decodeFetchedBatches } from '../../../src/log/kafkajs-fetched-batches.ts';
 import { RecordBatch } from '../../../src/log/record-batch.ts';
@@ -120,6 +124,33 @@ const AT_OFFSET = 0;
 const AT_ATTRIBUTES = 21;
 const AT_MAX_TIMESTAMP = 35;
 
+/** As Java's client frames it: snappy-java's head, then blocks after their lengths. */
+function compressSnappy(bytes: Buffer<ArrayBuffer>): Buffer {
+  const parts = [Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1])];
+  for (let at = 0; at < bytes.length; at += 32_768) {
+    const block = snappy.compress(bytes.subarray(at, at + 32_768));
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(block.length);
+    parts.push(length, block);
+  }
+  return Buffer.concat(parts);
+}
+
+const CODECS = [
+  { name: 'gzip', codec: 1, compress: (bytes: Buffer) => gzipSync(bytes) },
+  { name: 'snappy', codec: 2, compress: compressSnappy },
+  { name: 'lz4', codec: 3, compress: (bytes: Buffer) => Buffer.from(lz4.compress(bytes)) },
+  { name: 'zstd', codec: 4, compress: (bytes: Buffer) => zstdCompressSync(bytes) },
+];
+
+/** The batch as a broker stores it in a topic with this codec. */
+function compressed(bytes: Buffer, codec: number, compress: (bytes: Buffer<ArrayBuffer>) => Buffer): Buffer {
+  const batch = Buffer.concat([bytes.subarray(0, 61), compress(Buffer.from(bytes.subarray(61)))]);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeInt16BE(batch.readInt16BE(AT_ATTRIBUTES) | codec, AT_ATTRIBUTES);
+  return batch;
+}
+
 describe('a fetched batch', () => {
   /** A batch as a broker stores it: with an offset, maybe with its own time, maybe as a control batch. */
   const stored = fc
@@ -167,6 +198,27 @@ describe('a fetched batch', () => {
         },
       ),
     );
+  });
+
+  it.each(CODECS)('compressed with $name is decoded as one that is not', async ({ codec, compress }) => {
+    await fc.assert(
+      fc.asyncProperty(stored, async (bytes) => {
+        const decoded = await decodePatched(new Decoder(compressed(bytes, codec, compress)));
+        expect(plain(decoded)).toEqual(plain(await decodePatched(new Decoder(bytes))));
+      }),
+    );
+  });
+
+  it.each(CODECS)('that $name would make longer than 100 MiB is refused', async ({ codec, compress }) => {
+    const bytes = new RecordBatch();
+    bytes.append({ key: 'k', body: Buffer.alloc(1), schemaId: null, headers: {} });
+    const sealed = Buffer.from(
+      bytes.seal({ producerId: 1n, producerEpoch: 0, firstSequence: 0, isTransactional: true }, 0),
+    );
+    const long = Buffer.concat([sealed, Buffer.alloc(MAX_DECOMPRESSED_BYTES)]);
+    await expect(decodePatched(new Decoder(compressed(long, codec, compress)))).rejects.toMatchObject({
+      code: 'KAFKA_REFUSED',
+    });
   });
 
   it('gives each header by its name', async () => {
