@@ -55,7 +55,7 @@ export async function asOwner<P extends Readonly<Record<string, unknown>>, R>(
   }
 }
 
-/** Throws `USAGE_INVALID` when a process runs for a tenant that this configuration does not name. */
+/** Throws `USAGE_INVALID` when a process runs for a tenant. */
 export async function requireNoOwner(
   assembly: Assembly,
   options: { readonly tenantId: string; readonly signal: AbortSignal },
@@ -63,8 +63,7 @@ export async function requireNoOwner(
   const living = await awaitHeartbeat(assembly, options);
   if (living === null) return;
   throw new RollcallError('USAGE_INVALID', `${living.owner} runs for tenant ${options.tenantId}`, {
-    remedy:
-      'Another installation mirrors this tenant, or one that runs with an earlier configuration: stop it first.',
+    remedy: 'Stop that process first, and give the command again.',
   });
 }
 

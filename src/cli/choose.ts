@@ -25,7 +25,8 @@ export function chooseTopic(name: string): TopicSuffix {
   return chooseFrom('topic', name, [...COLLECTIONS, ...OWN_TOPICS]);
 }
 
-function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
+/** Throws `USAGE_INVALID` for a name that is not known. */
+export function chooseFrom<T extends string>(what: string, name: string, known: readonly T[]): T {
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
   throw unknownName(what, name, known);

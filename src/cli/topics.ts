@@ -9,6 +9,7 @@ import {
   createMissingTopics,
   cureTopics,
   inspectTopics,
+  topicMismatch,
   type TopicFinding,
   type WantedTopic,
 } from '../log/manage-topics.ts';
@@ -17,6 +18,7 @@ import { findLeftOver, leftOverAsJson, wantedUnder } from './left-over/find-left
 import { showPrefixes, showTopicsLeftOver } from './left-over/show-left-over.ts';
 import type { Output } from './output.ts';
 import { purgeCommand } from './topics/purge.ts';
+import { recreateCommand } from './topics/recreate.ts';
 import { verbAction, type VerbContext, type VerbInput } from './verb-action.ts';
 import { withAdmin, withAssembly } from './with-assembly.ts';
 import { countOf, formatCount } from '../core/words.ts';
@@ -26,7 +28,7 @@ interface TopicsFlags {
   readonly prefix?: string | undefined;
 }
 
-/** `rollcall topics list|apply|purge`: compares topics with the contract and the configuration. */
+/** `rollcall topics list|apply|recreate|purge`: compares topics with the contract and the configuration. */
 export function topicsCommand(): Command {
   const list = new Command('list')
     .description(
@@ -56,6 +58,7 @@ export function topicsCommand(): Command {
     .description('Compares topics with the contract and the configuration, and changes them to fit.')
     .addCommand(list.summary('show every topic and its differences'))
     .addCommand(apply.summary('create missing topics, correct settings'))
+    .addCommand(recreateCommand().summary('begin topics anew, with another number of partitions'))
     .addCommand(purgeCommand().summary('remove what the configuration no longer wants'));
 }
 
@@ -168,6 +171,8 @@ function showList(
   output.line(
     `${colors.cyan('→')} "rollcall topics apply" creates missing topics and corrects settings; "rollcall run" creates missing topics.`,
   );
+  const recounted = topicMismatch(findings.filter(({ curable }) => !curable));
+  if (recounted !== null) output.line(`${colors.cyan('→')} ${recounted.remedy}`);
 }
 
 function allFit(count: number): string {
@@ -228,7 +233,7 @@ function showApplied(output: Output, before: readonly TopicFinding[], after: rea
   }
   if (wrong.length > 0) {
     const remedy = wrong.some(({ curable }) => !curable)
-      ? 'Set kafka.partitions to the number that the topic has, for this collection or by default; more partitions for an existing topic would break the order per key. Then give the command again to correct its settings.'
+      ? topicMismatch(wrong)?.remedy
       : 'The broker did not accept the settings: check for a policy of the cluster, or set them with kafka-configs.';
     output.line(`${colors.cyan('→')} ${remedy}`);
   } else if (created.length + corrected.length === 0) {

@@ -35,7 +35,7 @@ export const kafka = z
         typeof written === 'number' ? { default: written } : { default: 3, ...written },
       )
       .describe(
-        'Partitions of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1.',
+        'Partitions of topics that Rollcall creates: a number, or a map by collection with `default`. `progress` always has 1. Another number needs `rollcall topics recreate`.',
       ),
     ssl: z
       .union(

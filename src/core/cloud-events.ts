@@ -31,6 +31,12 @@ export const FIRST_LOAD_HEADER = 'ce_firstload';
  */
 export const STATE_HEADER = 'ce_absencestate';
 
+/**
+ * Rollcall's own attribute of `@owner` in `progress`: the number of partitions of each topic that the owner writes to. A
+ * topic that has more partitions since, by whatever configuration, no longer has each key in one of them.
+ */
+export const PARTITIONS_HEADER = 'ce_partitions';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**

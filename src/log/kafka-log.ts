@@ -15,6 +15,7 @@ import type {
   Transaction,
 } from './log.ts';
 import { readUpTo } from './log-reader.ts';
+import type { WantedTopic } from './manage-topics.ts';
 import { TransactionWriter } from './transaction-writer.ts';
 import { TakeOver } from './take-over.ts';
 import type { ProgressCodec } from './progress-codec.ts';
@@ -25,6 +26,7 @@ export interface KafkaLogOptions {
   readonly kafka: Kafka;
   readonly topicPrefix: string;
   readonly tenantId: string;
+  readonly wanted: readonly WantedTopic[];
   /** Registry id of each topic's value schema. */
   readonly schemaIds: ReadonlyMap<TopicSuffix, number>;
   readonly progressCodec: ProgressCodec;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RollcallError } from '../errors.ts';
 import { topicName } from '../model/topic-names.ts';
-import type { TopicSuffix } from '../model/collections.ts';
+import { topicsBegunWith, type TopicSuffix } from '../model/collections.ts';
 import { kafkaError } from './kafka-errors.ts';
 import { fetchOffsets } from './topic-offsets.ts';
 import { partitionCount, settingSatisfied, topicSettings } from './topic-settings.ts';
@@ -15,6 +15,7 @@ const BETWEEN_ATTEMPTS_MS = 100;
 
 export interface WantedTopic {
   readonly name: string;
+  readonly tenantId: string;
   readonly suffix: TopicSuffix;
   readonly partitions: number;
   readonly replicationFactor: number;
@@ -40,6 +41,7 @@ export function wantedTopics(options: {
 }): WantedTopic[] {
   return options.suffixes.map((suffix) => ({
     name: topicName(options, suffix),
+    tenantId: options.tenantId,
     suffix,
     partitions: partitionCount(suffix, options.partitionsOf(suffix)),
     replicationFactor: options.replicationFactor,
@@ -179,10 +181,25 @@ export function topicMismatch(findings: readonly TopicFinding[]): RollcallError 
   const list = wrong.flatMap(({ topic, differences }) =>
     differences.map((each) => `  ${topic.name}: ${each}`),
   );
-  const partitionsDiffer = wrong.some(({ curable }) => !curable);
   return new RollcallError('KAFKA_TOPIC_MISMATCH', `Topics differ from the contract:\n${list.join('\n')}`, {
-    remedy: partitionsDiffer
-      ? 'Fix settings with "rollcall topics apply". For partitions, set kafka.partitions to the count of the topic; another count would break the order per key.'
-      : 'Run "rollcall topics apply", or change them with kafka-configs.',
+    remedy: remedyOf(wrong),
   });
+}
+
+function remedyOf(wrong: readonly TopicFinding[]): string {
+  const recounted = wrong.filter(({ curable }) => !curable);
+  const remedies =
+    recounted.length < wrong.length
+      ? ['Correct the settings with "rollcall topics apply", or with kafka-configs.']
+      : [];
+  const tenants = Map.groupBy(recounted, ({ topic }) => topic.tenantId);
+  const commands = [...tenants].map(([tenantId, findings]) => {
+    const names = new Set(findings.map(({ topic }) => topicsBegunWith(topic.suffix)[0]));
+    return `"rollcall topics recreate ${[...names].join(' ')} --tenant ${tenantId} --yes"`;
+  });
+  if (commands.length > 0)
+    remedies.push(
+      `With another number of partitions, keys would change their partition. If kafka.partitions was changed, set it back. If a topic was changed, stop the process, give ${commands.join(' and ')}, and start it: it publishes everything of these topics again (docs/consuming.md says what that means for consumers).`,
+    );
+  return remedies.join(' ');
 }

@@ -1,9 +1,11 @@
 import type { Kafka, Producer } from 'kafkajs';
+import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { RollcallError } from '../errors.ts';
 import { appendEndMarkers } from './end-markers.ts';
 import { frame, type SchemaIds } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
+import { topicMismatch, type WantedTopic } from './manage-topics.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressCodec } from './progress-codec.ts';
 import type { TenantProducer } from './tenant-producer.ts';
 import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
@@ -13,6 +15,7 @@ export interface TakeOverParts {
   readonly kafka: Kafka;
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
+  readonly wanted: readonly WantedTopic[];
   readonly schemaIdOf: SchemaIds;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
@@ -49,6 +52,7 @@ export class TakeOver {
     const logged = await this.#readProgress({ to: fencedAt + 1, signal });
     // This process checks again now that no other process can commit: a newer one may have come in between.
     if (this.#isSupersededBy(logged)) throw this.#superseded();
+    await this.#requireSamePartitions(logged);
     const progressEnd = logged.owner === owner ? fencedAt : await this.#claim(ownedSinceMs, fencedAt);
     this.#hasOwned = true;
     return { ownership: logged.ownedBy(owner), progressEnd };
@@ -99,15 +103,34 @@ export class TakeOver {
     });
   }
 
+  /** Refuses a topic with records that were written to another number of partitions, even if it is configured so now. */
+  async #requireSamePartitions({ partitions: before }: LoggedTenant): Promise<void> {
+    const { topics, wanted } = this.#parts;
+    const changed = wanted.filter(({ suffix, partitions }) => (before[suffix] ?? partitions) !== partitions);
+    const ranges = await topics.ranges(changed.map(({ suffix }) => suffix));
+    const written = changed.filter((_, at) => ranges[at]?.partitions.some(({ high }) => high > 0));
+    const findings = written.map((topic) => {
+      const { partitions, suffix } = topic;
+      const differences = [`it has ${partitions} partitions, its records were written to ${before[suffix]}`];
+      return { topic, exists: true, partitions, differences, curable: false };
+    });
+    const mismatch = topicMismatch(findings);
+    if (mismatch !== null) throw mismatch;
+  }
+
   /** Publishes this process as the owner, for the process that it fenced; returns the record's offset. */
   #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
-    const { progressCodec, owner, randomId, tenantId, schemaIdOf, topics } = this.#parts;
+    const { progressCodec, owner, randomId, tenantId, schemaIdOf, topics, wanted } = this.#parts;
+    const counts = Object.fromEntries(wanted.map(({ suffix, partitions }) => [suffix, partitions]));
     const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
     const message = {
       key: OWNER_KEY,
       value: frame(schemaIdOf('progress'), body),
       partition: 0,
-      headers: ownerHeaders({ tenantId, id: randomId(), body }),
+      headers: {
+        ...ownerHeaders({ tenantId, id: randomId(), body }),
+        [PARTITIONS_HEADER]: JSON.stringify(counts),
+      },
     };
     return this.#takingOver(async (producer) => {
       const transaction = await producer.transaction();

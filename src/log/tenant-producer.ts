@@ -1,5 +1,5 @@
 import type { Kafka, Producer } from 'kafkajs';
-import type { RollcallError } from '../errors.ts';
+import { RollcallError } from '../errors.ts';
 
 /**
  * The one transactional producer of a tenant (KIP-98). A failed task discards it.
@@ -11,6 +11,7 @@ export class TenantProducer {
   readonly #kafka: Kafka;
   readonly #transactionalId: string;
   #producer: Producer | null = null;
+  #failure: RollcallError | null = null;
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(kafka: Kafka, transactionalId: string) {
@@ -48,19 +49,30 @@ export class TenantProducer {
     return turn;
   }
 
-  /** Runs a task at once. `toError` explains a failure, also that of a missing producer. */
+  /** Runs a task at once. `toError` explains its failure. */
   async run<T>(
     task: (producer: Producer) => Promise<T>,
     toError: (error: unknown) => RollcallError,
   ): Promise<T> {
+    const producer = this.#producer;
+    if (producer === null) throw this.#nothingSent();
     try {
-      if (this.#producer === null) throw new Error('the process does not own the tenant');
-      return await task(this.#producer);
+      return await task(producer);
     } catch (error) {
       const failure = toError(error);
+      this.#failure = failure;
       await this.discard();
       throw failure;
     }
+  }
+
+  /** The error of a task that waited for its turn while another one failed. */
+  #nothingSent(): RollcallError {
+    const why = this.#failure?.message ?? 'the process does not own the tenant';
+    return new RollcallError('KAFKA_NOT_SENT', `Nothing was sent for ${this.#transactionalId}: ${why}`, {
+      remedy: this.#failure?.remedy ?? 'Rollcall opens a new session by itself.',
+      cause: this.#failure ?? undefined,
+    });
   }
 
   async discard(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Kafka, KafkaMessage } from 'kafkajs';
+import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { isCollectionName, type CollectionName } from '../model/collections.ts';
 import { isFirstLoadOver, outdatesIndex, type Progress } from '../model/progress.ts';
 import { readStretches } from './kafka-reader.ts';
@@ -26,6 +27,8 @@ export class LoggedTenant {
   ownedSinceMs: number | null = null;
   /** Offset of the record that names the owner, or -1. */
   ownerOffset = -1;
+  /** What the topics' keys are spread over, as the last owner wrote them; empty when no record says so. */
+  partitions: Readonly<Record<string, number>> = {};
   readonly #codec: ProgressCodec;
 
   constructor(codec: ProgressCodec) {
@@ -54,6 +57,7 @@ export class LoggedTenant {
       this.owner = record === null ? UNREADABLE_OWNER : record.owner;
       this.ownedSinceMs = record?.ownedSinceMs ?? null;
       this.ownerOffset = Number(message.offset);
+      this.partitions = JSON.parse(String(message.headers?.[PARTITIONS_HEADER] ?? '{}'));
     }
     if (name === null) return;
     if (record === null) this.#noteUnreadable(name, logged);

@@ -12,7 +12,6 @@ import { fetchOffsets, fetchOffsetsSince } from './topic-offsets.ts';
 export class TenantTopics {
   readonly #scope: { readonly topicPrefix: string; readonly tenantId: string };
   readonly #admin: Admin;
-  readonly #partitionCounts = new Map<string, number>();
   #isConnected = false;
 
   constructor(options: { kafka: Kafka; topicPrefix: string; tenantId: string }) {
@@ -39,25 +38,13 @@ export class TenantTopics {
     return topicName(this.#scope, suffix);
   }
 
-  /** Null until {@link countPartitions} has counted the topic's partitions. */
-  knownPartitionCount(topic: string): number | null {
-    return this.#partitionCounts.get(topic) ?? null;
-  }
-
-  async countPartitions(topic: string): Promise<number> {
-    const { topics } = await this.#admin.fetchTopicMetadata({ topics: [topic] });
-    const count = topics[0]?.partitions.length ?? 0;
-    this.#partitionCounts.set(topic, count);
-    return count;
-  }
-
   /** Returns all partitions of topics, by topic name. */
   async allPartitions(suffixes: readonly TopicSuffix[]): Promise<ReadonlyMap<string, readonly number[]>> {
     const all = await Promise.all(
       suffixes.map(async (suffix) => {
         const topic = this.name(suffix);
-        const count = await this.countPartitions(topic);
-        return [topic, Array.from({ length: count }, (_, partition) => partition)] as const;
+        const { topics } = await this.#admin.fetchTopicMetadata({ topics: [topic] });
+        return [topic, Array.from(topics[0]?.partitions ?? [], (_, partition) => partition)] as const;
       }),
     );
     return new Map(all);

@@ -8,10 +8,10 @@ import {
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
-import { partitionName } from '../model/topic-names.ts';
 import type { SchemaIds } from './framing.ts';
 import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import type { Committed, OutgoingRecord, Transaction } from './log.ts';
+import type { WantedTopic } from './manage-topics.ts';
 import { asMessages, createKeyPartitioner, OutgoingBatches, type TopicBatches } from './outgoing-batches.ts';
 import { RecordBatch } from './record-batch.ts';
 import { progressHeaders, type ProgressCodec } from './progress-codec.ts';
@@ -22,6 +22,7 @@ import { LostRecords, withLastOffsets } from './written-offsets.ts';
 export interface TransactionWriterParts {
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
+  readonly wanted: readonly WantedTopic[];
   readonly schemaIdOf: SchemaIds;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
@@ -32,6 +33,8 @@ export interface TransactionWriterParts {
 export class TransactionWriter {
   readonly #parts: TransactionWriterParts;
   readonly #partitionOf = createKeyPartitioner();
+  /** By topic, as at its creation: a key must not change its partition when somebody adds partitions meanwhile. */
+  readonly #partitions: ReadonlyMap<string, number>;
   /** Topics that turned out to begin again, until a progress record records the loss: later records would hide it. */
   readonly #lostTopics = new Set<string>();
   readonly #removedAt: Record<string, number> = {};
@@ -40,6 +43,7 @@ export class TransactionWriter {
 
   constructor(parts: TransactionWriterParts) {
     this.#parts = parts;
+    this.#partitions = new Map(parts.wanted.map(({ name, partitions }) => [name, partitions]));
   }
 
   /** Requires every later record in `progress` to have an offset above this one. */
@@ -61,7 +65,7 @@ export class TransactionWriter {
     return producer.inTurn(
       async (current) => {
         let offsets = allOffsets([transaction.progress, ...derivedBefore]);
-        const outgoing = await this.#encode(transaction.records);
+        const outgoing = this.#encode(transaction.records);
         const kafkaTransaction = await current.transaction();
         for (const send of outgoing.sends()) {
           const written = await kafkaTransaction.sendBatch(requestOf(send));
@@ -100,12 +104,11 @@ export class TransactionWriter {
   remove(records: readonly OutgoingRecord[]): Promise<void> {
     return this.#parts.producer.inTurn(
       async (producer) => {
-        const batches = await this.#encode(records);
+        const batches = this.#encode(records);
         const transaction = await producer.transaction();
         for (const send of batches.sends()) {
           const written = await transaction.sendBatch(requestOf(send));
-          for (const { topicName: topic, partition, baseOffset } of written)
-            this.#removedAt[partitionName(topic, partition)] = Number(baseOffset);
+          Object.assign(this.#removedAt, withLastOffsets({}, send, written));
           release(send);
         }
         await transaction.commit();
@@ -125,13 +128,13 @@ export class TransactionWriter {
     return batch;
   }
 
-  async #encode(records: readonly OutgoingRecord[]): Promise<OutgoingBatches> {
+  #encode(records: readonly OutgoingRecord[]): OutgoingBatches {
     const { topics, schemaIdOf } = this.#parts;
     const batches = new OutgoingBatches();
     for (const { topic: suffix, key, body, headers } of records) {
       const topic = topics.name(suffix);
-      // Only the first record of a topic needs a request.
-      const partitions = topics.knownPartitionCount(topic) ?? (await topics.countPartitions(topic));
+      const partitions = this.#partitions.get(topic);
+      if (partitions === undefined) throw new Error(`${topic} is not configured`);
       const partition = this.#partitionOf(key, partitions);
       batches.add(topic, partition, { key, body, schemaId: schemaIdOf(suffix), headers });
     }

@@ -118,6 +118,14 @@ export function sourceOf(name: CollectionName): CollectionName {
   return collectionNamed(name).derivedFrom ?? name;
 }
 
+const TOPICS_OF_ABSENCES: readonly TopicSuffix[] = ['absence-versions', ...CHAIN_COLLECTIONS, STATE_TOPIC];
+
+/** The topics that begin anew with one: absences are told from their first version again, or their steps would not fit. */
+export function topicsBegunWith(suffix: TopicSuffix): readonly TopicSuffix[] {
+  const isOfAbsences = suffix !== STATE_TOPIC && TOPICS_OF_ABSENCES.includes(suffix);
+  return isOfAbsences ? TOPICS_OF_ABSENCES : [suffix];
+}
+
 export function isChainCollection(name: string): name is ChainCollection {
   return (CHAIN_COLLECTIONS as readonly string[]).includes(name);
 }

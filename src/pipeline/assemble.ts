@@ -150,6 +150,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   };
   const log = createKafkaLog({
     ...place,
+    wanted: topics,
     schemaIds,
     owner: inputs.owner,
     now,

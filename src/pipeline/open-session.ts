@@ -1,3 +1,4 @@
+import { RollcallError } from '../errors.ts';
 import type { TenantLog, Transaction } from '../log/log.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from './recovery/recover-collections.ts';
@@ -86,7 +87,8 @@ function oneCommitAtATime({ log, runtime: { now }, emit }: TenantParts): TenantL
         emit({ type: 'committed', collection, records: countPublic(transaction), durationMs });
         return committed;
       } catch (error) {
-        emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });
+        if (error instanceof RollcallError && error.code === 'KAFKA_OUTCOME_UNKNOWN')
+          emit({ type: 'commit-failed', collection, durationMs: now() - startedAtMs });
         throw error;
       }
     });

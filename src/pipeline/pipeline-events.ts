@@ -1,3 +1,4 @@
+import type { RollcallError } from '../errors.ts';
 import type { HubEvent } from '../hub/hub-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { PageTally } from '../core/row-changes.ts';
@@ -12,6 +13,8 @@ export type PipelineEvent =
   /** The tenant is taken over and recovered: syncs begin. */
   | { readonly type: 'session-opened' }
   | { readonly type: 'session-failed'; readonly error: unknown; readonly retryInMs: number }
+  /** Compared while the process runs, which goes on writing as before. */
+  | { readonly type: 'topics-compared'; readonly mismatch: RollcallError | null }
   | {
       readonly type: 'caught-up';
       readonly collection: CollectionName;

@@ -54,8 +54,11 @@ export async function runTenant(
         );
         await Promise.allSettled(loops);
       }
-    } catch (error) {
+    } catch (thrown) {
       if (signal.aborted) break;
+      // What waited for the transaction that failed may report before it does (KAFKA_NOT_SENT).
+      const { cause } = thrown as Error;
+      const error = cause instanceof RollcallError ? cause : thrown;
       if (isFinal(error)) throw error;
       // A session that opens and fails at once does not reset the pause: this spares hub and Kafka.
       failures = now() - startedAtMs > BETWEEN_SESSIONS.longestMs ? 1 : failures + 1;

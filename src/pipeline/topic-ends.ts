@@ -5,7 +5,7 @@ import type { Offsets } from '../model/progress.ts';
 import { partitionName, topicName } from '../model/topic-names.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { CollectionWriter } from './collection-writer.ts';
-import type { Runtime } from './tenant-parts.ts';
+import type { Runtime, TenantParts } from './tenant-parts.ts';
 
 export interface TopicEndsParts {
   readonly topicPrefix: string;
@@ -40,6 +40,8 @@ export async function readEnds(parts: TopicEndsParts, topics: readonly TopicSuff
 
 /** Interval of the checks for lost records, which nothing else would reveal. */
 const CHECK_EVERY_MS = 60_000;
+/** Every so many checks compare settings and numbers of partitions, too. */
+const CHECKS_PER_COMPARISON = 10;
 /** Kafka answers a commit before it writes the markers; until then the records are after the last stable offset. */
 const MARKERS_WITHIN_MS = 5_000;
 const MARKERS_POLL_MS = 100;
@@ -86,17 +88,22 @@ export function suffixOf(name: string): TopicSuffix {
   return name.slice(name.lastIndexOf('.') + 1, name.lastIndexOf('/')) as TopicSuffix;
 }
 
-/** Checks the topics every minute. Rejects with the error of {@link requireRecords}; ends with the signal. */
+/**
+ * Checks the topics every minute, and compares them with the contract every ten. Rejects with the error of
+ * {@link requireRecords}; ends with the signal.
+ */
 export async function watchTopics(
-  parts: WatchParts,
+  parts: WatchParts & Pick<TenantParts, 'prepare' | 'emit'>,
   writers: ReadonlyMap<CollectionName, CollectionWriter>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (;;) {
+  for (let check = 1; ; check += 1) {
     await parts.runtime.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
       await requireRecords(parts, writers, signal);
+      if (check % CHECKS_PER_COMPARISON === 0)
+        parts.emit({ type: 'topics-compared', mismatch: await parts.prepare().then(() => null, mismatchIn) });
     } catch (error) {
       if (signal.aborted) return;
       // The next commit shows that Kafka is not reachable; this check has no result.
@@ -104,4 +111,10 @@ export async function watchTopics(
       if (!isPassing) throw error;
     }
   }
+}
+
+/** The difference for which a start would be refused. Throws every other error. */
+function mismatchIn(error: unknown): RollcallError {
+  if (error instanceof RollcallError && error.code === 'KAFKA_TOPIC_MISMATCH') return error;
+  throw error;
 }

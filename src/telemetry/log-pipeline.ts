@@ -41,6 +41,9 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
     case 'owned':
       logger.info({ owner: event.owner }, 'the tenant is owned by this process');
       return;
+    case 'topics-compared':
+      if (event.mismatch !== null) logFailure(logger, isNews, { error: event.mismatch });
+      return;
     case 'caught-up': {
       const { collection, how, why, rows, rejects } = event;
       logger.info({ collection, how, why, rows, rejects }, 'the index equals the log');
@@ -50,10 +53,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       logger.info('mirroring');
       return;
     case 'session-failed':
-      logger[isNews ? 'warn' : 'debug'](
-        { error: event.error, retryInMs: event.retryInMs },
-        describeError(event.error),
-      );
+      logFailure(logger, isNews, { error: event.error, retryInMs: event.retryInMs });
       return;
     case 'pass-ended': {
       const { collection, outcome, why, durationMs } = event;
@@ -80,7 +80,7 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     case 'pass-failed': {
       const { collection, mode, error, retryInMs } = event;
-      logger[isNews ? 'warn' : 'debug']({ collection, mode, error, retryInMs }, describeError(error));
+      logFailure(logger, isNews, { collection, mode, error, retryInMs });
       return;
     }
     case 'not-offered':
@@ -106,6 +106,10 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       return;
     default:
   }
+}
+
+function logFailure(logger: Logger, isNews: boolean, failure: Readonly<Record<string, unknown>>): void {
+  logger[isNews ? 'warn' : 'debug'](failure, describeError(failure['error']));
 }
 
 function logHub(logger: Logger, event: HubEvent): void {

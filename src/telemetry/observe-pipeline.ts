@@ -167,6 +167,10 @@ function judgeHealth(
       });
       return isNews;
     }
+    case 'topics-compared':
+      return event.mismatch === null
+        ? health.ready('kafka', tenant)
+        : health.notReady({ part: 'kafka', tenant, ...reasonOf(event.mismatch) });
     case 'pass-failed':
       if (!isFromHub(event.error)) return true;
       return health.notReady({ part: 'hub', tenant, ...reasonOf(event.error) });

@@ -38,14 +38,21 @@ export async function deleteTopics(
   const isLast = ({ suffix }: CountedTopic): number => (suffix === 'progress' ? 1 : 0);
   const names = topics.toSorted((one, other) => isLast(one) - isLast(other)).map(({ topic }) => topic);
   for (const topic of names) await removeSubject(assembly, { topic, progress });
-  await withAdmin({ assembly, signal }, async (admin) => {
-    for (const topic of names) {
-      signal.throwIfAborted();
-      progress.update(`deleting ${topic}`);
-      await deleteTopic(admin, topic);
-    }
-    await waitUntilGone(names, { admin, progress, sleep, signal });
-  });
+  await withAdmin({ assembly, signal }, (admin) => deleteAll(admin, names, { progress, signal }));
+}
+
+/** Deletes topics, where they exist, and returns when no broker lists them. Throws `KAFKA_…`. */
+export async function deleteAll(
+  admin: Admin,
+  names: readonly string[],
+  { progress, signal }: Pick<Deletion, 'progress' | 'signal'>,
+): Promise<void> {
+  for (const topic of names) {
+    signal.throwIfAborted();
+    progress.update(`deleting ${topic}`);
+    await deleteTopic(admin, topic);
+  }
+  await waitUntilGone(names, { admin, progress, sleep, signal });
 }
 
 /** A subject holds no data: when its removal fails, the topic is still deleted. */

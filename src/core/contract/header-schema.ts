@@ -4,6 +4,7 @@ import {
   FIRST_LOAD_HEADER,
   FIRST_SEQUENCE_HEADER,
   MAPPING_HEADER,
+  PARTITIONS_HEADER,
   STATE_HEADER,
   type AbsenceOperation,
   type ChangeKind,
@@ -67,6 +68,7 @@ function valueHeaders(suffix: TopicSuffix): Json {
     ...(suffix === 'progress'
       ? {
           [STATE_HEADER]: { type: 'string', description: own },
+          [PARTITIONS_HEADER]: { type: 'string', description: own },
           [FIRST_LOAD_HEADER]: { type: 'string', description: own },
         }
       : {}),

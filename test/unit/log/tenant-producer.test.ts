@@ -58,7 +58,7 @@ describe('the producer of a tenant', () => {
     expect(first).toMatchObject({ status: 'rejected', reason: { message: 'refused' } });
     expect(second).toMatchObject({
       status: 'rejected',
-      reason: { message: 'the process does not own the tenant' },
+      reason: { code: 'KAFKA_NOT_SENT', message: 'Nothing was sent for p.t: refused' },
     });
     expect(disconnected).toEqual([seen]);
     expect(hasRun).toBe(false);

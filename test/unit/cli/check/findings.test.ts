@@ -66,7 +66,7 @@ describe('Kafka', () => {
   });
 
   const topic = (name: string, parts: Partial<TopicFinding>): TopicFinding => ({
-    topic: { name, suffix: 'users', partitions: 3, replicationFactor: 1 },
+    topic: { name, tenantId: 'north', suffix: 'users', partitions: 3, replicationFactor: 1 },
     exists: true,
     partitions: 3,
     differences: [],
@@ -88,6 +88,7 @@ describe('Kafka', () => {
     ]);
     expect(findings[1]?.remedy).toContain('rollcall topics apply');
     expect(findings[2]?.remedy).toContain('kafka.partitions');
+    expect(findings[2]?.remedy).toContain('rollcall topics recreate users --tenant north --yes');
   });
 });
 
