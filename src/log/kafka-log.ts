@@ -34,6 +34,8 @@ export interface KafkaLogOptions {
   readonly owner: string;
   readonly now: () => number;
   readonly randomId: () => string;
+  /** See {@link TenantProducer}. */
+  readonly onWait: (ms: number) => void;
 }
 
 /** Creates the log of a tenant; one transactional producer (`transactional.id` = `<p>.<t>`) writes its topics. */
@@ -55,7 +57,7 @@ class KafkaLog implements TenantLog {
     this.#kafka = kafka;
     this.#groupIdPrefix = `${topicPrefix}.${tenantId}`;
     const topics = new TenantTopics(options);
-    const producer = new TenantProducer(kafka, `${topicPrefix}.${tenantId}`);
+    const producer = new TenantProducer(kafka, `${topicPrefix}.${tenantId}`, options.onWait);
     this.#topics = topics;
     this.#producer = producer;
     this.#takeOver = new TakeOver({

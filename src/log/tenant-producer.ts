@@ -14,14 +14,18 @@ export class TenantProducer {
   #failure: RollcallError | null = null;
   #lastTurn: Promise<void> = Promise.resolve();
 
-  constructor(kafka: Kafka, transactionalId: string) {
+  readonly #onWait: (ms: number) => void;
+
+  /** `onWait`: called when a request had to wait before it was sent, as the brokers ask for by a quota (KIP-219). */
+  constructor(kafka: Kafka, transactionalId: string, onWait: (ms: number) => void = () => undefined) {
     this.#kafka = kafka;
     this.#transactionalId = transactionalId;
+    this.#onWait = onWait;
   }
 
   /** Creates a producer. Connecting it fences older ones and resolves their open transaction. */
   create(): void {
-    this.#producer = this.#kafka.producer({
+    const producer = this.#kafka.producer({
       transactionalId: this.#transactionalId,
       idempotent: true,
       maxInFlightRequests: 1,
@@ -34,6 +38,8 @@ export class TenantProducer {
         ({ message }) =>
           message.partition ?? 0,
     });
+    producer.on(producer.events.REQUEST, ({ payload }) => this.#onWait(payload.pendingDuration));
+    this.#producer = producer;
   }
 
   /** Runs a task after all earlier ones, since a transaction must not begin within another one. */

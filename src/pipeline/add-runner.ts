@@ -1,6 +1,7 @@
 import { localDate } from '../core/full-pull-time.ts';
 import { LateRowWatch } from '../core/late-rows.ts';
 import { PageMemory } from '../core/pages/page-memory.ts';
+import { TransactionSize } from '../core/transaction-size.ts';
 import type { TenantLog } from '../log/log.ts';
 import { collectionNamed, type CollectionName } from '../model/collections.ts';
 import { createChainParts } from './chains/create-chain-parts.ts';
@@ -20,11 +21,15 @@ import { requireRecords } from './topic-ends.ts';
 import type { DeletionParts } from './withheld-deletions.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
+/** Kept for all sessions of a tenant. */
+export type TransactionSizes = Map<CollectionName, TransactionSize>;
+
 /** The parts that the runners of a session share. */
 export interface SessionParts {
   readonly parts: TenantParts;
   readonly commit: TenantLog['commit'];
   readonly signal: AbortSignal;
+  readonly sizes: TransactionSizes;
   /** The writers of the collections added so far. */
   readonly writers: Map<CollectionName, CollectionWriter>;
   readonly runners: Map<CollectionName, SyncRunner>;
@@ -40,14 +45,17 @@ interface OwnParts {
 
 /** Creates the runner, the source and the writer of a collection, and adds them to the session. */
 export function addRunner(session: SessionParts, own: OwnParts): void {
-  const { parts, commit, signal, writers, runners } = session;
+  const { parts, commit, signal, sizes, writers, runners } = session;
   const { collection, start } = own;
   const { name, reader } = collection;
   const source = createSource(parts, collection, writers);
   const newSeed = (): number => Math.trunc(parts.runtime.random() * 2 ** 32);
   const pages = source.hasPlainKeys === true ? new PageMemory(newSeed) : null;
+  const size = sizes.get(name) ?? new TransactionSize();
+  sizes.set(name, size);
   const writer = new CollectionWriter(
     {
+      size,
       pages: pages ?? undefined,
       tenantId: parts.tenantId,
       collection: name,

@@ -33,6 +33,8 @@ import { sleep } from './sleep.ts';
 import type { TenantChains, TenantCollection, TenantParts } from './tenant-parts.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** A shorter wait changes nothing. */
+const THROTTLED_MS = 1_000;
 
 export interface AssemblyOptions {
   readonly logger: Logger;
@@ -155,6 +157,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     owner: inputs.owner,
     now,
     randomId: randomUUID,
+    onWait: (ms) => (ms < THROTTLED_MS ? undefined : emit({ type: 'throttled', ms })),
   });
   const parts: TenantParts = {
     tenantId,

@@ -13,9 +13,6 @@ import { Table, type IsEnough, type RowPage, type TableParts } from './table.ts'
 import { TaskQueue } from './task-queue.ts';
 import { UnitOfWork, type CommitParts } from './unit-of-work.ts';
 
-/** Keys to look up for removal at once: as many as fit in a transaction. */
-const MAX_REMOVED_AT_ONCE = 5_000;
-
 export interface WriterParts extends Omit<TableParts, 'hasChains'>, Pick<CommitParts, 'commit'> {
   /** Only for `absence-versions`: derives absences and their changes. */
   readonly chains?: ChainParts | undefined;
@@ -54,6 +51,11 @@ export class CollectionWriter {
 
   get isFull(): boolean {
     return this.#table.isFull;
+  }
+
+  /** See {@link TransactionSize.rowsAtOnce}. */
+  get rowsAtOnce(): number {
+    return this.#parts.size.rowsAtOnce;
   }
 
   /** Returns the current read version. A page carries the one of the time when its request was sent. */
@@ -111,8 +113,9 @@ export class CollectionWriter {
 
   /** Stages removals that a sync has decided on, except for keys that a sync has read since (invariant 3). */
   async remove(sync: ActiveSync, area: Change['area'], keys: readonly string[]): Promise<void> {
-    for (let from = 0; from < keys.length; from += MAX_REMOVED_AT_ONCE) {
-      const some = keys.slice(from, from + MAX_REMOVED_AT_ONCE);
+    for (let from = 0; from < keys.length;) {
+      const some = keys.slice(from, from + this.#parts.size.rows);
+      from += some.length;
       await this.#queue.run(() => this.#table.remove(sync, area, some));
       if (this.isFull) await this.flush(sync);
     }
@@ -124,8 +127,16 @@ export class CollectionWriter {
   }
 
   async #flush(sync: ActiveSync, completion: SyncCompletion | 'incomplete' | null): Promise<void> {
+    const { now, size } = this.#parts;
+    const rows = this.#table.staged.size;
     await this.#chains?.emitChanges(sync, syncEndOf(completion));
-    if (this.hasPending || completion !== null) await this.#unitOfWork.commit(sync, completion);
+    if (!this.hasPending && completion === null) return;
+    const startedAtMs = now();
+    try {
+      await this.#unitOfWork.commit(sync, completion);
+    } finally {
+      size.note(rows, now() - startedAtMs);
+    }
   }
 
   /** Reads the index while no task writes or rebuilds it, so that a part of it is not taken for all of it. */

@@ -3,7 +3,7 @@ import type { TenantLog, Transaction } from '../log/log.ts';
 import { STATE_TOPIC, type CollectionName } from '../model/collections.ts';
 import { recoverCollections } from './recovery/recover-collections.ts';
 import type { CollectionWriter } from './collection-writer.ts';
-import { addRunner } from './add-runner.ts';
+import { addRunner, type TransactionSizes } from './add-runner.ts';
 import { dayCounter } from './day-counter.ts';
 import { FullSyncs } from './full-syncs.ts';
 import { Mutex } from './mutex.ts';
@@ -20,8 +20,15 @@ export interface TenantSession {
   readonly writers: ReadonlyMap<CollectionName, CollectionWriter>;
 }
 
-/** Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). */
-export async function openSession(parts: TenantParts, signal: AbortSignal): Promise<TenantSession> {
+/**
+ * Takes a tenant over and recovers it: topics, schemas, fence, index (design, "Kafka is the truth"). `sizes`: what earlier
+ * sessions have learned.
+ */
+export async function openSession(
+  parts: TenantParts,
+  signal: AbortSignal,
+  sizes: TransactionSizes = new Map(),
+): Promise<TenantSession> {
   await parts.prepare();
   const ownership = await parts.log.own(signal);
   parts.emit({ type: 'owned', owner: ownership.owner });
@@ -37,6 +44,7 @@ export async function openSession(parts: TenantParts, signal: AbortSignal): Prom
     parts,
     commit: oneCommitAtATime(parts),
     signal,
+    sizes,
     writers,
     runners,
     identity: await IdentityCheck.open({

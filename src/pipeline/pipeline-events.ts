@@ -77,6 +77,8 @@ export type PipelineEvent =
       readonly records: number;
       readonly durationMs: number;
     }
+  /** A request to Kafka waited that long for a quota. */
+  | { readonly type: 'throttled'; readonly ms: number }
   | { readonly type: 'commit-failed'; readonly collection: CollectionName; readonly durationMs: number }
   /** The events of absences in a committed transaction. */
   | {

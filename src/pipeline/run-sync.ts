@@ -112,7 +112,7 @@ async function scanAll(run: RunningSync): Promise<Scanned> {
       clock ??= startClock(run, page.hubTimeMs);
       if (isSingle) stats.totalAtStart ??= page.total;
       pageCount += 1;
-      if (!(await stageKnown(run, page))) await stage(run, page);
+      if (!(await stageKnown(run, page))) await stageAll(run, page);
       if (sync.seen === null && pageCount > 1 && isOversized(stats.rowsSeen, run.knownRowsBefore))
         throw new BecomesFull();
       // Commit while the next page is on its way. If it has arrived already, let more rows share the transaction.
@@ -135,6 +135,18 @@ async function stageKnown(run: RunningSync, { known, readVersion }: SourcePage):
   await gate.noteOwnRows(known.rows);
   parts.onPage(sync.stats, tally);
   return true;
+}
+
+/** Stages a page in parts, if it would make too large a transaction. Such a page cannot be recognised later. */
+async function stageAll(run: RunningSync, page: SourcePage): Promise<void> {
+  const { writer } = run.parts;
+  const { rows } = page;
+  const most = writer.rowsAtOnce;
+  if (rows.length <= most) return stage(run, page);
+  for (let from = 0; from < rows.length; from += most) {
+    await stage(run, { ...page, rows: rows.slice(from, from + most), print: undefined });
+    if (writer.isFull) await writer.flush(run.sync);
+  }
 }
 
 /** Hands a page's rows to the writer, which decides what changed. */

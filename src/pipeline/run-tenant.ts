@@ -1,6 +1,7 @@
 import { SegmentRolls } from '../core/segment-rolls.ts';
 import { RollcallError } from '../errors.ts';
 import { jitteredPauseMs, type Backoff } from '../retry-policy.ts';
+import type { TransactionSizes } from './add-runner.ts';
 import { openSession, type TenantSession } from './open-session.ts';
 import type { OpeningQueue } from './opening-queue.ts';
 import { rollSegments } from './roll-segments.ts';
@@ -27,13 +28,14 @@ export async function runTenant(
   const { now, random, sleep } = parts.runtime;
   // Kept for all sessions, so that frequent new sessions do not append end markers each time.
   const rolls = new SegmentRolls();
+  const sizes: TransactionSizes = new Map();
   for (let failures = 0; !signal.aborted;) {
     const ending = new AbortController();
     const both = AbortSignal.any([signal, ending.signal]);
     let startedAtMs = now();
     const open = (): Promise<TenantSession> => {
       startedAtMs = now();
-      return openSession(parts, both);
+      return openSession(parts, both, sizes);
     };
     try {
       const session = await (openings?.run(open, both) ?? open());

@@ -1,4 +1,5 @@
 import type { PageMemory, RememberedPage } from '../core/pages/page-memory.ts';
+import type { TransactionSize } from '../core/transaction-size.ts';
 import {
   findRowChanges,
   unchangedRows,
@@ -15,8 +16,6 @@ import { addTally, countRejects } from './sync-stats.ts';
 import { UnwantedRows } from './unwanted-rows.ts';
 import type { WriterStart } from './recovery/writer-start.ts';
 
-/** Large enough to make a transaction's fixed cost small, small enough for memory. */
-const MAX_PENDING_RECORDS = 5_000;
 const MAX_PENDING_BYTES = 4_000_000;
 /** More keys than this are counted, not kept: a hub that shows one page of two million rows must not fill the memory. */
 export const MAX_UNSEEN_KEYS = 100_000;
@@ -27,6 +26,7 @@ const SWEEP_AT_KEYS = 20_000;
 
 export interface TableParts extends RenderParts {
   readonly index: CollectionIndex;
+  readonly size: TransactionSize;
   /** Told of every change; left out where no page is to be remembered. */
   readonly pages?: PageMemory | undefined;
   /** Whether the configuration still wants a key; left out where it wants every key. */
@@ -84,7 +84,9 @@ export class Table {
 
   get isFull(): boolean {
     const { size, bytes, changes } = this.#staged;
-    return size >= MAX_PENDING_RECORDS || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES;
+    return (
+      size >= this.#parts.size.rows || bytes >= MAX_PENDING_BYTES || changes.length >= MAX_PENDING_CHANGES
+    );
   }
 
   /** The transaction that the index reflects. */

@@ -41,6 +41,9 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
     case 'owned':
       logger.info({ owner: event.owner }, 'the tenant is owned by this process');
       return;
+    case 'throttled':
+      logger[isNews ? 'warn' : 'debug']({ waitedMs: event.ms }, 'throttled by the broker');
+      return;
     case 'topics-compared':
       if (event.mismatch !== null) logFailure(logger, isNews, { error: event.mismatch });
       return;
@@ -94,11 +97,8 @@ export function logEvent(logger: Logger, event: PipelineEvent, isNews: boolean):
       logger.warn(event.event, DELETION_WORDS[event.event.kind]);
       return;
     case 'purged': {
-      const { collection, afterschool, rows, rejects } = event;
-      logger.warn(
-        { collection, afterschool, rows, rejects },
-        'a person purged records that are not configured',
-      );
+      const { type: _, ...what } = event;
+      logger.warn(what, 'a person purged records that are not configured');
       return;
     }
     case 'hub':

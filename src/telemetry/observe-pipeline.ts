@@ -167,6 +167,11 @@ function judgeHealth(
       });
       return isNews;
     }
+    case 'throttled':
+      return health.notReady({ part: 'quota', tenant, ...THROTTLED });
+    case 'committed':
+      if (event.durationMs < FAST_MS) health.ready('quota', tenant);
+      return true;
     case 'topics-compared':
       return event.mismatch === null
         ? health.ready('kafka', tenant)
@@ -223,6 +228,13 @@ function markHubAnswering(health: Health, inconclusive: Inconclusive, tenant: st
     remedy: "Check the hub's answer and the token's rights; nothing was removed.",
   });
 }
+
+/** A commit that waited for no quota. */
+const FAST_MS = 1_000;
+const THROTTLED = {
+  why: 'throttled by the broker: requests wait for the quota of this user or client id',
+  remedy: 'Raise its producer_byte_rate (kafka-configs), or wait: Rollcall goes on, as fast as it may.',
+};
 
 function reasonOf(error: unknown): { why: string; remedy: string } {
   if (error instanceof RollcallError) return { why: error.message, remedy: error.remedy };

@@ -4,6 +4,7 @@ export const TENANT_PARTS = [
   'hub',
   'breaker',
   'kafka',
+  'quota',
   'registry',
   'redis',
   'owner',

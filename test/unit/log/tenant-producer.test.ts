@@ -10,6 +10,8 @@ function producerAt(disconnected: Producer[] = []): TenantProducer {
   const kafka = {
     producer: () => {
       const producer = {
+        events: {},
+        on: () => undefined,
         disconnect: () => {
           disconnected.push(producer as unknown as Producer);
           return Promise.resolve();

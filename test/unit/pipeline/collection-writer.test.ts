@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
@@ -67,6 +68,7 @@ async function bench(options: { failCommit?: () => boolean } = {}): Promise<Benc
       tenantId: 'north',
       collection: 'users',
       reader: { encode: (value) => Buffer.from((value as { content: string }).content) },
+      size: new TransactionSize(),
       encodeReject: (value) => Buffer.from(value.row ?? ''),
       index,
       commit,

@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
@@ -74,6 +75,7 @@ class World {
         collection: 'users',
         reader: simulatedReader,
         pages: this.#pages ?? undefined,
+        size: new TransactionSize(),
         encodeReject: () => Buffer.alloc(1),
         index,
         commit: ({ records, progress }) => {

@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import { describe, expect, it } from 'vitest';
 import { LateRowWatch } from '../../../src/core/late-rows.ts';
 import type { KeyedRow } from '../../../src/core/row-changes.ts';
@@ -42,6 +43,7 @@ class Bench {
         tenantId: 'north',
         collection: 'users',
         reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
+        size: new TransactionSize(),
         encodeReject: (value) => Buffer.from(JSON.stringify(value)),
         index: this.#index,
         commit: async ({ progress }) => {

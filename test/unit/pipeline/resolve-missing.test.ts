@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../src/core/transaction-size.ts';
 import { describe, expect, it } from 'vitest';
 import type { Completeness } from '../../../src/core/completeness.ts';
 import type { GuardLimits } from '../../../src/core/deletion-guard.ts';
@@ -71,6 +72,7 @@ async function bench(
       tenantId: 'north',
       collection: 'users',
       reader: { encode: () => Buffer.from('row') },
+      size: new TransactionSize(),
       encodeReject: () => Buffer.from('reject'),
       index,
       commit: async (transaction) => {

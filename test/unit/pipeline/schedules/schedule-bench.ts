@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../../src/core/transaction-size.ts';
 import { createDayReader, type DaySchedule } from '../../../../src/core/schedules/read-days.ts';
 import { DEFAULT_LESSON_FIELDS } from '../../../../src/core/schedules/lesson-fields.ts';
 import { localDate } from '../../../../src/core/full-pull-time.ts';
@@ -97,6 +98,7 @@ export class ScheduleBench {
         tenantId: TENANT,
         collection: 'schedules',
         reader: { encode: (value) => Buffer.from(JSON.stringify(value)) },
+        size: new TransactionSize(),
         encodeReject: (value) => Buffer.from(JSON.stringify(value)),
         index,
         commit: (transaction) => this.#commit(transaction),

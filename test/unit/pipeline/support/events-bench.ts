@@ -1,3 +1,4 @@
+import { TransactionSize } from '../../../../src/core/transaction-size.ts';
 import type { AbsenceChangeValue } from '../../../../src/core/absence-change.ts';
 import { MAPPING_HEADER } from '../../../../src/core/cloud-events.ts';
 import { offsetsOf, withOffsets, type Offsets } from '../../../../src/model/progress.ts';
@@ -92,6 +93,7 @@ export async function eventsBench({ keepsNotes = false } = {}) {
       tenantId: 'north',
       collection: 'absence-versions',
       reader: { encode: () => Buffer.alloc(1), mapping: 'new' },
+      size: new TransactionSize(),
       encodeReject: () => Buffer.alloc(1),
       index,
       commit,

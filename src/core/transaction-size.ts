@@ -1,0 +1,27 @@
+/** Most rows of a transaction: large enough to make its fixed cost small, small enough for memory. */
+const MOST_ROWS = 5_000;
+/** A page's worth. */
+const FIRST_ROWS = 1_000;
+/** Half of a transaction's time-out, after which the brokers would abort it. */
+const LONGEST_MS = 30_000;
+
+/** How many rows of a collection a transaction holds: as many as Kafka takes within half of its time-out, as seen so far. */
+export class TransactionSize {
+  #rows = FIRST_ROWS;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** How many rows to decide at once: any page, while a transaction may hold a usual one. */
+  get rowsAtOnce(): number {
+    return this.#rows < FIRST_ROWS ? Math.ceil(this.#rows / 4) : Infinity;
+  }
+
+  /** Notes how long the commit of so many rows took, or failed after. */
+  note(rows: number, tookMs: number): void {
+    if (rows > 0 && tookMs > LONGEST_MS) this.#rows = Math.ceil((rows * LONGEST_MS) / tookMs);
+    else if (rows * 2 >= this.#rows && tookMs * 2 < LONGEST_MS)
+      this.#rows = Math.min(MOST_ROWS, this.#rows * 2);
+  }
+}
