@@ -122,8 +122,15 @@ async function run(context: VerbContext, options: RunFlags): Promise<number> {
   }
 }
 
-function servicesOf({ registry }: Assembly, kafkaPing: KafkaPing): readonly WatchedService[] {
+function servicesOf({ config, registry, store }: Assembly, kafkaPing: KafkaPing): readonly WatchedService[] {
+  const redis: WatchedService = {
+    part: 'redis',
+    name: 'Redis',
+    ping: () => store.ready(),
+    meanwhile: 'Meanwhile no change is published; Rollcall publishes what it missed once Redis is back.',
+  };
   return [
+    ...(config.redis === undefined ? [] : [redis]),
     {
       part: 'kafka',
       name: 'Kafka',

@@ -62,10 +62,15 @@ export class RedisConnection {
         return jitteredPauseMs(RECONNECTIONS, attempt, random);
       },
       // After a failover the old primary still answers, as a replica: only a new connection finds the new primary.
-      reconnectOnError: (error) => replyCode(error) === 'READONLY',
+      reconnectOnError: (error) => {
+        const isReplica = replyCode(error) === 'READONLY';
+        if (isReplica) this.#trouble = error;
+        return isReplica;
+      },
     });
     this.#client.on('error', (error: Error) => {
-      this.#trouble = error;
+      // Redis resets the connection of one client too many, often before its reason can be read: the next attempt may.
+      if (!('code' in error) || error.code !== 'ECONNRESET') this.#trouble = error;
     });
     this.#client.on('ready', () => {
       this.#trouble = null;
@@ -80,7 +85,7 @@ export class RedisConnection {
     } catch (error) {
       // A programming error is not an outage.
       if (error instanceof TypeError || error instanceof RangeError) throw error;
-      throw explainRedisError(error, this.address);
+      throw explainRedisError(isDown(error) ? (this.#trouble ?? error) : error, this.address);
     }
   }
 
@@ -125,15 +130,32 @@ export class RedisConnection {
           remedy: 'Start Rollcall again.',
         }),
       );
-    const timer = setTimeout(() => reject(new Error('no connection in time')), this.#connectTimeoutMs);
-    client.once('ready', resolve).once('error', reject).once('end', onEnd);
+    const onTimeout = () => reject(this.#trouble ?? new Error('no connection in time'));
+    const timer = setTimeout(onTimeout, this.#connectTimeoutMs);
+    const loadingTimer = setTimeout(() => void this.#noteLoading(), this.#connectTimeoutMs / 3);
+    const onError = () => {
+      if (this.#trouble !== null) reject(this.#trouble);
+    };
+    client.once('ready', resolve).on('error', onError).once('end', onEnd);
     try {
       if (client.status === 'wait') client.connect().catch(reject);
       if (client.status === 'end') onEnd();
       await promise;
     } finally {
       clearTimeout(timer);
-      client.off('ready', resolve).off('error', reject).off('end', onEnd);
+      clearTimeout(loadingTimer);
+      client.off('ready', resolve).off('error', onError).off('end', onEnd);
     }
   }
+
+  /** The client waits until Redis has loaded its data, and does not say so. */
+  async #noteLoading(): Promise<void> {
+    const info = await this.#client.info('persistence').catch(() => '');
+    if (/^loading:1/m.test(info)) this.#trouble = Object.assign(new Error('LOADING'), { name: 'ReplyError' });
+  }
+}
+
+/** Whether the client had no connection for a command; why, the last attempt may know. */
+function isDown(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }

@@ -47,6 +47,12 @@ const REPLIES: Readonly<Record<string, Reply>> = {
     what: "has another program's data under Rollcall's keys",
     remedy: 'Set redis.keyPrefix to a prefix that only Rollcall uses.',
   },
+  // A name of Rollcall's own: Redis says it as `ERR`.
+  MAXCLIENTS: {
+    code: 'INDEX_REFUSED',
+    what: 'accepts no more clients',
+    remedy: 'Raise maxclients of Redis, or close other connections to it.',
+  },
   READONLY: {
     code: 'INDEX_UNREACHABLE',
     what: 'is a read-only replica, as during a failover',
@@ -90,9 +96,11 @@ export function replyCode(error: unknown): string | null {
   const inScript = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(error.message)?.[1];
   if (inScript !== undefined) return inScript;
   const code = /^-?([A-Z]+)\b/.exec(error.message)?.[1] ?? 'ERR';
+  if (code !== 'ERR') return code;
+  if (error.message.includes('max number of clients')) return 'MAXCLIENTS';
+  if (error.message.includes("user executing the script can't")) return 'NOPERM';
   // Before Redis 6, or with HELLO refused, a wrong password has no code of its own.
-  if (code === 'ERR' && /invalid password|AUTH/i.test(error.message)) return 'WRONGPASS';
-  return code;
+  return /invalid password|AUTH/i.test(error.message) ? 'WRONGPASS' : code;
 }
 
 /**
@@ -122,6 +130,7 @@ export function explainRedisError(error: unknown, address: string): RollcallErro
 
 /** How the client's texts begin, with a wording for people who do not know the client. No decision depends on them. */
 const CLIENT_TEXTS: readonly (readonly [start: string, wording: string])[] = [
+  ['no connection in time', 'no connection in time'],
   ['Command timed out', 'no reply in time'],
   ['Reached the max retries', 'the connection broke'],
   ["Stream isn't writeable", 'the connection is down'],

@@ -137,7 +137,7 @@ function recordSync(
 function measureHub(metrics: Metrics, tenant: string, event: HubEvent): void {
   if (event.type === 'request-done') {
     metrics.hubRequest(tenant, { outcome: 'ok', seconds: event.durationMs / 1000 });
-  } else if (event.type === 'request-failed') {
+  } else if (event.type === 'request-failed' && event.code.startsWith('HUB_')) {
     const outcome = hubOutcomeOf(event.code, event.status);
     metrics.hubRequest(tenant, { outcome, seconds: event.durationMs / 1000 });
   }

@@ -8,14 +8,14 @@ const ASK_EVERY_MS = 20_000;
 
 /** A service that a mirror at rest asks for nothing: without a watch its outage would show only at the next change. */
 export interface WatchedService {
-  readonly part: 'kafka' | 'registry';
+  readonly part: 'kafka' | 'registry' | 'redis';
   /** In the middle of a sentence. */
   readonly name: string;
   /** Rejects when the service does not answer. */
   readonly ping: () => Promise<void>;
-  /** A service that refuses the question answers: what Rollcall needs are other rights. */
-  readonly refusal: ErrorCode;
-  /** What an outage means, as a sentence. */
+  /** A service that refuses the question answers, where what Rollcall needs are other rights. */
+  readonly refusal?: ErrorCode;
+  /** What it means that the service does not answer, as a sentence. */
   readonly meanwhile: string;
 }
 
@@ -55,6 +55,7 @@ function whyAway({ refusal }: WatchedService): (error: unknown) => unknown {
 }
 
 function reasonOf(error: unknown, { name, meanwhile }: WatchedService): { why: string; remedy: string } {
-  const remedy = error instanceof RollcallError ? error.remedy : `Check ${name}.`;
-  return { why: describeError(error), remedy: `${remedy} ${meanwhile}` };
+  const why = describeError(error);
+  if (!(error instanceof RollcallError)) return { why, remedy: `Check ${name}. ${meanwhile}` };
+  return { why, remedy: error.reaction === 'retry' ? `${error.remedy} ${meanwhile}` : error.remedy };
 }

@@ -87,6 +87,8 @@ async function askTenant({ store }: Assembly, tenant: TenantConfig): Promise<Ind
     committedAtMs.set(name, (await state.collection(name).position())?.committedAtMs ?? null);
   }
   const owner = await store.coordination.livingOwner(tenant.id);
+  // A living process cannot renew its heartbeat in a Redis that takes no writes.
+  if (owner === null) await store.ready();
   const mirrored = new Set<string>(syncedCollections(tenant).map(({ name }) => name));
   const notOffered = [...(await state.deletions.notOffered())].filter((name) => mirrored.has(name));
   const contradictions = tenant.collections.absences.enabled

@@ -47,6 +47,7 @@ export class TenantMonitor {
         return;
       case 'session-failed':
         this.#isOwner = false;
+        this.#hub.sessionEnded();
         return;
       case 'deletion':
         this.#noteDeletion(event.event);

@@ -32,7 +32,8 @@ export class HubWatch {
         return;
       case 'request-failed':
         this.#ended(nowMs);
-        if (REFUSALS.has(event.code)) return;
+        // A request that ends with its session fails too, and not by the hub.
+        if (REFUSALS.has(event.code) || !event.code.startsWith('HUB_')) return;
         this.#failingSinceMs ??= nowMs;
         this.#lastCode = event.code;
         return;
@@ -44,6 +45,11 @@ export class HubWatch {
         return;
       default:
     }
+  }
+
+  /** Nobody asks the hub until the next session: what failed before says nothing about it now. */
+  sessionEnded(): void {
+    this.#failingSinceMs = null;
   }
 
   facts(): HubFacts {

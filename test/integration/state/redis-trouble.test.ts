@@ -1,4 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { areasOf } from '../../../src/state/index-store.ts';
@@ -268,6 +271,94 @@ describe('trouble with Redis', () => {
     await index.apply('tx-1', positionAt(2), changes);
     expect(await index.count('rows')).toBe(9_001);
   });
+
+  /** How an administrator or a fault brings it about, how the message names it, and a word of its remedy. */
+  const REFUSALS: Readonly<
+    Record<
+      string,
+      { begin: () => Promise<unknown>; end?: () => Promise<unknown>; says: RegExp; remedy: RegExp }
+    >
+  > = {
+    'has a client too many': {
+      begin: () => admin.config('SET', 'maxclients', '1'),
+      end: () => admin.config('SET', 'maxclients', '1000'),
+      says: /accepts no more clients/,
+      remedy: /Raise maxclients/,
+    },
+    'is a replica': {
+      begin: () => admin.replicaof('127.0.0.1', '1'),
+      says: /read-only replica/,
+      remedy: /set redis.url to the primary/,
+    },
+    'is full': {
+      begin: () => admin.config('SET', 'maxmemory', '1'),
+      says: /is full/,
+      remedy: /Raise maxmemory/,
+    },
+    'has lost its replicas': {
+      begin: () => admin.config('SET', 'min-replicas-to-write', '1'),
+      end: () => admin.config('SET', 'min-replicas-to-write', '0'),
+      says: /too few replicas/,
+      remedy: /state of Redis/,
+    },
+    'does not permit what a script does': {
+      begin: () => admin.acl('SETUSER', 'default', '-hset'),
+      end: () => admin.acl('SETUSER', 'default', '+@all'),
+      says: /does not permit/,
+      remedy: /\+@write/,
+    },
+    'cannot save': {
+      begin: failToSave,
+      end: async () => {
+        await admin.config('SET', 'save', '');
+        await admin.config('SET', 'dir', tmpdir());
+      },
+      says: /cannot save/,
+      remedy: /disk/,
+    },
+    'loads its data': { begin: loadSlowly, end: () => loaded, says: /still loading/, remedy: /retries/ },
+  };
+  let loaded: Promise<unknown> = Promise.resolve();
+
+  async function failToSave(): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), 'rollcall-no-save-'));
+    await admin.config('SET', 'dir', folder);
+    await rm(folder, { recursive: true });
+    await admin.set('changed', 'since the last save');
+    await admin.config('SET', 'save', '3600 1');
+    await admin.bgsave();
+    await vi.waitUntil(
+      async () => /rdb_last_bgsave_status:err/.test(await admin.info('persistence')),
+      10_000,
+    );
+  }
+
+  /** Redis answers others only between some megabytes of its data. */
+  async function loadSlowly(): Promise<void> {
+    for (let at = 0; at < 30; at += 1) await admin.set(`large-${at}`, randomBytes(1_500_000));
+    await admin.config('SET', 'key-load-delay', '400000');
+    loaded = admin.debug('RELOAD').then(async () => admin.config('SET', 'key-load-delay', '0'));
+    const other = admin.duplicate({ enableReadyCheck: false });
+    await vi.waitUntil(async () => /^loading:1/m.test(await other.info('persistence')), 10_000);
+    other.disconnect();
+  }
+
+  it.each(Object.entries(REFUSALS))(
+    'a Redis that %s is named for that at each attempt, with what to do',
+    async (_, { begin, end, says, remedy }) => {
+      await begin();
+      try {
+        const store = newStore({ connectTimeoutMs: 3_000 });
+        const named = { message: expect.stringMatching(says), remedy: expect.stringMatching(remedy) };
+        await expect(store.ready()).rejects.toMatchObject(named);
+        const beat = { owner: 'me', ownedSinceMs: 1, info: {} };
+        for (let attempt = 0; attempt < 2; attempt += 1)
+          await expect(store.coordination.announce('north', beat, 1_000)).rejects.toMatchObject(named);
+      } finally {
+        await end?.();
+      }
+    },
+  );
 
   it("another program's data under Rollcall's keys is refused, and the position does not move past it", async () => {
     const index = newStore().tenant('north').collection('users');

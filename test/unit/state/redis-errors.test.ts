@@ -29,6 +29,17 @@ describe('errors of Redis', () => {
     ['MISCONF Errors writing to the AOF file', 'INDEX_REFUSED', 'save'],
     ['READONLY You cannot write against a read only replica.', 'INDEX_UNREACHABLE', 'replica'],
     ['LOADING Redis is loading the dataset in memory', 'INDEX_UNREACHABLE', 'loading'],
+    ['ERR max number of clients reached', 'INDEX_REFUSED', 'no more clients'],
+    [
+      "ERR The user executing the script can't run this command or subcommand script: 3f20, on @user_script:1.",
+      'INDEX_REFUSED',
+      'permit',
+    ],
+    [
+      "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: The user executing the script can't access at least one of the keys mentioned in the command arguments",
+      'INDEX_REFUSED',
+      'permit',
+    ],
     ['ERR something new', 'INDEX_REFUSED', 'ERR'],
   ])('%s is explained as what it is', (message, code, word) => {
     const error = explainRedisError(reply(message), 'redis.example:6379');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { tenantStatus } from '../../../src/core/health/tenant-status.ts';
+import { RollcallError } from '../../../src/errors.ts';
 import { reasonsAsText, reasonsFromText } from '../../../src/core/health/heartbeat-reasons.ts';
 import { newSyncStats } from '../../../src/pipeline/sync-stats.ts';
 import { startStatusServer, type StatusServer } from '../../../src/telemetry/http-server.ts';
@@ -97,6 +98,23 @@ describe('one health, asked in five ways', () => {
       metrics: ['hub'],
       status: 'in-trouble',
     });
+  });
+
+  it('a hub is not blamed for the requests that end with a session, nor for what failed before it ended', async () => {
+    for (const code of ['INTERNAL', 'HUB_TIMEOUT'] as const) {
+      const world = boardOf(START_MS);
+      world.isWell();
+      const failed = { type: 'request-failed', target: 'users', code, status: null, durationMs: 2 } as const;
+      const full = new RollcallError('INDEX_REFUSED', 'Redis is full', { remedy: 'Raise maxmemory.' });
+      world.emit(
+        { type: 'hub', event: { type: 'request-started', target: 'users' } },
+        { type: 'hub', event: failed },
+        { type: 'session-failed', error: full, retryInMs: 1_000 },
+      );
+      if (code === 'INTERNAL') world.emit({ type: 'hub', event: failed });
+      world.passes(27_000);
+      expect((await answers(world)).readyz).toEqual(['pipeline', 'redis']);
+    }
   });
 
   it('a hub that takes requests and answers none shows within a minute, before the first time-out', async () => {
