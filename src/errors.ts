@@ -45,6 +45,7 @@ const CODES = {
   OWNER_BUSY: { source: 'owner', reaction: 'person' },
   REGISTRY_UNREACHABLE: { source: 'registry', reaction: 'retry' },
   REGISTRY_REFUSED: { source: 'registry', reaction: 'person' },
+  SCHEMA_LOST: { source: 'registry', reaction: 'restart' },
   SCHEMA_INCOMPATIBLE: { source: 'registry', reaction: 'person' },
   INDEX_UNREACHABLE: { source: 'index', reaction: 'retry' },
   INDEX_REFUSED: { source: 'index', reaction: 'person' },

@@ -37,6 +37,12 @@ export const STATE_HEADER = 'ce_absencestate';
  */
 export const PARTITIONS_HEADER = 'ce_partitions';
 
+/**
+ * Rollcall's own attribute of records in `progress`: the registry's ids of the schema of the collection's records. The
+ * first is in use; the registry has lost the others, under which older records stand.
+ */
+export const SCHEMAS_HEADER = 'ce_schemas';
+
 const FIXED_HEADERS = { ce_specversion: '1.0', 'content-type': 'application/avro' } as const;
 
 /**

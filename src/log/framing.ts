@@ -1,5 +1,3 @@
-import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
-
 const MAGIC_BYTE = 0;
 /** Length of the frame before the body. */
 export const FRAME_BYTES = 5;
@@ -25,17 +23,4 @@ export function writeFrameHead(into: Buffer, start: number, schemaId: number): n
 /** Whether a value may have the format of {@link frame}. */
 export function isFramed(value: Buffer): boolean {
   return value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE;
-}
-
-/** Returns the registry's id of a topic's schema; null for the changelog of the absence view, whose values have no schema and no frame. */
-export type SchemaIds = (topic: TopicSuffix) => number | null;
-
-/** Reads `schemaIds` for each record, since the schemas are registered later. */
-export function createSchemaIds(schemaIds: ReadonlyMap<TopicSuffix, number>): SchemaIds {
-  return (topic) => {
-    if (topic === STATE_TOPIC) return null;
-    const id = schemaIds.get(topic);
-    if (id === undefined) throw new Error(`no schema was registered for ${topic}`);
-    return id;
-  };
 }

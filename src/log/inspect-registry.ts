@@ -1,4 +1,4 @@
-import { LEVEL, NOT_FOUND, knownLevel } from './registry-answer.ts';
+import { LEVEL, NOT_FOUND, isSuccess, knownLevel } from './registry-answer.ts';
 import { oddAnswer, refuseUnlessOk } from './registry-errors.ts';
 import { createRegistryHttp, type RegistryConnection } from './registry-http.ts';
 
@@ -11,6 +11,8 @@ export interface SubjectFinding {
   readonly levelFits: boolean;
   /** Null when the subject has no schema, or when the registry cannot compare without registering. */
   readonly compatible: boolean | null;
+  /** The schema or the level must be written, and the registry takes no writes. */
+  readonly refusesWrite: boolean;
 }
 
 /** Inspects a schema registry and changes nothing in it. */
@@ -41,12 +43,18 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
       const latest = await call(`/subjects/${name}/versions/latest`, { signal });
       if (latest.status !== NOT_FOUND) refuseUnlessOk(latest.status, { url, what: subject });
       const registered = latest.status !== NOT_FOUND;
+      const body = JSON.stringify({ schema: JSON.stringify(schema) });
+      const same = await call(`/subjects/${name}`, { signal, body });
+      // A registry without modes takes writes.
+      const mode = await call(`/mode/${name}?defaultToGlobal=true`, { signal });
+      const isReadOnly = String((mode.body as { mode?: unknown } | null)?.mode).startsWith('READONLY');
       return {
         subject,
         registered,
         level,
         levelFits: level === null || level === LEVEL,
-        compatible: registered ? await compatible(name, { schema, signal }) : null,
+        compatible: registered ? await compatible(name, { body, signal }) : null,
+        refusesWrite: isReadOnly && (level === null || !isSuccess(same.status)),
       };
     },
   };
@@ -54,9 +62,8 @@ export function createRegistryInspection(connection: RegistryConnection): Regist
   /** Compares with all versions, as the level requires, or with the latest if the registry offers only that. */
   async function compatible(
     name: string,
-    { schema, signal }: { schema: object; signal: AbortSignal },
+    { body, signal }: { body: string; signal: AbortSignal },
   ): Promise<boolean | null> {
-    const body = JSON.stringify({ schema: JSON.stringify(schema) });
     for (const versions of ['versions', 'versions/latest']) {
       const answer = await call(`/compatibility/subjects/${name}/${versions}`, { signal, body });
       const verdict = (answer.body as { is_compatible?: unknown } | null)?.is_compatible;

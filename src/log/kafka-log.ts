@@ -3,7 +3,6 @@ import type { CompactionSettings, EndsToMark } from '../core/segment-rolls.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import type { Offsets } from '../model/progress.ts';
 import { appendEndMarkers, type EndMarkers } from './end-markers.ts';
-import { createSchemaIds } from './framing.ts';
 import { outcomeUnknown } from './kafka-errors.ts';
 import type {
   Committed,
@@ -20,6 +19,7 @@ import { TransactionWriter } from './transaction-writer.ts';
 import { TakeOver } from './take-over.ts';
 import type { ProgressCodec } from './progress-codec.ts';
 import { TenantProducer } from './tenant-producer.ts';
+import type { TenantSchemas } from './tenant-schemas.ts';
 import { TenantTopics } from './tenant-topics.ts';
 
 export interface KafkaLogOptions {
@@ -27,8 +27,7 @@ export interface KafkaLogOptions {
   readonly topicPrefix: string;
   readonly tenantId: string;
   readonly wanted: readonly WantedTopic[];
-  /** Registry id of each topic's value schema. */
-  readonly schemaIds: ReadonlyMap<TopicSuffix, number>;
+  readonly schemas: TenantSchemas;
   readonly progressCodec: ProgressCodec;
   /** Identifies this process during its lifetime. */
   readonly owner: string;
@@ -50,10 +49,10 @@ class KafkaLog implements TenantLog {
   readonly #producer: TenantProducer;
   readonly #takeOver: TakeOver;
   readonly #writer: TransactionWriter;
+  readonly #schemas: TenantSchemas;
 
   constructor(options: KafkaLogOptions) {
     const { kafka, topicPrefix, tenantId } = options;
-    const schemaIdOf = createSchemaIds(options.schemaIds);
     this.#kafka = kafka;
     this.#groupIdPrefix = `${topicPrefix}.${tenantId}`;
     const topics = new TenantTopics(options);
@@ -65,18 +64,21 @@ class KafkaLog implements TenantLog {
       groupIdPrefix: this.#groupIdPrefix,
       topics,
       producer,
-      schemaIdOf,
     });
-    this.#writer = new TransactionWriter({ ...options, topics, producer, schemaIdOf });
+    this.#writer = new TransactionWriter({ ...options, topics, producer });
+    this.#schemas = options.schemas;
   }
 
   async own(signal: AbortSignal): Promise<Ownership> {
     const { ownership, progressEnd } = await this.#takeOver.own(signal);
     this.#writer.continueAfter(progressEnd);
-    return ownership;
+    const progress = new Map(ownership.progress);
+    for (const [name, each] of progress) progress.set(name, await this.#schemas.noteLost(each));
+    return { ...ownership, progress };
   }
 
-  commit(transaction: Transaction): Promise<Committed> {
+  async commit(transaction: Transaction): Promise<Committed> {
+    this.#schemas.requireHeld();
     return this.#writer.commit(transaction);
   }
 

@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto';
 import type { IHeaders } from 'kafkajs';
-import { changeHeaders, FIRST_LOAD_HEADER, MAPPING_HEADER, STATE_HEADER } from '../core/cloud-events.ts';
+import {
+  changeHeaders,
+  FIRST_LOAD_HEADER,
+  MAPPING_HEADER,
+  SCHEMAS_HEADER,
+  STATE_HEADER,
+} from '../core/cloud-events.ts';
 import { isCollectionName } from '../model/collections.ts';
 import {
   isFirstLoadOver,
@@ -33,17 +39,21 @@ export interface LoggedProgress {
   readonly firstLoad: 'over' | undefined;
   /** The `ce_absencestate` header. */
   readonly absenceState: string | undefined;
+  /** The `ce_schemas` header. */
+  readonly schemaIds: readonly number[] | undefined;
 }
 
 export function loggedProgress(framed: Buffer, headers: IHeaders | undefined): LoggedProgress {
   const mapping = headers?.[MAPPING_HEADER];
   const state = headers?.[STATE_HEADER];
+  const schemas = headers?.[SCHEMAS_HEADER];
   const isOver = String(headers?.[FIRST_LOAD_HEADER] ?? '') === 'over';
   return {
     framed,
     mapping: mapping === undefined ? null : String(mapping),
     firstLoad: isOver ? 'over' : undefined,
     absenceState: state === undefined ? undefined : String(state),
+    schemaIds: schemas === undefined ? undefined : String(schemas).split(',').map(Number),
   };
 }
 
@@ -126,6 +136,7 @@ function toValue(progress: Progress): ProgressValue {
     mapping: _mapping,
     firstLoad: _load,
     absenceState: _state,
+    schemaIds: _schemas,
     ...same
   } = progress;
   return {
@@ -204,6 +215,8 @@ export function progressHeaders(options: {
   tenantId: string;
   progress: Progress;
   body: Buffer;
+  /** The registry's id of the collection's schema. */
+  schemaId: number | null;
 }): Record<string, string> {
   const headers = changeHeaders({
     tenantId: options.tenantId,
@@ -215,7 +228,8 @@ export function progressHeaders(options: {
     hash: bodyHash(options.body),
     mapping: options.progress.mapping,
   });
-  const { collection, absenceState } = options.progress;
+  const { collection, absenceState, schemaIds = [] } = options.progress;
+  headers[SCHEMAS_HEADER] = [options.schemaId, ...schemaIds.slice(1)].join(',');
   if (absenceState !== undefined) headers[STATE_HEADER] = absenceState;
   const isOver = collection === 'absence-changes' && isFirstLoadOver(options.progress);
   return isOver ? { ...headers, [FIRST_LOAD_HEADER]: 'over' } : headers;

@@ -10,6 +10,11 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Whether a registry refuses a write because of its mode, or that of the subject. */
+export function isReadOnly({ status, body }: { readonly status: number; readonly body: unknown }): boolean {
+  return status === 422 && (body as { error_code?: unknown } | null)?.error_code === 42_205;
+}
+
 const LEVELS: ReadonlySet<string> = new Set(Object.keys(COMPATIBILITY));
 
 /** Returns the name of a compatibility level, `unknown` for any other text. */

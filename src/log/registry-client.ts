@@ -1,7 +1,7 @@
 import type { SchemaRegistry as RegistryClient } from '@kafkajs/confluent-schema-registry';
 import { bareMaps } from '../core/avro-type.ts';
 import { SchemaRegistry, SchemaType } from './registry-library.ts';
-import { LEVEL, NOT_FOUND, isSuccess } from './registry-answer.ts';
+import { LEVEL, NOT_FOUND, isReadOnly, isSuccess } from './registry-answer.ts';
 import type { RegistryAnswer, RegistryHttp, RegistryRequest } from './registry-http.ts';
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number];
@@ -10,11 +10,13 @@ type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['m
 export class RefusedRequest extends Error {
   readonly status: number;
   readonly method: string;
+  readonly isReadOnly: boolean;
 
-  constructor(status: number, method: string) {
-    super(`HTTP ${status}`);
-    this.status = status;
+  constructor(answer: RegistryAnswer, method: string) {
+    super(`HTTP ${answer.status}`);
+    this.status = answer.status;
     this.method = method;
+    this.isReadOnly = isReadOnly(answer);
   }
 }
 
@@ -28,8 +30,8 @@ export function createRegistryClient(url: string, http: RegistryHttp): RegistryC
     async response(_next, _renew, request) {
       const method = request.method().toUpperCase() as RegistryRequest['method'];
       const body = request.body() as string | undefined;
-      const answer = await withLevelFirst(http, { method, path: request.path(), body });
-      if (!isSuccess(answer.status)) throw new RefusedRequest(answer.status, method);
+      const answer = await send(http, { method, path: request.path(), body });
+      if (!isSuccess(answer.status)) throw new RefusedRequest(answer, method);
       // The library reads nothing else of an answer.
       return { data: () => answer.body } as never;
     },
@@ -42,11 +44,16 @@ export function createRegistryClient(url: string, http: RegistryHttp): RegistryC
 
 /**
  * The library sets a subject's missing level after it has registered the schema. With the level set before, the
- * registry also checks that schema against the existing versions.
+ * registry also checks that schema against the existing versions. A read-only registry does not register even a schema that
+ * the subject has, but finds it.
  */
-async function withLevelFirst(http: RegistryHttp, request: RegistryRequest): Promise<RegistryAnswer> {
+async function send(http: RegistryHttp, request: RegistryRequest): Promise<RegistryAnswer> {
   const { method, path } = request;
   const answer = await http(request);
+  if (isReadOnly(answer) && method === 'POST') {
+    const found = await http({ ...request, path: path.replace(/\/versions$/, '') });
+    return isSuccess(found.status) ? found : answer;
+  }
   if (method !== 'GET' || !path.startsWith('/config/') || answer.status !== NOT_FOUND) return answer;
   const set = await http({ method: 'PUT', path, body: JSON.stringify({ compatibility: LEVEL }) });
   // Some registries refuse a level for a subject that does not exist yet: there the library sets it later.

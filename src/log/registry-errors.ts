@@ -40,6 +40,7 @@ export function statusError(status: number, { url, what }: { url: string; what: 
 export function registeringError(error: unknown, { url, subject }: { url: string; subject: string }): Error {
   if (error instanceof RollcallError) return error;
   if (error instanceof RefusedRequest) {
+    if (error.isReadOnly) return readOnly({ url, subject });
     return error.method === 'POST' && CONFLICTS.has(error.status)
       ? incompatible(error.status, { url, subject })
       : statusError(error.status, { url, what: subject });
@@ -53,6 +54,16 @@ export function registeringError(error: unknown, { url, subject }: { url: string
     `Subject ${subject} has compatibility ${level}, the contract requires ${LEVEL}`,
     {
       remedy: `Find out why it was changed, then set it: PUT ${url}/config/${subject} {"compatibility":"${LEVEL}"}.`,
+    },
+  );
+}
+
+export function readOnly({ url, subject }: { url: string; subject: string }): RollcallError {
+  return new RollcallError(
+    'REGISTRY_REFUSED',
+    `The registry is read-only, and ${subject} needs a change there: a schema or its level is missing`,
+    {
+      remedy: `Set the mode that GET ${url}/mode or ${url}/mode/<subject> shows to READWRITE until Rollcall has registered its schemas, or set registry.url to a registry that takes writes.`,
     },
   );
 }
@@ -87,6 +98,20 @@ export class UndecodableRecord extends RollcallError {
         : `The schema that the registry at ${url} returns for a record does not fit it`;
     super('REGISTRY_REFUSED', message, { remedy: LOST_SCHEMAS });
   }
+}
+
+/** The error for ids in use under which the registry has another schema than Rollcall writes with, or none. */
+export function schemaLost(subjects: readonly string[]): RollcallError {
+  const [first = '', ...others] = subjects;
+  const more = others.length === 0 ? '' : ` and of ${others.length} more`;
+  return new RollcallError(
+    'SCHEMA_LOST',
+    `The registry has another schema, or none, under the id of the schema of ${first}${more}`,
+    {
+      remedy:
+        'Rollcall publishes nothing with it, and registers it again by itself. Check whether the registry was emptied, or restored from an older backup: "rollcall status" says what must then be published again.',
+    },
+  );
 }
 
 export function wrongId(id: number, { url, subject }: { url: string; subject: string }): RollcallError {

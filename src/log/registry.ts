@@ -4,13 +4,15 @@ import { RollcallError } from '../errors.ts';
 import type { AvroRecord, AvroSchema } from '../model/avro-schema.ts';
 import type { TopicSuffix } from '../model/collections.ts';
 import { FRAME_BYTES, isFramed } from './framing.ts';
-import { LEVEL, NOT_FOUND } from './registry-answer.ts';
+import { LEVEL, NOT_FOUND, isReadOnly } from './registry-answer.ts';
 import { COMPATIBILITY, SchemaType } from './registry-library.ts';
 import { createRegistryClient, RefusedRequest } from './registry-client.ts';
 import {
   oddAnswer,
+  readOnly,
   refuseUnlessOk,
   registeringError,
+  schemaLost,
   statusError,
   UndecodableRecord,
   wrongId,
@@ -28,8 +30,15 @@ export interface Registry {
    * the id. Refuses a level other than FULL_TRANSITIVE. Throws `REGISTRY_…`, `SCHEMA_INCOMPATIBLE`.
    */
   register(subject: string, schema: AvroRecord): Promise<number>;
-  /** Throws `REGISTRY_…` if the registry does not list its subjects; registers nothing. */
+  /**
+   * Throws `REGISTRY_…` if the registry does not list its subjects, `SCHEMA_LOST` if it has another schema than was
+   * registered, or none, under an id in use; registers nothing.
+   */
   ping(): Promise<void>;
+  /** Whether the last ping missed a schema under its id. */
+  isLost(id: number): boolean;
+  /** Whether the registry has some version of a topic's schema under an id. Throws `REGISTRY_…`. */
+  knows(id: number, topic: TopicSuffix): Promise<boolean>;
   /** Deletes a subject, softly if the registry supports it: its ids still decode. Returns false if it does not exist. */
   removeSubject(subject: string): Promise<boolean>;
   /**
@@ -48,6 +57,8 @@ export function createRegistry(connection: RegistryConnection, now: () => number
   const schemaUnder = (id: number): Promise<unknown> => createRegistryClient(url, http).getSchema(id);
   const schemas = new SchemasById(schemaUnder, { url, now });
   const ownTypes = new Map<TopicSuffix, avro.Type>();
+  const inUse = new Map<string, { readonly id: number; readonly schema: AvroRecord }>();
+  let lost: ReadonlySet<number> = new Set();
 
   function ownType(topic: TopicSuffix): avro.Type {
     const known = ownTypes.get(topic) ?? typeOf(readSchemaFiles().get(topic)?.schema);
@@ -57,9 +68,10 @@ export function createRegistry(connection: RegistryConnection, now: () => number
 
   return {
     async removeSubject(subject) {
-      const { status } = await http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
-      if (status === NOT_FOUND) return false;
-      refuseUnlessOk(status, { url, what: subject });
+      const answer = await http({ method: 'DELETE', path: `/subjects/${encodeURIComponent(subject)}` });
+      if (answer.status === NOT_FOUND) return false;
+      if (isReadOnly(answer)) throw readOnly({ url, subject });
+      refuseUnlessOk(answer.status, { url, what: subject });
       return true;
     },
     async register(subject, schema) {
@@ -71,12 +83,22 @@ export function createRegistry(connection: RegistryConnection, now: () => number
         });
       if (!Number.isSafeInteger(id)) throw oddAnswer(url);
       await schemas.requireSame(id, { subject, schema });
+      inUse.set(subject, { id, schema });
       return id;
     },
     async ping() {
       const { status } = await http({ method: 'GET', path: '/subjects' });
       refuseUnlessOk(status, { url, what: 'the list of subjects' });
+      const byId = new Map([...inUse.values()].map(({ id, schema }) => [id, schema]));
+      const types = await Promise.all([...byId.keys()].map((id) => schemas.typeUnder(id)));
+      const missed = [...byId].filter(([, schema], at) => types[at]?.equals(typeOf(schema)) !== true);
+      lost = new Set(missed.map(([id]) => id));
+      if (lost.size === 0) return;
+      schemas.forget();
+      throw schemaLost([...inUse].flatMap(([subject, { id }]) => (lost.has(id) ? [subject] : [])));
     },
+    isLost: (id) => lost.has(id),
+    knows: async (id, topic) => (await schemas.typeUnder(id))?.name === ownType(topic).name,
     async decode(framed, topics = []) {
       const own = topics.map(ownType);
       try {
@@ -125,6 +147,18 @@ class SchemasById {
       throw wrongId(id, { url: this.#url, subject: of.subject });
     }
     this.#same.set(text, id);
+  }
+
+  /** Asks the registry for the schema under an id. */
+  async typeUnder(id: number): Promise<avro.Type | null> {
+    this.#known.delete(id);
+    return (await this.#get(id)).type;
+  }
+
+  /** What was true of a registry that has lost schemas need not be true of it now. */
+  forget(): void {
+    this.#known.clear();
+    this.#same.clear();
   }
 
   /** `types` are the expected types, in any version; without any, the registry's schema decides alone. */

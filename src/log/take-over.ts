@@ -2,12 +2,13 @@ import type { Kafka, Producer } from 'kafkajs';
 import { PARTITIONS_HEADER } from '../core/cloud-events.ts';
 import { RollcallError } from '../errors.ts';
 import { appendEndMarkers } from './end-markers.ts';
-import { frame, type SchemaIds } from './framing.ts';
+import { frame } from './framing.ts';
 import { kafkaError } from './kafka-errors.ts';
 import type { Ownership } from './log.ts';
 import { topicMismatch, type WantedTopic } from './manage-topics.ts';
 import { OWNER_KEY, ownerHeaders, type ProgressCodec } from './progress-codec.ts';
 import type { TenantProducer } from './tenant-producer.ts';
+import type { TenantSchemas } from './tenant-schemas.ts';
 import { readTenantProgress, type LoggedTenant } from './tenant-progress.ts';
 import type { TenantTopics } from './tenant-topics.ts';
 
@@ -16,7 +17,7 @@ export interface TakeOverParts {
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
   readonly wanted: readonly WantedTopic[];
-  readonly schemaIdOf: SchemaIds;
+  readonly schemas: Pick<TenantSchemas, 'idOf'>;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
   readonly groupIdPrefix: string;
@@ -120,12 +121,12 @@ export class TakeOver {
 
   /** Publishes this process as the owner, for the process that it fenced; returns the record's offset. */
   #claim(ownedSinceMs: number, fencedAt: number): Promise<number> {
-    const { progressCodec, owner, randomId, tenantId, schemaIdOf, topics, wanted } = this.#parts;
+    const { progressCodec, owner, randomId, tenantId, schemas, topics, wanted } = this.#parts;
     const counts = Object.fromEntries(wanted.map(({ suffix, partitions }) => [suffix, partitions]));
     const body = progressCodec.encodeOwner({ owner, ownedSinceMs });
     const message = {
       key: OWNER_KEY,
-      value: frame(schemaIdOf('progress'), body),
+      value: frame(schemas.idOf('progress'), body),
       partition: 0,
       headers: {
         ...ownerHeaders({ tenantId, id: randomId(), body }),

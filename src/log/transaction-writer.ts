@@ -8,7 +8,6 @@ import {
   type Offsets,
   type Progress,
 } from '../model/progress.ts';
-import type { SchemaIds } from './framing.ts';
 import { innermost, outcomeUnknown, tooLarge } from './kafka-errors.ts';
 import type { Committed, OutgoingRecord, Transaction } from './log.ts';
 import type { WantedTopic } from './manage-topics.ts';
@@ -16,6 +15,7 @@ import { asMessages, createKeyPartitioner, OutgoingBatches, type TopicBatches } 
 import { RecordBatch } from './record-batch.ts';
 import { progressHeaders, type ProgressCodec } from './progress-codec.ts';
 import type { TenantProducer } from './tenant-producer.ts';
+import type { TenantSchemas } from './tenant-schemas.ts';
 import type { TenantTopics } from './tenant-topics.ts';
 import { LostRecords, withLastOffsets } from './written-offsets.ts';
 
@@ -23,7 +23,7 @@ export interface TransactionWriterParts {
   readonly producer: TenantProducer;
   readonly topics: TenantTopics;
   readonly wanted: readonly WantedTopic[];
-  readonly schemaIdOf: SchemaIds;
+  readonly schemas: Pick<TenantSchemas, 'idOf'>;
   readonly progressCodec: ProgressCodec;
   readonly tenantId: string;
   readonly now: () => number;
@@ -118,25 +118,26 @@ export class TransactionWriter {
   }
 
   #progressBatch(all: readonly Progress[]): RecordBatch {
-    const { progressCodec, tenantId, schemaIdOf } = this.#parts;
+    const { progressCodec, tenantId, schemas } = this.#parts;
     const batch = new RecordBatch();
     for (const progress of all) {
       const body = progressCodec.encode(progress);
-      const headers = progressHeaders({ tenantId, progress, body });
-      batch.append({ key: progress.collection, body, schemaId: schemaIdOf('progress'), headers });
+      const schemaId = schemas.idOf(progress.collection);
+      const headers = progressHeaders({ tenantId, progress, body, schemaId });
+      batch.append({ key: progress.collection, body, schemaId: schemas.idOf('progress'), headers });
     }
     return batch;
   }
 
   #encode(records: readonly OutgoingRecord[]): OutgoingBatches {
-    const { topics, schemaIdOf } = this.#parts;
+    const { topics, schemas } = this.#parts;
     const batches = new OutgoingBatches();
     for (const { topic: suffix, key, body, headers } of records) {
       const topic = topics.name(suffix);
       const partitions = this.#partitions.get(topic);
       if (partitions === undefined) throw new Error(`${topic} is not configured`);
       const partition = this.#partitionOf(key, partitions);
-      batches.add(topic, partition, { key, body, schemaId: schemaIdOf(suffix), headers });
+      batches.add(topic, partition, { key, body, schemaId: schemas.idOf(suffix), headers });
     }
     return batches;
   }

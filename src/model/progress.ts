@@ -56,6 +56,11 @@ export interface Progress {
    * mapping that {@link stateMark} names. Undefined: it does not. The log writes this as a header of the record.
    */
   readonly absenceState?: string | undefined;
+  /**
+   * The registry's ids of the collection's schema: first the one in use, then those that the registry has lost and under
+   * which records may still stand. The log writes them as a header of the record.
+   */
+  readonly schemaIds?: readonly number[] | undefined;
 }
 
 /**
@@ -74,6 +79,11 @@ export function isStateMark(mark: string | undefined, mapping: string | null | u
 /** The mark of a changelog that has only entries of the first format. */
 function firstStateMark(mapping: string | null | undefined): string {
   return mapping ?? 'plain';
+}
+
+/** Schema ids that the registry has lost: nobody can read the records under them until they are published again. */
+export function lostSchemaIds(progress: Progress | null): readonly number[] {
+  return progress?.schemaIds?.slice(1) ?? [];
 }
 
 /** Whether everything was published at least once since the topic began: later records are news. */

@@ -20,6 +20,7 @@ import type { TenantLog } from '../log/log.ts';
 import { createProgressCodec } from '../log/progress-codec.ts';
 import { ReadOnlyLog } from '../log/read-only-log.ts';
 import type { Registry } from '../log/registry.ts';
+import { TenantSchemas } from '../log/tenant-schemas.ts';
 import { wantedTopics, type WantedTopic } from '../log/manage-topics.ts';
 import type { StateStore } from '../state/index-store.ts';
 import { NOBODY_ABSENT } from './schedules/absent-students.ts';
@@ -138,7 +139,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     partitionsOf: (suffix) => partitionsOf(config.kafka, suffix),
     replicationFactor,
   });
-  const schemaIds = new Map<TopicSuffix, number>();
+  const ids = new TenantSchemas(registry);
   const now = (): number => Date.now();
   const place = {
     kafka,
@@ -153,7 +154,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
   const log = createKafkaLog({
     ...place,
     wanted: topics,
-    schemaIds,
+    schemas: ids,
     owner: inputs.owner,
     now,
     randomId: randomUUID,
@@ -171,7 +172,7 @@ function assembleTenant(inputs: TenantInputs): AssembledTenant {
     guard: { ...config.deletions.withholdAbove, perDay: config.deletions.perDay },
     prepare: async () => {
       await inputs.store.ready();
-      await registerSchemas({ registry, schemas, topics, schemaIds });
+      await registerSchemas({ registry, schemas, topics, ids });
       await prepareTopics(kafka, topics);
     },
     runtime: { now, random: Math.random, randomId: randomUUID, sleep },
@@ -212,7 +213,7 @@ function tenantChains(
     encodeEvent,
     encodeChange: (value) => changes.toBuffer(value),
     decodeVersion: (body) => versions.fromBuffer(body),
-    decode: (framed) => registry.decode(framed, ['absence-versions', 'absence-changes']),
+    decode: (framed, topics = ['absence-versions', 'absence-changes']) => registry.decode(framed, topics),
     reader,
     absentSinceMs: () => now() - days * DAY_MS,
     forgetAfterMs: tenantConfig.absences.forgetAfterMs,

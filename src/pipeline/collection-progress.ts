@@ -127,6 +127,14 @@ export class CollectionProgress {
     });
   }
 
+  /** A collection was published again, under an id that the registry knows. */
+  forgetLostSchemas(collection: CollectionName): void {
+    const cured = (each: Progress | null) =>
+      each?.collection === collection ? { ...each, schemaIds: each.schemaIds?.slice(0, 1) } : each;
+    this.#last = cured(this.#last);
+    this.#derived = new Map([...this.#derived].map(([name, each]) => [name, cured(each)]));
+  }
+
   committed(progress: Progress, derived: readonly Progress[]): void {
     this.#last = progress;
     this.#derived = new Map(derived.map((each) => [each.collection as ChainCollection, each]));

@@ -1,6 +1,7 @@
 import type { RememberedPage } from '../core/pages/page-memory.ts';
 import type { Change, KeyedRow, PageTally } from '../core/row-changes.ts';
 import type { OutgoingRecord } from '../log/log.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { Progress } from '../model/progress.ts';
 import { keysSeenBefore, syncWithoutScan, type ActiveSync } from './active-sync.ts';
 import { AbsenceEmitter, type ChainParts } from './chains/absence-emitter.ts';
@@ -184,6 +185,14 @@ export class CollectionWriter {
   /** Creates a sync for a transaction outside a scan. */
   #syncOfItsOwn(): ActiveSync {
     return syncWithoutScan(this.#parts, this);
+  }
+
+  /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
+  publishedAgain(collection: CollectionName): Promise<void> {
+    return this.#queue.run(async () => {
+      this.committed.forgetLostSchemas(collection);
+      await this.#unitOfWork.commit(this.#syncOfItsOwn());
+    });
   }
 
   /**

@@ -71,6 +71,7 @@ export function nextProgress(options: {
         : { ...done.lastCompleteFull, offsets },
     mapping: isOfOne ? options.mapping : SEVERAL_MAPPINGS,
     absenceState: options.absenceState,
+    schemaIds: before?.schemaIds,
   };
 }
 
@@ -112,6 +113,7 @@ export function derivedProgress(options: {
       offsets,
       lastCompleteFull,
       absenceState: undefined,
+      schemaIds: last?.schemaIds,
       firstLoad: options.isFirstLoadOver && collection === 'absence-changes' ? 'over' : undefined,
     });
   });

@@ -1,23 +1,24 @@
 import type { Kafka } from 'kafkajs';
-import { STATE_TOPIC, type TopicSuffix } from '../model/collections.ts';
+import { STATE_TOPIC } from '../model/collections.ts';
 import { kafkaError } from '../log/kafka-errors.ts';
 import type { Registry } from '../log/registry.ts';
 import type { readSchemaFiles } from '../log/schema-files.ts';
+import type { TenantSchemas } from '../log/tenant-schemas.ts';
 import { createMissingTopics, inspectTopics, topicMismatch, type WantedTopic } from '../log/manage-topics.ts';
 
 /** Subjects of one tenant to register at the same time. */
 const SUBJECTS_AT_ONCE = 2;
 
-/** Registers the schemas of all topics without an id. Rejects with the first failure. */
+/** Registers the schemas of all topics without an id that the registry holds. Rejects with the first failure. */
 export async function registerSchemas(options: {
   registry: Registry;
   schemas: ReturnType<typeof readSchemaFiles>;
   topics: readonly WantedTopic[];
   /** Receives the ids. */
-  schemaIds: Map<TopicSuffix, number>;
+  ids: TenantSchemas;
 }): Promise<void> {
-  const { registry, schemas, topics, schemaIds } = options;
-  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !schemaIds.has(suffix)).values();
+  const { registry, schemas, topics, ids } = options;
+  const missing = topics.filter(({ suffix }) => suffix !== STATE_TOPIC && !ids.has(suffix)).values();
   let hasFailed = false;
   const work = async (): Promise<void> => {
     for (const { name, suffix } of missing) {
@@ -25,7 +26,7 @@ export async function registerSchemas(options: {
       const file = schemas.get(suffix);
       if (file === undefined) throw new Error(`there is no schema of ${suffix}`);
       try {
-        schemaIds.set(suffix, await registry.register(`${name}-value`, file.schema));
+        ids.set(suffix, await registry.register(`${name}-value`, file.schema));
       } catch (error) {
         hasFailed = true;
         throw error;

@@ -4,7 +4,7 @@ import type { AbsenceVersionValue } from '../core/chains/chain-row.ts';
 import type { FullPullTime } from '../core/full-pull-time.ts';
 import type { RowReader } from '../core/decoded-row.ts';
 import type { Hub } from '../hub/hub.ts';
-import type { CollectionName } from '../model/collections.ts';
+import type { CollectionName, TopicSuffix } from '../model/collections.ts';
 import type { TenantLog } from '../log/log.ts';
 import type { TenantState } from '../state/index-store.ts';
 import type { RenderChainsParts } from './chains/render-chains.ts';
@@ -58,7 +58,7 @@ export interface TenantChains extends Pick<RenderChainsParts, 'encodeEvent' | 'a
   /** Decodes an unframed body of `absence-versions`. */
   readonly decodeVersion: (body: Buffer) => AbsenceVersionValue;
   /** Decodes a framed value of `absence-versions`, `absences` or `absence-changes`, of any version of its schema. */
-  readonly decode: (framed: Buffer) => Promise<unknown>;
+  readonly decode: (framed: Buffer, topics?: readonly TopicSuffix[]) => Promise<unknown>;
   /** The reader of `absence-versions`. */
   readonly reader: RowReader;
   readonly forgetAfterMs: number;

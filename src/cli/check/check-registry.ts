@@ -6,6 +6,7 @@ import {
   type RegistryInspection,
   type SubjectFinding,
 } from '../../log/inspect-registry.ts';
+import { readOnly } from '../../log/registry-errors.ts';
 import { STATE_TOPIC } from '../../model/collections.ts';
 import { readSchemaFiles } from '../../log/schema-files.ts';
 import { countOf } from '../../core/words.ts';
@@ -94,6 +95,9 @@ function misfits(each: SubjectFinding, at: { subject: string; url: string }): Fi
         `Find out why it was changed, then: PUT ${at.url}/config/${each.subject} {"compatibility":"FULL_TRANSITIVE"}`,
       ),
     );
+  }
+  if (each.refusesWrite) {
+    findings.push(failureOf(at.subject, readOnly({ url: at.url, subject: each.subject })));
   }
   if (each.compatible === false) {
     findings.push(

@@ -5,6 +5,7 @@ import {
   FIRST_SEQUENCE_HEADER,
   MAPPING_HEADER,
   PARTITIONS_HEADER,
+  SCHEMAS_HEADER,
   STATE_HEADER,
   type AbsenceOperation,
   type ChangeKind,
@@ -69,6 +70,7 @@ function valueHeaders(suffix: TopicSuffix): Json {
       ? {
           [STATE_HEADER]: { type: 'string', description: own },
           [PARTITIONS_HEADER]: { type: 'string', description: own },
+          [SCHEMAS_HEADER]: { type: 'string', pattern: '^[0-9]+(,[0-9]+)*$', description: own },
           [FIRST_LOAD_HEADER]: { type: 'string', description: own },
         }
       : {}),

@@ -1,6 +1,6 @@
 import { lastFullPullDue } from '../full-pull-time.ts';
 import { collectionNamed, type CollectionName } from '../../model/collections.ts';
-import type { SyncMode } from '../../model/progress.ts';
+import { lostSchemaIds, type SyncMode } from '../../model/progress.ts';
 import type { LateNote } from '../late-rows.ts';
 import { formatDuration } from '../words.ts';
 import type { CollectionFacts, RunningSync, TenantFacts } from './tenant-facts.ts';
@@ -31,6 +31,8 @@ export interface CollectionStatus {
   readonly withheld: number;
   /** Source of `withheld`: when the index has lost the list, the log still has the number. */
   readonly withheldBy: 'index' | 'log';
+  /** Schema ids that the registry has lost, and under which records stand: nobody can read them. */
+  readonly lostSchemas: readonly number[];
   /** Unreadable rows in the last complete full sync, or in a sync since. */
   readonly rejected: number;
   /**
@@ -73,6 +75,7 @@ export function collectionStatus(facts: CollectionFacts, tenant: TenantFacts): C
     watermarkMs: progress?.watermarkMs ?? null,
     hasDelta: facts.hasDelta,
     running: facts.running ?? null,
+    lostSchemas: lostSchemaIds(progress),
     sync:
       progress === null
         ? null

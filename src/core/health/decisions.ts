@@ -37,5 +37,13 @@ export function decisionsOf(
             ),
       groups: (withheldGroups?.get(collection) ?? []).map(firstGroups),
     }));
-  return [...foreign, ...withheld];
+  const unreadable = collections
+    .filter(({ lostSchemas }) => lostSchemas.length > 0)
+    .map(({ collection, lostSchemas }) => ({
+      collection,
+      what: `the registry has lost the schema of older records of ${collection} (id ${lostSchemas.join(', ')}): no consumer can read them until they are published again`,
+      commands: [`rollcall republish ${collection} --tenant ${tenant}`],
+      groups: [],
+    }));
+  return [...foreign, ...withheld, ...unreadable];
 }

@@ -5,7 +5,7 @@ import type { HealthPart, NotReady } from './parts.ts';
 import type { TenantFacts } from './tenant-facts.ts';
 
 /**
- * - `needs-person`: deletions are withheld, or the hub returns another tenant's rows
+ * - `needs-person`: deletions are withheld, the hub returns another tenant's rows, or the registry has lost a schema
  * - `in-trouble`: the process that mirrors the tenant reports that a part of it is not ready, or there is no such process
  * - `not-mirrored`: nothing is committed
  * - `loading`: not every collection has had a complete full sync
@@ -41,6 +41,12 @@ export function judgeState(
   }
   if (collections.some(({ withheld }) => withheld > 0)) {
     return { state: 'needs-person', headline: withheldHeadline(collections) };
+  }
+  const unreadable = collections.filter(({ lostSchemas }) => lostSchemas.length > 0);
+  if (unreadable.length > 0) {
+    const which = named(unreadable.map(({ collection }) => collection));
+    const headline = `needs a decision: the registry has lost the schema of older records of ${which}`;
+    return { state: 'needs-person', headline };
   }
   const [trouble, ...others] = troublesOf(facts);
   if (trouble !== undefined) {

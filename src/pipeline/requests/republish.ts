@@ -51,15 +51,14 @@ export const REPUBLISH: OwnerRequestKind<RepublishParameters, Republished> = {
     if (collection === 'absence-changes') {
       if (chains === undefined) throw notMirrored(collection);
       await republishEvents(work, { writer, chains, wanted });
+      if (keys.length === 0) await writer.publishedAgain(collection);
       return { published, missing: [...missing], why: null, withheld: 0 };
     }
     const republication = collection === 'absences' ? { absences: wanted } : { rows: wanted };
     const result = await work.sync(sourceOf(collection), 'FULL', { republication });
-    return {
-      published,
-      missing: [...missing],
-      why: result.kind === 'inconclusive' ? result.why : null,
-      withheld: result.kind === 'oversized' ? 0 : result.withheld,
-    };
+    const why = result.kind === 'inconclusive' ? result.why : null;
+    const withheld = result.kind === 'oversized' ? 0 : result.withheld;
+    if (keys.length === 0 && why === null && withheld === 0) await writer.publishedAgain(collection);
+    return { published, missing: [...missing], why, withheld };
   },
 };

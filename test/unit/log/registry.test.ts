@@ -28,6 +28,7 @@ async function startRegistry() {
   const trouble = {
     wrongIdFor: '',
     underIds: new Map<number, string>(),
+    lostIds: new Set<number>(),
     schemaType: undefined as string | undefined,
     statuses: [] as number[],
     cutOff: 0,
@@ -39,6 +40,7 @@ async function startRegistry() {
     if (kind === 'config' && method === 'PUT') levels.add(name);
     if (kind === 'config')
       return levels.has(name) ? [200, { compatibilityLevel: 'FULL_TRANSITIVE' }] : [404, {}];
+    if (kind === 'subjects' && method === 'GET') return [200, []];
     if (kind === 'subjects') {
       const { schema } = JSON.parse(body) as { schema: string };
       if (!texts.includes(schema)) texts.push(schema);
@@ -46,7 +48,7 @@ async function startRegistry() {
       return [200, { id: name === trouble.wrongIdFor ? id + 1 : id }];
     }
     const id = Number(rest);
-    const schema = trouble.underIds.get(id) ?? texts[id - 1];
+    const schema = trouble.lostIds.has(id) ? undefined : (trouble.underIds.get(id) ?? texts[id - 1]);
     return schema === undefined ? [404, {}] : [200, { schema, schemaType: trouble.schemaType }];
   };
   const server = createServer((request, response) => {
@@ -150,6 +152,34 @@ describe('registering', () => {
     await expect(registry.register('p.t.orgs-value', ORGS)).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
     });
+  });
+});
+
+describe('asking whether the schemas in use are there', () => {
+  it.each([
+    ['none', { lostIds: new Set([1]) }],
+    ['another', { underIds: new Map([[1, JSON.stringify(PROGRESS)]]) }],
+  ])('an id that has %s is lost by name until it is registered again', async (_, loss) => {
+    const { registry, trouble } = await startRegistry();
+    await registry.register('p.t.orgs-value', ORGS);
+    await registry.register('p.t.progress-value', PROGRESS);
+    await registry.ping();
+    Object.assign(trouble, loss);
+    const lost = { code: 'SCHEMA_LOST', message: expect.stringMatching(/the schema of p\.t\.orgs-value$/) };
+    await expect(registry.ping()).rejects.toMatchObject(lost);
+    expect([registry.isLost(1), registry.isLost(2)]).toEqual([true, false]);
+    Object.assign(trouble, { lostIds: new Set(), underIds: new Map() });
+    expect(await registry.register('p.t.orgs-value', ORGS)).toBe(1);
+    await registry.ping();
+    expect(registry.isLost(1)).toBe(false);
+  });
+
+  it('costs one request for each id, however many subjects have it', async () => {
+    const { registry, requests } = await startRegistry();
+    for (let tenant = 0; tenant < 10; tenant += 1) await registry.register(`p.t${tenant}.orgs-value`, ORGS);
+    requests.length = 0;
+    await registry.ping();
+    expect(requests).toEqual(['GET /subjects', 'GET /schemas/ids/1']);
   });
 });
 

@@ -99,6 +99,7 @@ describe('the registry', () => {
     level: 'FULL_TRANSITIVE',
     levelFits: true,
     compatible: true,
+    refusesWrite: false,
   };
   const found = (
     ...subjects: (typeof subject | (Omit<typeof subject, 'compatible'> & { compatible: null }))[]
