@@ -35,7 +35,7 @@ export interface Registry {
    * registered, or none, under an id in use; registers nothing.
    */
   ping(): Promise<void>;
-  /** Whether the last ping missed a schema under its id. */
+  /** Whether the last ping missed the schema under its id, and it was not registered again since. */
   isLost(id: number): boolean;
   /** Whether the registry has some version of a topic's schema under an id. Throws `REGISTRY_…`. */
   knows(id: number, topic: TopicSuffix): Promise<boolean>;
@@ -58,7 +58,7 @@ export function createRegistry(connection: RegistryConnection, now: () => number
   const schemas = new SchemasById(schemaUnder, { url, now });
   const ownTypes = new Map<TopicSuffix, avro.Type>();
   const inUse = new Map<string, { readonly id: number; readonly schema: AvroRecord }>();
-  let lost: ReadonlySet<number> = new Set();
+  let lost = new Set<number>();
 
   function ownType(topic: TopicSuffix): avro.Type {
     const known = ownTypes.get(topic) ?? typeOf(readSchemaFiles().get(topic)?.schema);
@@ -84,6 +84,7 @@ export function createRegistry(connection: RegistryConnection, now: () => number
       if (!Number.isSafeInteger(id)) throw oddAnswer(url);
       await schemas.requireSame(id, { subject, schema });
       inUse.set(subject, { id, schema });
+      lost.delete(id);
       return id;
     },
     async ping() {
