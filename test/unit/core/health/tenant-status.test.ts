@@ -135,6 +135,23 @@ describe('the headline', () => {
     });
   });
 
+  it('needs a person where the registry has lost the schema of older records, and names the command that cures each', () => {
+    const lost = { ...progress(), schemaIds: [31, 2] };
+    const status = statusOf([
+      facts('orgs'),
+      facts('users', { progress: lost }),
+      facts('absence-changes', { progress: lost }),
+    ]);
+    expect([status.state, status.headline]).toEqual([
+      'needs-person',
+      'needs a decision: the registry has lost the schema of older records of users, absence-changes',
+    ]);
+    expect(status.decisions.flatMap(({ commands }) => commands)).toEqual([
+      'rollcall republish users --tenant north',
+      'rollcall republish absence-changes --redact --yes --tenant north',
+    ]);
+  });
+
   it('does not count deletions that a person has discarded, although the log still does', () => {
     const counted = progress({ withheld: 16 });
     const settledPassId = counted.lastCompleteFull?.passId ?? null;
