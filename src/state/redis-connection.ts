@@ -138,7 +138,8 @@ export class RedisConnection {
     };
     client.once('ready', resolve).on('error', onError).once('end', onEnd);
     try {
-      if (client.status === 'wait') client.connect().catch(reject);
+      // Its rejection names no reason; the event of the error does.
+      if (client.status === 'wait') client.connect().catch(() => undefined);
       if (client.status === 'end') onEnd();
       await promise;
     } finally {
