@@ -3,6 +3,7 @@ import { fetchOffsets } from '../../../src/log/topic-offsets.ts';
 import { readStretches } from '../../../src/log/kafka-reader.ts';
 import { startStack } from '../../../stack/start-stack.ts';
 import { plainKafka } from '../pipeline/kafka-admin.ts';
+import { only } from '../support/only.ts';
 import { connectAdmin } from './support/connect-admin.ts';
 import { startTestTenant, type TestTenant } from './support/mirrored-tenant.ts';
 import { rollcall, startRollcall } from './support/rollcall.ts';
@@ -101,7 +102,7 @@ describe('a registry that lost its schemas', () => {
     if (own.processes.registry === undefined) return context.skip('needs a registry that can be restarted');
     const config = tenant.configWith({
       registryUrl: own.registryUrl,
-      collections: '{ users: { deltaEvery: 2s }, orgs: { deltaEvery: 2s } }',
+      collections: JSON.stringify(only({ users: { deltaEvery: '2s' }, orgs: { deltaEvery: '2s' } })),
     });
     const run = startRollcall(config, ['run']);
     try {
