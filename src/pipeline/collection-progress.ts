@@ -127,12 +127,15 @@ export class CollectionProgress {
     });
   }
 
-  /** A collection was published again, under an id that the registry knows. */
-  forgetLostSchemas(collection: CollectionName): void {
+  /** A collection was published again, under an id that the registry knows. Returns whether it had lost ids. */
+  forgetLostSchemas(collection: CollectionName): boolean {
+    const ofIt = [this.#last, ...this.#derived.values()].find((each) => each?.collection === collection);
+    if ((ofIt?.schemaIds?.length ?? 0) < 2) return false;
     const cured = (each: Progress | null) =>
       each?.collection === collection ? { ...each, schemaIds: each.schemaIds?.slice(0, 1) } : each;
     this.#last = cured(this.#last);
     this.#derived = new Map([...this.#derived].map(([name, each]) => [name, cured(each)]));
+    return true;
   }
 
   committed(progress: Progress, derived: readonly Progress[]): void {

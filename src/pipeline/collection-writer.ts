@@ -190,8 +190,7 @@ export class CollectionWriter {
   /** Commits that a collection was published again, so that the schema ids that the registry had lost are of the past. */
   publishedAgain(collection: CollectionName): Promise<void> {
     return this.#queue.run(async () => {
-      this.committed.forgetLostSchemas(collection);
-      await this.#unitOfWork.commit(this.#syncOfItsOwn());
+      if (this.committed.forgetLostSchemas(collection)) await this.#unitOfWork.commit(this.#syncOfItsOwn());
     });
   }
 

@@ -148,7 +148,7 @@ describe('the headline', () => {
     ]);
     expect(status.decisions.flatMap(({ commands }) => commands)).toEqual([
       'rollcall republish users --tenant north',
-      'rollcall republish absence-changes --redact --yes --tenant north',
+      'rollcall republish absence-changes --tenant north',
     ]);
   });
 
